@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
+.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -65,6 +65,12 @@ released-agent:
 	cargo build --profile agent -p muster-agent
 	@install -D $(TARGET)/agent/muster-agent dist/muster-agent
 
+# The program of the container image. Beside the others, so that no dependency is compiled again with other features.
+static-program: release-programs
+	@echo "make: linking the service without shared libraries, optimised (some 5 minutes)"
+	cargo build --release -p muster -p muster-image-author -p muster-fleet -p muster-static
+	@install -D $(TARGET)/release/muster-static dist/muster-static
+
 # Programs and tests in one go, so that every dependency is compiled with one set of features.
 programs-under-test:
 	@.ci/deps rust build
@@ -78,7 +84,7 @@ image-under-test: released-agent
 
 # The test programs of muster-core, muster-controllers, muster-images and of BMCs start nothing but themselves, as unit tests do; the library
 # of the scenarios starts Kubernetes in its own. All in one go, so that every dependency is compiled with one set of features.
-SELF_CONTAINED_TESTS := agents metal3 nodepool provider waits core image_streaming bmc bmc_driver emulator
+SELF_CONTAINED_TESTS := agents bmcs metal3 nodepool provider waits core image_streaming bmc bmc_driver emulator
 check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
 	@.ci/deps check
 	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
@@ -88,11 +94,11 @@ test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting 
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
 	cargo test --workspace --no-fail-fast
 
-release: image ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
+release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release
 	.ci/release
 
-bench: image ## Measure image downloads beside nginx, idle polls, fleets of 3,000 and 10,000 hosts, custom resources; prints tables
+bench: image ## Measure image downloads beside nginx, idle polls, fleets of 3,000 and 10,000 hosts, custom resources, 200 BMCs, attacks; prints tables
 	@.ci/deps bench
 	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
 	cargo run --release -p muster-tests --bin bench

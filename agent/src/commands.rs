@@ -4,6 +4,7 @@ pub mod disk_speed;
 pub mod inventory;
 pub mod node;
 pub mod run;
+pub mod self_check;
 mod signals;
 pub mod try_out;
 pub mod write_image;

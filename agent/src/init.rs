@@ -7,12 +7,14 @@ pub mod entropy;
 pub mod log;
 pub mod modules;
 pub mod mounts;
+mod power_button;
 pub mod rescue;
 mod ssh;
 mod storage;
 pub mod supervisor;
 pub mod system;
 pub mod uevents;
+mod watchdog;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -30,9 +32,12 @@ pub fn main() -> ! {
     }));
     let (events, devices) = crate::session::devices::channel();
     drivers::start(events);
+    watchdog::start();
+    let power_button = power_button::listen();
     loop {
-        let devices = devices.clone();
-        let ended = std::panic::catch_unwind(AssertUnwindSafe(move || supervisor::run(devices)));
+        let (devices, power_button) = (devices.clone(), power_button.clone());
+        let ended =
+            std::panic::catch_unwind(AssertUnwindSafe(move || supervisor::run(devices, &power_button)));
         match ended {
             Ok(Ok(ending)) => system::end(ending),
             Ok(Err(error)) => tracing::error!("the agent broke and starts again: {error:#}"),

@@ -23,7 +23,7 @@ mod hostname;
 mod interfaces;
 mod memory;
 mod mounts;
-mod netlink;
+pub(crate) mod netlink;
 mod network;
 mod pci_ids;
 mod problems;
@@ -31,6 +31,7 @@ mod routes;
 mod smbios;
 mod system_vendor;
 mod tpm;
+pub mod trouble;
 
 pub use collect::{Collected, Options, collect, listed_disks};
 pub use network::interfaces;

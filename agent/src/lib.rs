@@ -16,6 +16,7 @@ pub mod inventory;
 pub mod logs;
 pub mod net;
 pub mod root;
+pub mod self_check;
 pub mod session;
 #[cfg(test)]
 mod testing;

@@ -2,7 +2,8 @@
 //! docs/protocol/agent-protocol.md#8. Every file is capped, and secrets are removed from every text.
 
 pub mod archive;
-mod kernel;
+pub(crate) mod kernel;
+pub mod last_panic;
 mod network;
 mod redact;
 pub mod ring;

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use muster_agent::commands::disk_speed::DiskSpeedCommand;
 use muster_agent::commands::inventory::InventoryCommand;
 use muster_agent::commands::node::NodeCommand;
+use muster_agent::commands::self_check::SelfCheckCommand;
 use muster_agent::commands::write_image::WriteImageCommand;
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
 use muster_agent::logs::ring;
@@ -29,6 +30,7 @@ enum Command {
     Node(NodeCommand),
     DiskSpeed(DiskSpeedCommand),
     WriteImage(WriteImageCommand),
+    SelfCheck(SelfCheckCommand),
     /// Ask the service once for a host's instructions, as standard input describes: what an older agent asks before this one replaces it
     #[command(hide = true)]
     TryOut,
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Node(command) => serve_node(&command),
         Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::WriteImage(command) => command.run(&mut std::io::stdout().lock()),
+        Command::SelfCheck(command) => command.run(&mut std::io::stdout().lock()),
         Command::TryOut => commands::try_out::run(std::io::stdin().lock(), &mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };

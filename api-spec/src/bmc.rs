@@ -25,6 +25,10 @@ macro_rules! words {
     };
 }
 
+mod power;
+
+pub use power::{BmcPower, BmcPowerAction, BmcPowerOutcome, BmcPowerParams, BmcPowerRequest};
+
 words! {
     /// How far the discovery of a machine through its BMC has come.
     BmcPhase {
@@ -217,12 +221,18 @@ pub struct Bmc {
     /// The machine as its BMC tells it. Left out in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<BmcInventory>,
-    /// The host that the machine is.
+    /// The host that the machine is, or was before a further discovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_id: Option<HostId>,
     /// What BMC and agent tell differently. For people to look at: the host was found all the same.
     #[serde(default)]
     pub differences: Vec<BmcDifference>,
+    /// Left out: nobody has asked about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<BmcPower>,
+    /// `NAMESPACE/NAME` of the custom resource that decides about its settings; left out: REST does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_resource: Option<String>,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]

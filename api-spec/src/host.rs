@@ -1,9 +1,11 @@
 //! Hosts on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#3 and §5, docs/protocol/host-lifecycle.md#1.
 
 mod history;
+mod logs;
 mod stage;
 
 pub use history::HostStateChange;
+pub use logs::{HostLogArchive, HostLogs, HostLogsState};
 pub use stage::{HostProgressParams, HostStage};
 
 use serde::{Deserialize, Serialize};

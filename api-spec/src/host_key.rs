@@ -8,8 +8,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::BASE_PATH;
 use crate::ids::HostId;
+use crate::{BASE_PATH, MUSTER_PATH};
 
 /// Name of the header with the public key: 32 bytes in hexadecimal.
 pub const HOST_KEY_HEADER: &str = "x-muster-host-key";
@@ -67,9 +67,12 @@ impl FromStr for Proof {
     }
 }
 
-/// The text that a proof signs. `path`: of the request; what a proxy has put before or taken from the API's base path does not matter.
+/// The text that a proof signs. `path`: of the request; what a proxy has put before or taken from the base paths of the APIs does not matter.
+/// No operation of a host stands below both.
 pub fn signed_text(method: &str, path: &str, host: HostId, time: i64, nonce: &str) -> String {
-    let below = path.split_once(BASE_PATH).map_or(path, |(_, below)| below);
+    let bases = [BASE_PATH, MUSTER_PATH];
+    let below = bases.iter().find_map(|base| path.split_once(base));
+    let below = below.map_or(path, |(_, below)| below);
     format!("muster host proof v1\n{method}\n{below}\n{host}\n{time}\n{nonce}")
 }
 
@@ -105,6 +108,7 @@ mod tests {
         let host = HostId(uuid::Uuid::nil());
         let text = |path: &str| signed_text("GET", path, host, 1, "n");
         assert_eq!(text(&format!("/prefix{BASE_PATH}/a/b")), text("/a/b"));
+        assert_eq!(text(&format!("/prefix{MUSTER_PATH}/a/b")), text("/a/b"));
         assert_ne!(text("/a/b"), text("/a/c"));
     }
 }

@@ -126,12 +126,19 @@ pub struct MacInterface {
     pub logical_nic_name: Option<String>,
 }
 
+/// Has the form of a pull secret and opens nothing.
+pub fn no_pull_secret() -> String {
+    r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#.into()
+}
+
 /// Body of `POST /v2/infra-envs`. `null` is the same as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InfraEnvCreateParams {
     pub name: String,
+    /// An addition: may be left out, as discovery pulls nothing ([`no_pull_secret`]).
+    #[serde(default = "no_pull_secret")]
     pub pull_secret: String,
     pub additional_ntp_sources: Option<String>,
     pub additional_trust_bundle: Option<String>,

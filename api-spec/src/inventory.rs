@@ -40,6 +40,22 @@ pub struct Inventory {
     pub tpm_version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<Truncation>,
+    /// Values that are unknown, devices that do not work, errors of the kernel, the panic that ended the boot before. Additive:
+    /// agents of the field do not report them.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub problems: Vec<InventoryProblem>,
+}
+
+/// Something that a host found wrong with itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct InventoryProblem {
+    /// A field of the inventory (`disks.sda.serial`), `pci.ADDRESS`, `firmware`, `kernel` or `boot.last`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub subject: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub reason: String,
 }
 
 /// Boot mode and boot device of the running system.
@@ -130,6 +146,9 @@ pub struct Disk {
     pub model: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub name: String,
+    /// Device nodes of all paths to it, where there are several. Only our agents tell them: those of others list each path as a disk.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub paths: Vec<String>,
     #[serde(
         rename = "partitionTypes",
         skip_serializing_if = "is_default",

@@ -32,6 +32,9 @@ pub const BASE_PATH: &str = "/api/assisted-install/v2";
 /// The path under which the operations live that are no part of the v2 protocol.
 pub const MUSTER_PATH: &str = "/api/muster/v1";
 
+/// Name of the header with a sentence for the user beside a good answer; an addition to the protocol. UTF-8.
+pub const NOTE_HEADER: &str = "muster-note";
+
 /// Name of the header with the agent's version. The underscores are the protocol's; a proxy that drops such headers costs the
 /// version, nothing else.
 pub const AGENT_VERSION_HEADER: &str = "discovery_agent_version";

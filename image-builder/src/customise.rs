@@ -5,7 +5,7 @@ use muster_api::live::LiveConfig;
 
 use crate::config_archive::config_archive;
 use crate::etag::etag;
-use crate::kargs::KargsError;
+use crate::kargs::{KargsAreas, KargsError};
 use crate::live::LiveImage;
 use crate::overlay::{OutOfImage, Piece, Plan};
 
@@ -41,11 +41,31 @@ pub enum CustomiseError {
     OutOfImage(#[from] OutOfImage),
 }
 
+impl ImageBytes {
+    /// The same image with one more kernel argument, in areas that were written when it was made: nothing else of it is made anew.
+    pub(crate) fn with_argument(&self, kargs: &KargsAreas, argument: &str) -> Option<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'=');
+        if !argument.bytes().all(is_plain) {
+            return None;
+        }
+        let plan = kargs.appended(&self.plan, argument)?;
+        // The argument is all that differs.
+        let etag = format!("\"{}-{argument}\"", self.etag.trim_matches('"'));
+        Some(Self { plan, etag })
+    }
+}
+
 impl LiveImage {
+    /// An ISO of [`Self::iso`] with one more kernel argument of letters, digits, `.`, `-` and `=`; `None`: there is no room.
+    pub fn iso_with_argument(&self, made: &ImageBytes, argument: &str) -> Option<ImageBytes> {
+        made.with_argument(&self.kargs, argument)
+    }
+
     /// The ISO: the base with the configuration and kernel-argument areas written.
     pub fn iso(&self, wanted: &Customisation) -> Result<ImageBytes, CustomiseError> {
         let archive = self.checked_archive(&wanted.config)?;
-        let arguments = self.kargs.written(&wanted.kernel_arguments)?;
+        let own = self.kargs.default_arguments_before(&wanted.kernel_arguments);
+        let arguments = self.kargs.with_default(own).written(&wanted.kernel_arguments)?;
         let whole = crate::iso9660::Extent {
             offset: 0,
             length: self.length,

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::iso9660::{Extent, Iso, IsoError};
+use crate::overlay::{Piece, Plan};
 use crate::read_at::ReadAt;
 
 /// An area beyond this exceeds x86's kernel command line (2048 bytes) without use.
@@ -190,6 +191,21 @@ impl KargsAreas {
         &self.default
     }
 
+    /// The same where a `console=` among the user's arguments replaces those of the image of its kind, display or serial line: the
+    /// kernel prints to the first serial line that is named, and would never come to the user's.
+    #[must_use]
+    pub fn default_arguments_before(&self, arguments: &[String]) -> String {
+        let chosen: Vec<Console> = arguments
+            .iter()
+            .filter_map(|argument| Console::of(argument))
+            .collect();
+        let kept = self.default.split(' ').filter(|own| {
+            let console = Console::of(own);
+            console.is_none_or(|console| !chosen.contains(&console))
+        });
+        kept.collect::<Vec<_>>().join(" ")
+    }
+
     /// The places of the areas in the image.
     pub fn extents(&self) -> impl Iterator<Item = Extent> {
         self.areas.iter().map(|area| Extent {
@@ -216,9 +232,55 @@ impl KargsAreas {
         self.areas.iter().map(area).collect()
     }
 
+    /// An image that was made with these areas, with one more argument behind those that it has; `None`: it does not fit, or an area of
+    /// the image was not written. It holds no character that GRUB would interpret.
+    pub(crate) fn appended(&self, plan: &Plan, argument: &str) -> Option<Plan> {
+        let mut next = plan.clone();
+        for area in &self.areas {
+            let mut bytes = Vec::with_capacity(self.size);
+            for piece in plan.range(area.offset..area.offset + self.size as u64) {
+                match piece {
+                    Piece::Bytes(part) => bytes.extend_from_slice(&part),
+                    Piece::Base(_) | Piece::Zeros(_) => return None,
+                }
+            }
+            let end = bytes.iter().rposition(|&byte| byte != area.pad)?;
+            if bytes[end] != area.end {
+                return None;
+            }
+            bytes.truncate(end);
+            bytes.push(b' ');
+            bytes.extend_from_slice(argument.as_bytes());
+            bytes.push(area.end);
+            if bytes.len() > self.size {
+                return None;
+            }
+            bytes.resize(self.size, area.pad);
+            next = next.overlaid(area.offset, Piece::Bytes(bytes.into())).ok()?;
+        }
+        Some(next)
+    }
+
     fn images_own(&self) -> Result<Vec<(u64, Bytes)>, AreaError> {
         self.written(&[])
             .map_err(|error| AreaError::Inconsistent(error.to_string()))
+    }
+}
+
+/// The kind of device that a `console=` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Console {
+    Display,
+    Serial,
+}
+
+impl Console {
+    fn of(argument: &str) -> Option<Self> {
+        let device = argument.strip_prefix("console=")?;
+        let display = device
+            .strip_prefix("tty")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit()));
+        Some(if display { Self::Display } else { Self::Serial })
     }
 }
 
@@ -290,6 +352,35 @@ fn escape(argument: &str, out: &mut String) {
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_argument_is_appended_where_there_is_room_and_nothing_else_changes() {
+        let areas = KargsAreas {
+            default: "quiet".into(),
+            size: 24,
+            areas: vec![Area { offset: 10, ..GRUB }],
+        };
+        let base = Plan::of_base(Extent {
+            offset: 0,
+            length: 99,
+        });
+        assert_eq!(
+            areas.appended(&base, "a.b=1"),
+            None,
+            "nobody has written the area"
+        );
+        let written = areas.written(&["x=1".into()]).unwrap().remove(0).1;
+        let made = base.overlaid(10, Piece::Bytes(written)).unwrap();
+        let next = areas.appended(&made, "a.b=1").unwrap();
+        let expected = areas
+            .written(&["x=1".into(), "a.b=1".into()])
+            .unwrap()
+            .remove(0)
+            .1;
+        assert_eq!(next, base.overlaid(10, Piece::Bytes(expected)).unwrap());
+        assert!(areas.appended(&next, "c=45678").is_some(), "to the last byte");
+        assert_eq!(areas.appended(&next, "c=456789"), None);
+    }
+
     const GRUB: Area = Area {
         offset: 0,
         end: b'\n',
@@ -356,6 +447,26 @@ mod tests {
             }
         );
         assert!(error.to_string().contains("shorten them by 1 bytes"));
+    }
+
+    #[test]
+    fn a_console_of_the_user_replaces_those_of_its_kind() {
+        let areas = KargsAreas {
+            default: "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8 panic=60".to_owned(),
+            size: 100,
+            areas: Vec::new(),
+        };
+        let before = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
+            areas.default_arguments_before(&arguments)
+        };
+        assert_eq!(before(&["a=console=ttyS5"]), areas.default);
+        assert_eq!(before(&["console=ttyS1,57600"]), "quiet console=tty0 panic=60");
+        assert_eq!(
+            before(&["console=tty1"]),
+            "quiet console=ttyS0,115200n8 console=ttyS1,115200n8 panic=60"
+        );
+        assert_eq!(before(&["console=tty0", "console=ttyAMA0"]), "quiet panic=60");
     }
 
     #[test]

@@ -10,6 +10,9 @@ const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard igni
     ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 \
     coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
 
+/// Tells the live image the card that it came through, in PXELINUX's form: its way to the service is tried first.
+const BOOT_CARD: &str = " BOOTIF=01-${netX/mac:hexhyp}";
+
 /// The URLs and arguments of a boot script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootScript<'a> {
@@ -77,6 +80,7 @@ impl BootScript<'_> {
                     arguments.push(' ');
                     arguments.push_str(default_arguments.trim());
                 }
+                arguments.push_str(BOOT_CARD);
             }
             System::CoreOs { rootfs_url } => {
                 let rootfs = checked_url("rootfs URL", rootfs_url)?;

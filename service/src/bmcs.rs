@@ -1,11 +1,19 @@
-//! Reads the operator's settings of BMCs.
+//! Reads the operator's settings of BMCs, and keeps the driver from machines that Metal3 drives.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use ipnet::IpNet;
-use muster_bmc_driver::Settings;
+use kube::Client;
+use muster_bmc_driver::{
+    Answer, CertificateMode, Client as BmcClient, Credentials, Ejector, Other, Others, Settings, Target,
+};
+use muster_controllers::metal3::drives::{Drives, Emptied, HostBmc};
+use muster_controllers::metal3::owner::Owners;
+use muster_operations::chain;
 use muster_operations::urls::Urls;
 use url::{Host, Url};
 
@@ -27,18 +35,68 @@ pub struct BmcArgs {
 }
 
 impl BmcArgs {
-    /// The settings of the driver; the service's own addresses are no BMCs.
-    pub fn settings(&self, urls: &Urls) -> Settings {
+    /// The settings of the driver; the service's own addresses are no BMCs. `metal3`: the API whose BareMetalHosts are looked after.
+    pub fn settings(&self, urls: &Urls, metal3: Option<Client>) -> Settings {
         let own: Vec<IpAddr> = [&urls.public, &urls.boot]
             .into_iter()
             .filter_map(|url| ip_of(url))
             .collect();
-        Settings::new(
+        let settings = Settings::new(
             Some(usize::from(self.bmc_parallel)),
             &self.bmc_networks,
             self.bmc_allow_http,
             &own,
-        )
+        );
+        let others = metal3.map(|client| Arc::new(Metal3(Owners::new(client))) as Arc<dyn Others>);
+        Settings { others, ..settings }
+    }
+}
+
+struct Metal3(Owners);
+
+impl fmt::Debug for Metal3 {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Metal3")
+    }
+}
+
+impl Others for Metal3 {
+    fn of<'a>(&'a self, address: &'a str) -> Answer<'a> {
+        Box::pin(async move {
+            let found = self.0.of(address).await;
+            let found = found.map_err(|error| format!("the BareMetalHosts cannot be read: {error}"))?;
+            Ok(found.map(|owner| Other {
+                name: format!("the BareMetalHost {}", owner.name),
+                detached: owner.detached,
+            }))
+        })
+    }
+}
+
+/// Empties the drives of machines that Metal3 was told to leave alone.
+pub fn drives(client: Arc<BmcClient>) -> Arc<dyn Drives> {
+    Arc::new(OfDetached(Ejector::new(client)))
+}
+
+#[derive(Debug)]
+struct OfDetached(Ejector);
+
+impl Drives for OfDetached {
+    fn empty(&self, bmc: HostBmc) -> Emptied {
+        let ejector = self.0.clone();
+        Box::pin(async move {
+            let target = Target {
+                address: bmc.address,
+                credentials: Credentials::new(&bmc.user_name, bmc.password.reveal()),
+                certificate: if bmc.verify {
+                    CertificateMode::System
+                } else {
+                    CertificateMode::Insecure
+                },
+                system: bmc.system,
+            };
+            ejector.eject(&target).await.map_err(|error| chain(&error))
+        })
     }
 }
 

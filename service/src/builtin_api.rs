@@ -1,18 +1,13 @@
 //! The built-in Kubernetes API of this process: opened on the service's database, for controllers in the process and for `kubectl`.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use kube::Client;
-use muster_core::record::Secret;
-use muster_kube_api::{
-    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens,
-    kubeconfig, write_private,
-};
-use muster_operations::now;
-use muster_operations::random;
+use muster_connections::Listener;
+use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage, Tokens, write_private};
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
 use muster_store::{Kind, Store};
@@ -20,16 +15,11 @@ use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use crate::addresses::seen_from_here;
-use crate::authority;
+use crate::builtin_access::BuiltinAccess;
 use crate::sealed_objects::SealedObjects;
-
-/// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
-const TOKEN_SETTING: &str = "kube_api_token";
-
-/// Common name of its authority, and the setting that holds it. Issued certificates name it, so it must not change.
-const AUTHORITY: &str = "muster-kube-api-ca";
 
 /// Namespace of the client in the process.
 const NAMESPACE: &str = "default";
@@ -37,7 +27,7 @@ const NAMESPACE: &str = "default";
 /// The API, ready to be listened to.
 pub struct BuiltinApi {
     api: KubeApi,
-    listener: TcpListener,
+    listener: Listener,
     tls: ServerConfig,
     tokens: Tokens,
     /// Its listening address.
@@ -48,8 +38,14 @@ pub struct BuiltinApi {
 
 impl BuiltinApi {
     /// Opens it on the database of `store` with our custom resources, and writes the administrator's kubeconfig into `folder`.
-    pub async fn open(store: &Store, listener: TcpListener, folder: &Path) -> Result<Self> {
-        let address = listener.local_addr()?;
+    /// `public`: the URL under which others reach it.
+    pub async fn open(
+        store: &Store,
+        listener: Listener,
+        folder: &Path,
+        public: Option<&Url>,
+    ) -> Result<Self> {
+        let address = listener.tcp.local_addr()?;
         let database = match store.kind() {
             Kind::Sqlite => Database::Sqlite,
             Kind::Postgres => Database::Postgres,
@@ -65,27 +61,33 @@ impl BuiltinApi {
             .await
             .context("the built-in Kubernetes API cannot be opened")?;
 
-        let authority = authority::open(store, AUTHORITY, authority_of_a_file(folder)?)
-            .await
-            .context("the authority of the built-in Kubernetes API")?;
-        let tls = authority
-            .server_config(&[address.ip().to_string()])
+        let access = BuiltinAccess::open(store, folder).await?;
+        let name = public.and_then(|url| Some(url.host_str()?.trim_matches(['[', ']']).to_owned()));
+        let names: Vec<String> = [address.ip().to_string()].into_iter().chain(name).collect();
+        let tls = access
+            .authority
+            .server_config(&names)
             .context("the certificate of the built-in Kubernetes API")?;
-        let token = store
-            .setting_or_insert(TOKEN_SETTING, now(), || Secret::new(random::token()))
-            .await?;
-        let text = contexts(
-            &authority,
-            &format!("https://{}", seen_from_here(address)),
-            &token,
-        )?;
+        let server = match public {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("https://{}", seen_from_here(address)),
+        };
         let path = folder.join("kubeconfig");
-        write_private(&path, text.as_bytes()).context("the kubeconfig")?;
+        let of_viewer = access.viewers_kubeconfig(&server);
+        for (path, text) in [
+            (path.clone(), access.kubeconfig(&server)?),
+            (folder.join("kubeconfig-viewer"), of_viewer),
+        ] {
+            // Without it nobody uses kubectl here; hosts are served all the same.
+            if let Err(error) = write_private(&path, text.as_bytes()) {
+                tracing::warn!(%error, file = %path.display(), "a kubeconfig could not be written");
+            }
+        }
         Ok(Self {
             api,
             listener,
             tls,
-            tokens: Tokens::default().with(token.reveal(), Caller::administrator()),
+            tokens: access.tokens(),
             address,
             kubeconfig: path,
         })
@@ -107,18 +109,6 @@ impl BuiltinApi {
         });
         api
     }
-}
-
-/// The authority that an earlier version kept in the data dir, PEM: kubeconfigs that were handed out name it.
-fn authority_of_a_file(folder: &Path) -> Result<Option<String>> {
-    let [certificate, key] = authority::EARLIER_FILES.map(|name| folder.join(name));
-    if !certificate.exists() || !key.exists() {
-        return Ok(None);
-    }
-    let read = |path: PathBuf| {
-        std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))
-    };
-    Ok(Some(format!("{}{}", read(certificate)?, read(key)?)))
 }
 
 /// Adds a kind with namespaces to what `kubectl get all` shows. Only here: in a cluster, `all` is for workloads.
@@ -147,28 +137,4 @@ fn conversions() -> Conversions {
     Conversions::default()
         .with(GROUP, "Cluster", Arc::new(ClusterApi(conversion::Kind::Cluster)))
         .with(GROUP, "Machine", Arc::new(ClusterApi(conversion::Kind::Machine)))
-}
-
-/// The administrator's kubeconfig, with two ways to prove who it is: the context in use shows the token, `muster-certificate` a client
-/// certificate.
-fn contexts(authority: &Authority, server: &str, token: &Secret) -> Result<String> {
-    let identity = authority.client(&Caller::administrator())?;
-    let of = |credentials| -> Result<Value> {
-        let text = kubeconfig(server, authority.certificate_pem(), &credentials);
-        Ok(serde_saphyr::from_str(&text)?)
-    };
-    let mut both = of(Credentials::Token(token.reveal()))?;
-    let mut other = of(Credentials::Certificate(&identity))?;
-    let name = Value::from("muster-certificate");
-    other["users"][0]["name"] = name.clone();
-    other["contexts"][0]["name"] = name.clone();
-    other["contexts"][0]["context"]["user"] = name;
-    for list in ["users", "contexts"] {
-        let added = other[list][0].take();
-        both[list]
-            .as_array_mut()
-            .with_context(|| format!("a kubeconfig has {list}"))?
-            .push(added);
-    }
-    Ok(serde_saphyr::to_string(&both)?)
 }

@@ -2,16 +2,21 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use axum::http::HeaderValue;
+use axum::http::header::USER_AGENT;
 use clap::ValueEnum;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use muster_connections::Listener;
 use muster_controllers::bridge::{self, Bridge};
 use muster_controllers::metal3::Flow;
+use muster_controllers::metal3::drives::Drives;
+use muster_controllers::namespaces::Namespaces;
 use muster_kube_api::KubeApi;
 use muster_operations::{Operations, random};
 use muster_store::{Kind, Store};
@@ -110,7 +115,7 @@ pub enum Kubernetes {
 }
 
 /// Parts of the bridge that the operator decides about.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Asked {
     /// As in [`Bridge`].
     pub capi_provider: bool,
@@ -118,6 +123,12 @@ pub struct Asked {
     pub mirror: bool,
     /// As in [`Bridge`].
     pub metal3: Flow,
+    /// As in [`Bridge`].
+    pub drives: Arc<dyn Drives>,
+    /// As in [`Bridge`].
+    pub namespaces: Namespaces,
+    /// As in [`Bridge`].
+    pub take_over: bool,
 }
 
 /// Kept while the service runs.
@@ -148,13 +159,19 @@ impl Kubernetes {
         args: &ServeArgs,
         source: Source,
         store: &Store,
-        listener: Option<TcpListener>,
+        listener: Option<Listener>,
     ) -> Result<Self> {
         let given = args.kube_namespace.as_deref();
         match (source, listener) {
             (Source::Off, _) | (Source::Builtin, None) => Ok(Self::Off),
             (Source::Builtin, Some(listener)) => {
-                let api = BuiltinApi::open(store, listener, &args.data.data_dir).await?;
+                let api = BuiltinApi::open(
+                    store,
+                    listener,
+                    &args.data.data_dir,
+                    args.kube_public_url.as_ref(),
+                )
+                .await?;
                 // One process writes to SQLite, so nobody else can lead.
                 let (lease, name) = match store.kind() {
                     Kind::Sqlite => (None, None),
@@ -182,6 +199,15 @@ impl Kubernetes {
         }
     }
 
+    /// For what asks beside the bridge.
+    pub fn client(&self) -> Option<Client> {
+        match self {
+            Self::Off => None,
+            Self::Builtin { api, .. } => Some(api.client()),
+            Self::Cluster { client, .. } => Some(client.clone()),
+        }
+    }
+
     /// Listens in `tasks` and runs the bridge in `background`, until `stop`.
     pub fn start(
         self,
@@ -204,6 +230,9 @@ impl Kubernetes {
                         node_pools: true,
                         mirror: parts.mirror,
                         metal3: parts.metal3,
+                        drives: Some(parts.drives),
+                        namespaces: parts.namespaces.clone(),
+                        take_over: parts.take_over,
                     },
                     stop.clone(),
                 ));
@@ -225,6 +254,9 @@ impl Kubernetes {
                         node_pools: false,
                         mirror: false,
                         metal3: parts.metal3,
+                        drives: Some(parts.drives),
+                        namespaces: parts.namespaces.clone(),
+                        take_over: parts.take_over,
                     },
                     stop.clone(),
                 ));
@@ -242,7 +274,7 @@ pub fn in_pod() -> bool {
 
 /// A client for a server. It connects when it is used, so the server may be away.
 pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
-    let config = match kubeconfig {
+    let mut config = match kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path)
                 .with_context(|| format!("--kubeconfig {} cannot be used", path.display()))?;
@@ -252,6 +284,9 @@ pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
         }
         None => Config::incluster().context("the configuration of this pod cannot be used")?,
     };
+    // Who it is, in audit logs and in managedFields.
+    let agent = concat!("muster/", env!("CARGO_PKG_VERSION"));
+    config.headers.push((USER_AGENT, HeaderValue::from_static(agent)));
     Ok(Client::try_from(config)?)
 }
 

@@ -3,6 +3,7 @@
 pub mod addresses;
 pub mod authority;
 pub mod bmcs;
+pub mod builtin_access;
 mod builtin_api;
 pub mod claimed_file;
 pub mod cli;

@@ -2,7 +2,7 @@
 
 use std::future::{Ready, ready};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use axum::middleware::AddExtension;
 use axum_server::Handle;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use muster_connections::{Budgets, Connections, Listener, PlaceAcceptor, counted, tune};
 use muster_images::transport::STALL_TIMEOUT;
 use muster_images::{FileChannel, FileStream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -22,8 +23,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
-/// Time that a client gets to send its request's head; a slower one holds a connection for nothing.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time that a client of the TLS listener gets to send its first byte.
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Bytes that the head of a request to the API may have: tokens and long paths fit many times over.
+pub const API_HEAD: usize = 64 * 1024;
+
+/// Bytes that the head of a request of firmware or a boot loader may have.
+pub const BOOT_HEAD: usize = 16 * 1024;
 
 /// Bytes of a plain request that are read before its connection is closed.
 const LONGEST_PLAIN: u64 = 64 * 1024;
@@ -32,17 +39,20 @@ const LONGEST_PLAIN: u64 = 64 * 1024;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Binds; the error says which flag to change.
-pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address)
-        .with_context(|| format!("{flag} {address} cannot be listened on (is another service there?)"))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+pub fn bind(
+    address: SocketAddr,
+    flag: &str,
+    connections: Connections,
+    longest_head: usize,
+) -> Result<Listener> {
+    Listener::bind(address, connections, longest_head)
+        .with_context(|| format!("{flag} {address} cannot be listened on (is another service there?)"))
 }
 
 /// Serves `router` in `tasks` until `stop`; then no new connection is taken and running requests get `drain`.
 pub fn spawn(
     tasks: &mut JoinSet<Result<()>>,
-    listener: TcpListener,
+    listener: Listener,
     router: Router,
     tls: Option<RustlsConfig>,
     stop: CancellationToken,
@@ -54,38 +64,36 @@ pub fn spawn(
         stop.cancelled().await;
         stopper.graceful_shutdown(Some(drain));
     });
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let Listener {
+        tcp,
+        connections,
+        longest_head,
+    } = listener;
+    let service = counted(router).into_make_service_with_connect_info::<SocketAddr>();
     match tls {
         Some(config) => {
-            let acceptor = TlsAcceptor(RustlsAcceptor::new(config).acceptor(StallAcceptor));
-            let mut server = axum_server::from_tcp(listener)?
-                .acceptor(acceptor)
+            let acceptor = TlsAcceptor(RustlsAcceptor::new(config));
+            let mut server = axum_server::from_tcp(tcp)?
+                .acceptor(PlaceAcceptor::new(acceptor, connections))
                 .handle(handle)
                 .http1_only();
-            tune(server.http_builder());
+            tune(server.http_builder(), longest_head);
             tasks.spawn(async move { server.serve(service).await.context("the TLS listener failed") });
         }
         None => {
-            let mut server = axum_server::from_tcp(listener)?
-                .acceptor(FileAcceptor)
+            let mut server = axum_server::from_tcp(tcp)?
+                .acceptor(PlaceAcceptor::new(FileAcceptor, connections))
                 .handle(handle)
                 .http1_only();
-            tune(server.http_builder());
+            tune(server.http_builder(), longest_head);
             tasks.spawn(async move { server.serve(service).await.context("a listener failed") });
         }
     }
     Ok(())
 }
 
-fn tune(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::TokioExecutor>) {
-    builder
-        .http1()
-        .timer(hyper_util::rt::TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT);
-}
-
-/// Lets the process open as many files as the system allows it: each connection is one.
-pub fn raise_file_limit() {
+/// Lets the process open as many files as the system allows it, since each connection is one, and divides them.
+pub fn raise_file_limit() -> (u64, Budgets) {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -94,11 +102,28 @@ pub fn raise_file_limit() {
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    (descriptors, Budgets::of(descriptors))
+}
+
+/// Tells what each listener may have, and whether that is too little.
+pub fn tell_budgets(descriptors: u64, budgets: Budgets) {
+    let (api, boot) = (budgets.api, budgets.boot);
+    if budgets.are_few {
+        tracing::warn!(
+            descriptors,
+            api,
+            boot,
+            "the system lets this service open few files, and so few connections: raise the hard limit (LimitNOFILE=, ulimit -Hn)"
+        );
+    } else {
+        tracing::info!(descriptors, api, boot, "connections at once");
+    }
 }
 
 /// Accepts TLS. A client that speaks plain HTTP gets an answer that it understands.
 #[derive(Debug, Clone)]
-struct TlsAcceptor(RustlsAcceptor<StallAcceptor>);
+struct TlsAcceptor(RustlsAcceptor);
 
 /// First byte of a TLS connection: a record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
@@ -106,7 +131,7 @@ const HANDSHAKE: u8 = 22;
 const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 89\r\n\r\n\
 {\"code\":400,\"message\":\"this address speaks TLS: write https:// in place of http:// here\"}";
 
-type TlsAccept = RustlsAcceptor<StallAcceptor>;
+type TlsAccept = RustlsAcceptor;
 
 impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
     type Stream = <TlsAccept as Accept<TcpStream, S>>::Stream;
@@ -116,8 +141,10 @@ impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
     fn accept(&self, mut tcp: TcpStream, service: S) -> Self::Future {
         let tls = self.0.clone();
         Box::pin(async move {
+            // Small answers go out at once.
+            tcp.set_nodelay(true)?;
             let mut first = [0];
-            let peeked = tokio::time::timeout(HEAD_TIMEOUT, tcp.peek(&mut first)).await;
+            let peeked = tokio::time::timeout(FIRST_BYTE_TIMEOUT, tcp.peek(&mut first)).await;
             if peeked.map_err(|_| io::ErrorKind::TimedOut)?? == 1 && first[0] != HANDSHAKE {
                 tcp.write_all(SPEAKS_TLS).await?;
                 tcp.shutdown().await?;
@@ -130,20 +157,6 @@ impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
             }
             tls.accept(tcp, service).await
         })
-    }
-}
-
-/// Gives up clients that take nothing. What it accepts is encrypted later, so files cannot be sent past that.
-#[derive(Debug, Clone, Copy)]
-struct StallAcceptor;
-
-impl<S> Accept<TcpStream, S> for StallAcceptor {
-    type Stream = FileStream;
-    type Service = S;
-    type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
-
-    fn accept(&self, tcp: TcpStream, service: S) -> Self::Future {
-        ready(Ok((FileStream::new(tcp, STALL_TIMEOUT), service)))
     }
 }
 

@@ -1,14 +1,15 @@
 //! The `muster` program: a table from command to function.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
-    backup, bmc, cluster, completion, config, crds, events, host, infra_env, man, migrate, pxe_config,
-    restore, secrets_key, status, token,
+    backup, bmc, cluster, completion, config, crds, events, host, infra_env, kubeconfig, man, migrate,
+    pxe_config, restore, secrets_key, status, token, uninstall,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -20,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]
-#[command(version, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "muster", version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -33,7 +34,7 @@ enum Command {
     /// Print tokens, and revoke signed URLs
     Token(token::TokenArgs),
     /// List, create, show, change and delete InfraEnvs: sets of machines that boot the same image
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "infraenv", aliases = ["infra-envs", "infraenvs"])]
     InfraEnv(infra_env::InfraEnvCommand),
     /// List, show, change, bind, install and delete hosts
     #[command(subcommand)]
@@ -41,10 +42,10 @@ enum Command {
     /// Short for host list
     Hosts(host::list::ListArgs),
     /// Add, list, show, change and delete BMCs, through which machines are discovered without a hand on them
-    #[command(subcommand)]
+    #[command(subcommand, alias = "bmcs")]
     Bmc(bmc::BmcCommand),
     /// Import, list, show and delete clusters that hosts are added to
-    #[command(subcommand)]
+    #[command(subcommand, alias = "clusters")]
     Cluster(cluster::ClusterCommand),
     /// Show what happened
     Events(events::EventsArgs),
@@ -62,6 +63,8 @@ enum Command {
     /// Make the key that encrypts secrets in the database
     #[command(subcommand)]
     SecretsKey(secrets_key::SecretsKeyCommand),
+    /// Print a kubeconfig of the built-in Kubernetes API, or make all of before useless
+    Kubeconfig(kubeconfig::KubeconfigArgs),
     /// Print the script by which a shell completes commands
     Completion(completion::CompletionArgs),
     /// Write man pages
@@ -70,6 +73,8 @@ enum Command {
     PxeConfig(pxe_config::PxeConfigArgs),
     /// Print the CustomResourceDefinitions
     Crds(crds::CrdsArgs),
+    /// Take this service's finalizers off all custom resources of an API server, so that they can be deleted without it
+    Uninstall(uninstall::UninstallArgs),
     /// The service's own: queries of AgentClassifications are asked in a process of their own
     #[command(hide = true, name = agent_labels::worker::COMMAND)]
     AskQueries,
@@ -91,7 +96,7 @@ fn run(cli: Cli) -> Result<()> {
     // Fails only when a provider is installed already, which nobody does.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(*args).await,
             Command::Token(args) => token::run(args).await,
@@ -107,15 +112,20 @@ fn run(cli: Cli) -> Result<()> {
             Command::Restore(args) => restore::run(args).await,
             Command::Migrate(args) => migrate::run(args).await,
             Command::SecretsKey(command) => secrets_key::run(command),
+            Command::Kubeconfig(args) => kubeconfig::run(args).await,
             Command::Completion(args) => completion::run(&args, Cli::command()),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,
-            Command::Crds(args) => crds::run(&args),
+            Command::Crds(args) => crds::run(&args).await,
+            Command::Uninstall(args) => uninstall::run(args).await,
             Command::AskQueries => Ok(()),
             Command::Openapi => {
                 print(&format!("{}\n", muster_rest::openapi().to_pretty_json()?));
                 Ok(())
             }
         }
-    })
+    });
+    // A read of a disk that hangs would be waited for without end.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
 }

@@ -39,6 +39,10 @@ pub struct RetentionArgs {
     /// Hosts of one InfraEnv; further ones are refused, and those that exist keep working
     #[arg(long, env = "MUSTER_MAX_HOSTS", value_name = "N", default_value_t = 20000, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_hosts: u32,
+
+    /// MiB of the inventories of one InfraEnv; beyond, those of more than 64 KiB are refused
+    #[arg(long, env = "MUSTER_MAX_INVENTORIES", value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_inventories: u32,
 }
 
 /// How old something gets; `None`: any age.

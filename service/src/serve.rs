@@ -4,6 +4,7 @@ mod banner;
 mod certificate;
 pub mod data_lock;
 mod front;
+mod last_resort;
 mod notify;
 mod open;
 mod run;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use muster_core::record::EventLimits;
 use muster_images::Limits;
+use muster_operations::disk::Disk;
 use url::{Host, Url};
 
 use crate::addresses;
@@ -191,18 +192,25 @@ pub struct ServeArgs {
     pub kubeconfig: Option<PathBuf>,
 
     /// Address of the built-in Kubernetes API (TLS); its kubeconfig is written to the data dir
-    #[arg(
-        long,
-        env = "MUSTER_KUBE_LISTEN",
-        default_value = "127.0.0.1:6443",
-        value_name = "ADDR:PORT",
-        value_parser = addresses::kube
-    )]
-    pub kube_listen: SocketAddr,
+    /// [default: 127.0.0.1:6443, or a free port where that is taken]
+    #[arg(long, env = "MUSTER_KUBE_LISTEN", value_name = "ADDR:PORT", value_parser = addresses::kube)]
+    pub kube_listen: Option<SocketAddr>,
+
+    /// URL under which others reach the built-in Kubernetes API: in its certificate and its kubeconfigs [default: from --kube-listen]
+    #[arg(long, env = "MUSTER_KUBE_PUBLIC_URL", value_name = "URL", value_parser = addresses::url)]
+    pub kube_public_url: Option<Url>,
 
     /// Namespace of the Lease by which replicas agree who runs the controllers [default: that of the pod or of the kubeconfig]
     #[arg(long, env = "MUSTER_KUBE_NAMESPACE", value_name = "NAMESPACE")]
     pub kube_namespace: Option<String>,
+
+    /// Look after custom resources in these namespaces alone, on an API server: rights in them are enough [default: all]
+    #[arg(long, env = "MUSTER_NAMESPACES", value_name = "LIST", value_delimiter = ',')]
+    pub namespaces: Vec<String>,
+
+    /// Run controllers although another service of this sort (assisted-service of MCE) runs some on the same API server
+    #[arg(long, env = "MUSTER_TAKE_OVER", value_parser = clap::builder::FalseyValueParser::new())]
+    pub take_over: bool,
 
     /// Take Agents for the Machines of Cluster API and HyperShift (AgentCluster, AgentMachine). Not beside cluster-api-provider-agent
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
@@ -288,6 +296,14 @@ impl ServeArgs {
         self.database_url
             .clone()
             .unwrap_or_else(|| default_database_url(&self.data.data_dir))
+    }
+
+    /// The disk of a database that is this process's own file; `None` for PostgreSQL.
+    pub fn own_disk(&self) -> Option<Disk> {
+        let url = self.database_url();
+        let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
+        let file = file.split('?').next().unwrap_or(file);
+        Some(Disk::of(Path::new(file)))
     }
 
     /// `local` unless told otherwise or only this machine can reach the service. A URL that leads here from elsewhere means that a

@@ -2,9 +2,10 @@
 //! to have them, with and without custom resources for them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use muster_api::BASE_PATH;
 use muster_tests::fleet::{Run, fleet};
 use muster_tests::postgres::Postgres;
 use muster_tests::service::{Service, Settings};
@@ -114,7 +115,7 @@ pub fn measure() -> Result<()> {
     Ok(())
 }
 
-const ROWS: [(&str, &str, &str); 12] = [
+const ROWS: [(&str, &str, &str); 17] = [
     ("registrations per second, all at once", "", ""),
     ("until all have an inventory, s", "", ""),
     ("registration and first reports, CPU s per 1,000 hosts", "", ""),
@@ -127,6 +128,11 @@ const ROWS: [(&str, &str, &str); 12] = [
     ("memory at most, all register at once, MB", "", ""),
     ("memory when they have polled for a while, MB", "415", "41.5"),
     ("at rest, no requests: % of a core", "17", "1.7"),
+    ("list of all hosts, ms", "465", "80"),
+    ("  CPU, ms", "676", "60"),
+    ("  memory beyond that before, MB", "", ""),
+    ("  gzip, ms", "400", "150"),
+    ("  gzip: CPU, ms", "", ""),
 ];
 
 fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
@@ -200,6 +206,7 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
         .database
         .as_ref()
         .map_or(0.0, |database| family_mb(database.id()));
+    let (plain, packed) = (list(world, infra_env, "identity"), list(world, infra_env, "gzip"));
     Ok(vec![
         format!("{:.0}", begun.number("/registrations/per_second")),
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
@@ -217,7 +224,39 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
         format!("{:.0}", loaded.most),
         world.with_database(polled.last, database_mb, 0),
         world.with_database(percent(rest.service), percent(rest.database), 2),
+        format!("{:.0}", plain.milliseconds),
+        world.with_database(1e3 * plain.cost.service, 1e3 * plain.cost.database, 0),
+        format!("{:.0}", plain.more_mb),
+        format!("{:.0}", packed.milliseconds),
+        world.with_database(1e3 * packed.cost.service, 1e3 * packed.cost.database, 0),
     ])
+}
+
+/// One answer with all hosts.
+struct Listed {
+    milliseconds: f64,
+    cost: Cost,
+    /// The most memory while it was sent, beyond that before it.
+    more_mb: f64,
+}
+
+/// Asks for the hosts with their inventories, in this encoding.
+fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
+    let client = world.service.http().with("accept-encoding", encoding);
+    let path = format!("{BASE_PATH}/infra-envs/{infra_env}/hosts");
+    let pid = world.service.id();
+    let (before, start) = (resident_mb(pid), Instant::now());
+    let ((resident, milliseconds), cost) = world.cost(|| {
+        resident_while(pid, || {
+            client.get(&path).expect(200);
+            1e3 * start.elapsed().as_secs_f64()
+        })
+    });
+    Listed {
+        milliseconds,
+        cost,
+        more_mb: resident.most - before,
+    }
 }
 
 /// Measures 10,000 hosts at rest on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of a large

@@ -3,6 +3,8 @@
 //!
 //! Numbers of different computers say little; ratios do.
 
+mod attacks;
+mod bmcs;
 mod bound;
 mod fleet;
 mod images;
@@ -41,6 +43,10 @@ enum Subject {
     Kube,
     /// Installations at once: 20 on a real Kubernetes API, 1,000 on the built-in one; some five minutes.
     Install,
+    /// 200 machines discovered through BMCs, three times; some ten minutes.
+    Bmcs,
+    /// Attacks, each alone and all at once beside 3,000 hosts: what others notice; some twenty-five minutes.
+    Attacks,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
     Writes,
 }
@@ -68,6 +74,12 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Install) {
         install::measure()?;
+    }
+    if wanted(Subject::Bmcs) {
+        bmcs::measure()?;
+    }
+    if wanted(Subject::Attacks) {
+        attacks::measure()?;
     }
     if wanted(Subject::Writes) {
         writes::measure()?;

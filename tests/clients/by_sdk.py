@@ -172,7 +172,7 @@ for number in (1, 2):
     bound = installer.bind_host(lab.id, machine(number), models.BindHostParams(cluster_id=cluster.id))
     assert bound.status == "binding" and bound.cluster_id == cluster.id, bound
 reason = refused(400, installer.bind_host, lab.id, one.id, models.BindHostParams(cluster_id=cluster.id))
-assert cluster.id in reason and "unbind" in reason, reason
+assert cluster.name in reason and "unbind" in reason, reason
 for infra_env, number in ((lab.id, 1), (lab.id, 2), (of_cluster.id, 3)):
     known = await_host(infra_env, number, "known")
     assert known.kind == "AddToExistingClusterHost" and known.cluster_id == cluster.id, known

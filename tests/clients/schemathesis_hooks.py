@@ -88,7 +88,12 @@ WANTED_STATE = {
     "v2DownloadHostIgnition": "known",
     "V2UploadLogs": "known",
     "V2DownloadClusterLogs": "known",
+    "MusterAskHostForLogs": "known-unbound",
+    "MusterUploadHostLogs": "known-unbound",
+    "MusterDownloadHostLogs": "known-unbound",
 }
+# Of these few good requests are made up: each gets such a host.
+ALWAYS_WANTED = {"MusterUploadHostLogs"}
 
 
 def ask(method, path, body=None, headers={}, api=API):
@@ -263,8 +268,12 @@ def required_fields(raw):
 
 
 def upload_logs(machine):
+    """To its cluster, or because they were asked for."""
     query = f"logs_type=host&host_id={machine.host}&infra_env_id={machine.names['infra_env_id']}"
-    request = urllib.request.Request(f"{API}/clusters/{machine.cluster}/logs?{query}", method="POST")
+    url = f"{API}/clusters/{machine.cluster}/logs?{query}"
+    if machine.cluster is None:
+        url = f"{MUSTER}{machine.path}/logs/archive"
+    request = urllib.request.Request(url, method="POST")
     request.add_header("Content-Type", "multipart/form-data; boundary=x")
     request.data = b'--x\r\nContent-Disposition: form-data; name="upfile"; filename="logs"\r\n\r\nlogs\r\n--x--\r\n'
     if TOKEN:
@@ -280,6 +289,12 @@ def of_its_own(operation, case):
         case.path_parameters[name] = ids[name]
     if operation == "MusterDownloadAgentProgram":
         case.query.update(sha256=machine.newer_program(), offset=0)
+    if operation in ("MusterUploadHostLogs", "MusterDownloadHostLogs"):
+        ask("POST", f"{machine.path}/logs", api=MUSTER)
+    if operation == "MusterUploadHostLogs":
+        case.body = {"upfile": "logs"}
+    if operation == "MusterDownloadHostLogs":
+        upload_logs(machine)
     if operation == "V2UploadLogs":
         case.query.update(machine.names, logs_type="host")
     if operation == "V2DownloadClusterLogs":
@@ -301,7 +316,7 @@ def before_call(context, case, kwargs):
         elif "bmc_id" in (case.path_parameters or {}) and good and turn(operation, "bmc") % 2 == 0:
             # Of its own, which is not under way.
             case.path_parameters.update(infra_env_id=WORLD.infra_env, bmc_id=WORLD.add_bmc())
-        elif operation in WANTED_STATE and good and turn(operation, "state") % 4 == 0:
+        elif operation in ALWAYS_WANTED and good or operation in WANTED_STATE and good and turn(operation, "state") % 4 == 0:
             of_its_own(operation, case)
         else:
             real_ids(operation, case.path_parameters or {})

@@ -1,11 +1,10 @@
 //! Machines that `muster bmc import` names become hosts without a hand on them: by BMCs of two makers, under both firmwares.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_bmc_emulator::{Emulator, Machine as _, Quirks, Setup};
-use muster_tests::bmc::BmcMachine;
+use muster_bmc_emulator::{Machine as _, Quirks, Setup};
+use muster_tests::bmc::{BmcMachine, import, line};
 use muster_tests::condition::await_condition;
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
 use muster_tests::service::Settings;
@@ -35,7 +34,8 @@ fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Fi
         .quirks(quirks)
         .start()
         .unwrap();
-    import(discovery, name, &emulator);
+    let line = line(&emulator.url(), name);
+    import(&discovery.service, discovery.infra_env.id, &[line]);
     let found = await_condition(&format!("{name} to be discovered"), LIMIT, || {
         let shown = bmc(discovery, name);
         assert_ne!(shown["phase"], "failed", "{shown}");
@@ -53,32 +53,8 @@ fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Fi
     println!("{name}: {}", found["reason"]);
 }
 
-/// As a person types it.
-#[track_caller]
-fn import(discovery: &Discovery, name: &str, emulator: &Emulator) {
-    let folder = tempfile::tempdir().unwrap();
-    let [table, password] = ["rack.csv", "password"].map(|file| folder.path().join(file));
-    fs::write(&password, "password\n").unwrap();
-    let lines = format!("address,name,user\n{},{name},admin\n", emulator.url());
-    fs::write(&table, lines).unwrap();
-    let url = format!("http://127.0.0.1:{}", discovery.service.port());
-    let pool = discovery.infra_env.id.to_string();
-    let said = discovery.service.muster(&[
-        "bmc",
-        "import",
-        table.to_str().unwrap(),
-        "--infra-env",
-        &pool,
-        "--password-file",
-        password.to_str().unwrap(),
-        "--url",
-        &url,
-    ]);
-    assert!(said.contains(name), "{said}");
-}
-
 /// What `muster bmc list -o json` says of it.
-fn bmc(discovery: &Discovery, name: &str) -> Value {
+pub fn bmc(discovery: &Discovery, name: &str) -> Value {
     let url = format!("http://127.0.0.1:{}", discovery.service.port());
     let printed = discovery
         .service

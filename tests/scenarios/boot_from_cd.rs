@@ -1,10 +1,11 @@
 //! The ISO in an optical drive (or a BMC's virtual one).
 
-use muster_tests::qemu::{Firmware, Medium, Nic};
+use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
+use crate::host_logs::assert_sends_its_logs;
 use crate::login::{Key, assert_only_lets_in};
 
 #[test]
@@ -14,9 +15,14 @@ fn a_seabios_machine_boots_the_iso_from_cd_and_becomes_known() {
 }
 
 #[test]
-fn an_ovmf_machine_boots_the_iso_from_cd_and_becomes_known_by_its_token() {
+fn an_ovmf_machine_boots_the_iso_from_cd_becomes_known_by_its_token_and_sends_its_logs() {
+    let name = "cd-ovmf";
     let discovery = Discovery::on(Settings::for_user_networks().auth_local());
-    discovery.discover("cd-ovmf", Firmware::Ovmf, Medium::Cd(discovery.iso()));
+    let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
+    let machine = known_machine(name).firmware(Firmware::Ovmf);
+    let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
+    let _machine = discovery.discover_machine(machine, name, Firmware::Ovmf);
+    assert_sends_its_logs(&discovery, name);
 }
 
 #[test]

@@ -16,6 +16,7 @@ on_each_database!(
     an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone,
     hosts_of_a_cluster_are_validated_again_when_another_takes_their_name,
     a_second_machine_of_one_id_is_kept_beside_the_first,
+    two_boards_of_one_serial_that_share_a_card_of_their_controllers_stay_two_hosts,
 );
 
 /// Binds a known host, and speaks for its agent until it is known in the cluster.
@@ -318,4 +319,29 @@ fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
         .expect(200)
         .text();
     assert!(!host.contains("duplicate-host-id"), "settled is settled: {host}");
+}
+
+/// Such boards have the same serial number, UUID and, on the controller's network card, MAC address.
+fn two_boards_of_one_serial_that_share_a_card_of_their_controllers_stay_two_hosts(database: Database) {
+    let service = database.serve();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let registers = |macs: [&str; 2], wwn: &str| {
+        let fingerprint = json!({
+            "board_serial": "To be filled", "system_uuid": "03000200-0400-0500-0006-000700080009",
+            "macs": macs, "disk_wwns": [wwn],
+        });
+        let client = client.with("x-muster-fingerprint", &fingerprint.to_string());
+        let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
+        let registered = client.post(&format!("{infra_env}/hosts"), &body).expect(201);
+        registered.json()["id"].as_str().unwrap().to_owned()
+    };
+    let first = || registers(["00:25:90:00:00:01", "00:e0:4c:00:00:99"], "0x5000c50000000001");
+    let second = || registers(["00:25:90:00:00:02", "00:e0:4c:00:00:99"], "0x5000c50000000002");
+    let ids = [first(), second()];
+    assert_eq!(ids[0], host_id(1));
+    assert_ne!(ids[1], ids[0]);
+    assert_eq!([first(), second()], ids, "each is known again");
+    let listed = client.get(&format!("{infra_env}/hosts")).expect(200).json();
+    assert_eq!(listed.as_array().unwrap().len(), 2);
 }

@@ -166,10 +166,38 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         assert!(row.contains(cell), "{table}");
     }
 
+    // On its way into a cluster it has no inventory, and the name that came with that.
+    let import = [
+        "cluster",
+        "import",
+        "--url",
+        &url,
+        "--name",
+        "prod",
+        "--domain",
+        "example.com",
+    ];
+    succeeds(&import, token);
+    succeeds(
+        &["host", "bind", "--url", &url, "host-1", "--cluster", "prod"],
+        token,
+    );
+    let moving = succeeds(&["hosts", "--url", &url], token);
+    let row = moving.lines().nth(1).unwrap();
+    assert!(
+        row.starts_with("host-1 ") && row.contains(" binding "),
+        "{moving}"
+    );
+    let history = succeeds(&["host", "history", "--url", &url, "host-1"], token);
+    assert!(
+        history.contains("Host host-1 was bound to the cluster prod"),
+        "{history}"
+    );
+
     fails(
         &["infra-env", "delete", "--url", &url, &id],
         token,
-        &["400", "host"],
+        &["400", "the InfraEnv from the command line still has 1 host"],
     );
     service
         .http()

@@ -95,7 +95,7 @@ impl Discovery {
     }
 
     #[track_caller]
-    fn await_one_host(&self, machine: &mut Running, what: &str, wanted: impl Fn(&Host) -> bool) -> Host {
+    pub fn await_one_host(&self, machine: &mut Running, what: &str, wanted: impl Fn(&Host) -> bool) -> Host {
         await_condition(what, machine.time_left(), || {
             assert!(machine.is_on(), "{} switched itself off", machine.name());
             let hosts = self

@@ -51,8 +51,11 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
         .error_message();
     client.delete(&host).expect(503).error_message();
 
-    // Reading continues, and polling.
+    // Reading continues, and polling; and who looks is told.
     client.request("GET", "/health", None).expect(200);
+    let ready = client.request("GET", "/ready", None).expect(200).json();
+    let told = ready["database"].as_str().unwrap();
+    assert!(told.contains("no space left"), "{ready}");
     let seen = client.get(&host).expect(200).json();
     assert_eq!(
         (&seen["status"], &seen["requested_hostname"]),
@@ -68,6 +71,13 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
     client
         .get(&format!("{infra_env}/downloads/files?file_name=discovery.ign"))
         .expect(200);
+
+    // It starts again, too, by what it kept in reserve.
+    assert!(service.data_dir().join("reserve").exists());
+    service.terminate();
+    service.start_again();
+    let client = service.http();
+    client.get(&host).expect(200);
 
     // With space it continues by itself, and nothing that was answered is lost.
     fs::remove_file(&others_file).unwrap();

@@ -12,6 +12,7 @@ use crate::database::{
 };
 use crate::raw_http::{connect, read_to_end, status_of};
 use muster_tests::http::{Answer, HttpClient};
+use muster_tests::process::resident;
 
 on_each_database!(
     inventories_without_measure_are_refused_by_name,
@@ -187,7 +188,7 @@ fn bodies_without_measure_are_refused(database: Database) {
     let world = World::on(database);
     let replies = format!("{BASE_PATH}{}/instructions", world.hostile);
     let registrations = format!("{BASE_PATH}{}/hosts", world.infra_env);
-    let before = memory(world.service.id());
+    let before = resident(world.service.id()) / 1024;
     for (path, length) in [
         (&replies, 50 << 20),
         (&registrations, 50 << 20),
@@ -201,19 +202,12 @@ fn bodies_without_measure_are_refused(database: Database) {
             world.is_well();
         }
     }
-    let grown = memory(world.service.id()).saturating_sub(before);
+    let grown = (resident(world.service.id()) / 1024).saturating_sub(before);
     println!("memory grew by {grown} KiB");
     assert!(
         grown < 100 << 10,
         "the service keeps {grown} KiB of what it refused"
     );
-}
-
-/// Resident memory of a process, KiB.
-fn memory(id: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// Writes this text into every text of a document.
@@ -354,6 +348,52 @@ fn requests_that_are_no_requests_harm_no_other_client(database: Database) {
         (
             "a wrong chunk",
             format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}").into_bytes(),
+        ),
+        (
+            "a chunk of more bytes than there are",
+            format!("{head}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{{}}").into_bytes(),
+        ),
+        (
+            "a chunk with an extension of 30 kB",
+            format!(
+                "{head}Transfer-Encoding: chunked\r\n\r\n2;{}\r\n{{}}\r\n0\r\n\r\n",
+                "e".repeat(30_000)
+            )
+            .into_bytes(),
+        ),
+        (
+            "5,000 trailers",
+            format!(
+                "{head}Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n{}\r\n",
+                "X-Trailer: x\r\n".repeat(5000)
+            )
+            .into_bytes(),
+        ),
+        (
+            "a length with a sign",
+            format!("{head}Content-Length: +2\r\n\r\n{{}}").into_bytes(),
+        ),
+        (
+            "a coding that is none",
+            format!("{head}Transfer-Encoding: xchunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n").into_bytes(),
+        ),
+        (
+            "a folded header",
+            format!("{head}X-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\n{{}}").into_bytes(),
+        ),
+        (
+            "white space before the colon",
+            format!("{head}Content-Length : 2\r\n\r\n{{}}").into_bytes(),
+        ),
+        ("HTTP/0.9", b"GET /health\r\n\r\n".to_vec()),
+        (
+            "a zero byte",
+            format!("{head}X-Zero: \0\r\nContent-Length: 2\r\n\r\n{{}}").into_bytes(),
+        ),
+        ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec()),
+        (
+            "a packed body",
+            format!("{head}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\u{1f}\u{b}").into_bytes(),
         ),
     ] {
         let answer = ask(&bytes);

@@ -14,6 +14,7 @@ use muster_tests::http::TIMEOUT;
 on_each_database!(
     every_method_on_every_path_is_known_or_405_with_those_that_are,
     headers_that_come_twice_are_answered,
+    two_lengths_of_one_body_make_no_second_request,
     strange_paths_and_queries_are_answered,
     values_of_every_wrong_type_in_every_field_are_answered,
 );
@@ -208,6 +209,20 @@ fn headers_that_come_twice_are_answered(database: Database) {
         ] {
             world.ask(twice, &operation.method, &operation.path, twice, body);
         }
+    }
+    world.is_well();
+}
+
+/// RFC 9112, 6.3: chunks count, and the connection ends, for a proxy in front may have counted otherwise.
+fn two_lengths_of_one_body_make_no_second_request(database: Database) {
+    let world = World::on(database);
+    let (length, chunked) = ("Content-Length: 4\r\n", "Transfer-Encoding: chunked\r\n");
+    for lengths in [format!("{length}{chunked}"), format!("{chunked}{length}")] {
+        let request = format!(
+            "GET /health HTTP/1.1\r\nHost: x\r\n{lengths}\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: y\r\n\r\n"
+        );
+        let answers = world.send(&lengths, request.as_bytes());
+        assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{lengths}: {answers}");
     }
     world.is_well();
 }

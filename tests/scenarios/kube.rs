@@ -48,7 +48,7 @@ impl Api {
             },
             Self::Real => {
                 let plane = control_plane();
-                let kubeconfig = plane.kubeconfig();
+                let kubeconfig = plane.service_kubeconfig();
                 let served =
                     Database::Postgres.serve_with(|settings| change(settings.kubeconfig(&kubeconfig)));
                 KubeServed {
@@ -66,7 +66,7 @@ impl Api {
     pub fn serve_on(self, database_url: &str, settings: Settings) -> KubeServed {
         let plane = (self == Self::Real).then(control_plane);
         let settings = match &plane {
-            Some(plane) => settings.kubeconfig(&plane.kubeconfig()),
+            Some(plane) => settings.kubeconfig(&plane.service_kubeconfig()),
             None => settings,
         };
         let served = Served::from(settings.database(database_url).start());
@@ -105,7 +105,7 @@ impl KubeServed {
     #[track_caller]
     pub fn start_afresh(&mut self, settings: Settings) {
         let settings = match &self.plane {
-            Some(plane) => settings.kubeconfig(&plane.kubeconfig()),
+            Some(plane) => settings.kubeconfig(&plane.service_kubeconfig()),
             None => settings,
         };
         self.served = settings.start().into();
@@ -126,11 +126,12 @@ impl KubeServed {
 }
 
 /// A service that works with an API server of its own.
-impl From<Service> for KubeServed {
-    fn from(service: Service) -> Self {
+impl KubeServed {
+    /// A service that was started on a real API server.
+    pub fn on_real(service: Service, plane: ControlPlane) -> Self {
         Self {
             served: service.into(),
-            plane: None,
+            plane: Some(plane),
         }
     }
 }

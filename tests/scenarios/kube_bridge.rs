@@ -1,6 +1,7 @@
 //! The Kubernetes API of a service: the built-in one and a real one, who leads, what `/ready` says of it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -13,9 +14,12 @@ use muster_tests::process::{command, output_within};
 use muster_tests::service::{Service, Settings};
 use nix::sys::signal::Signal;
 
-use crate::database::{Database, on_each_database};
+use crate::database::{Database, Served, on_each_database};
 
-on_each_database!(the_kubeconfig_that_serve_writes_outlives_restarts);
+on_each_database!(
+    the_kubeconfig_that_serve_writes_outlives_restarts,
+    kubeconfigs_are_printed_for_elsewhere_and_end_when_keys_are_rotated,
+);
 
 /// Duration of a lease after its last renewal.
 const LEASE: Duration = Duration::from_secs(15);
@@ -116,6 +120,47 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
     );
 }
 
+fn kubeconfigs_are_printed_for_elsewhere_and_end_when_keys_are_rotated(database: Database) {
+    let mut service = database.serve();
+    let folder = tempfile::tempdir().unwrap();
+    let server = format!("https://127.0.0.1:{}", service.kube_port());
+    let printed = |service: &Served, name: &str, options: &[&str]| {
+        let place = service.token_arguments();
+        let mut arguments = vec!["kubeconfig", "--server", &server];
+        arguments.extend(options);
+        arguments.extend(place.iter().map(String::as_str));
+        let file = folder.path().join(name);
+        fs::write(&file, service.muster(&arguments)).unwrap();
+        Kubectl::new(&file)
+    };
+    let administrator = printed(&service, "administrator", &[]);
+    let viewer = printed(&service, "viewer", &["--viewer"]);
+    administrator.run(&["create", "namespace", "kept"]);
+    assert!(namespaces(&viewer).contains("namespace/kept"));
+    let refused = viewer.try_run(&["create", "namespace", "other"]);
+    assert!(
+        !refused.succeeded && refused.err.contains("Forbidden"),
+        "{refused:?}"
+    );
+
+    let new = printed(&service, "new", &["--rotate"]);
+    assert!(service.terminate().success());
+    service.start_again();
+    assert!(namespaces(&new).contains("namespace/kept"));
+    assert!(namespaces(&service.kubectl()).contains("namespace/kept"));
+    let by_certificate = ["--context", "muster-certificate", "get", "namespaces"];
+    new.run(&by_certificate);
+    let unverified = ["get", "namespaces", "--insecure-skip-tls-verify"];
+    for earlier in [&administrator, &viewer] {
+        for arguments in [&unverified[..2], &unverified] {
+            let refused = earlier.try_run(arguments);
+            assert!(!refused.succeeded, "{arguments:?}: {refused:?}");
+        }
+    }
+    let refused = administrator.try_run(&[&by_certificate[..], &unverified[2..]].concat());
+    assert!(!refused.succeeded, "{refused:?}");
+}
+
 #[test]
 fn a_taken_port_of_the_kubernetes_api_is_reported_with_its_flag() {
     let service = settings().start();
@@ -138,6 +183,39 @@ fn a_taken_port_of_the_kubernetes_api_is_reported_with_its_flag() {
     for word in ["--kube-listen", &taken, "--kube-api off"] {
         assert!(printed.contains(word), "{word}: {printed}");
     }
+}
+
+/// Another local cluster has the usual port, as often as not.
+#[test]
+fn a_usual_port_that_is_taken_is_no_reason_to_stop() {
+    // If somebody has it already, all the better.
+    let _taken = std::net::TcpListener::bind("127.0.0.1:6443");
+    let folder = tempfile::tempdir().unwrap();
+    let mut serve = command(muster_program());
+    serve.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--boot-listen",
+        "127.0.0.1:0",
+        "--data-dir",
+    ]);
+    serve.arg(folder.path()).stdout(std::process::Stdio::piped());
+    let mut running = serve.spawn().unwrap();
+    let lines = BufReader::new(running.stdout.take().unwrap()).lines();
+    let address = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("kubernetes API on https://").map(str::to_owned));
+    let kubectl = muster_tests::kube::Kubectl::new(&folder.path().join("kubeconfig"));
+    let namespaces = kubectl.try_run(&["get", "namespaces", "-o", "name"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let address = address.expect("the address is told");
+    assert!(
+        address.starts_with("127.0.0.1:") && !address.ends_with(":6443"),
+        "{address}"
+    );
+    assert!(namespaces.out.contains("namespace/default"), "{}", namespaces.err);
 }
 
 #[test]
@@ -214,7 +292,7 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
 #[test]
 fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
     let mut plane = ControlPlane::start();
-    let service = settings().kubeconfig(&plane.kubeconfig()).start();
+    let service = settings().kubeconfig(&plane.service_kubeconfig()).start();
     await_leader_status(&service, SOON, "does not know agents.agent-install.openshift.io");
     assert!(leader_status(&service).contains("muster crds --all | kubectl apply -f -"));
     plane
@@ -222,9 +300,15 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
         .run_with(&["apply", "-f", "-"], &service.muster(&["crds", "--all"]));
     await_leader_status(&service, SOON, "ok, leading");
     let lease = "77190dcb.agent-install.openshift.io";
-    let holder = plane
-        .kubectl()
-        .run(&["get", "lease", lease, "-o", "jsonpath={.spec.holderIdentity}"]);
+    let holder = plane.kubectl().run(&[
+        "-n",
+        "muster",
+        "get",
+        "lease",
+        lease,
+        "-o",
+        "jsonpath={.spec.holderIdentity}",
+    ]);
     assert!(!holder.is_empty());
 
     let client = service.http();
@@ -246,6 +330,6 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
     }
 
     // A second service on the same server follows, whatever its database.
-    let other = settings().kubeconfig(&plane.kubeconfig()).start();
+    let other = settings().kubeconfig(&plane.service_kubeconfig()).start();
     await_leader_status(&other, SOON, &format!("ok, {holder} leads"));
 }

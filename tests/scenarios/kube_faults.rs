@@ -383,14 +383,14 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     let cluster = Postgres::shared();
     let url = cluster.create_database();
     let plane = control_plane();
-    let settings = || settings().database(&url).kubeconfig(&plane.kubeconfig());
+    let settings = || settings().database(&url).kubeconfig(&plane.service_kubeconfig());
     let mut first = settings().start();
     let first_client = first.http();
     await_leader_status(&first_client, "leading");
     let second = settings().start();
     let client = second.http();
     println!("the second says: {}", await_leader_status(&client, "leads"));
-    let world = World::of(KubeServed::from(second));
+    let world = World::of(KubeServed::on_real(second, plane));
     let path = world.infra_env(&json!({}));
     // Hosts register with the one that does not lead; the one that leads makes their Agents.
     for n in 1..=3 {

@@ -1,15 +1,19 @@
 //! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value ever
 //! stands where it can be read by those who may not read Secrets.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use muster_tests::artifacts::live_image;
+use muster_bmc_emulator::machine::Hardware;
+use muster_bmc_emulator::{InMemory, Setup};
 use muster_tests::condition::await_condition;
 use muster_tests::service::Settings;
 use serde_json::json;
 
 use crate::database::{host_id, known_host};
 use crate::kube::{Api, on_each_api};
+use crate::kube_bmcs::{self, bmcs_are_here};
 use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, infra_env, is, message};
 
 on_each_api!(
@@ -78,7 +82,7 @@ fn a_secret_is_followed_and_its_absence_reported(api: Api) {
 }
 
 /// Passwords that stand in Secrets and nowhere else. None is part of another.
-const CANARIES: [&str; 8] = [
+const CANARIES: [&str; 10] = [
     "CanaryPullOneQ7w2Zk9Lm",
     "CanaryPullTwoX4c8Vb1Nh",
     "CanaryPullBrokenR5t3Yg",
@@ -87,6 +91,8 @@ const CANARIES: [&str; 8] = [
     "CanaryKubeconfigD3f7Gh",
     "CanaryKubeconfigBrokeE",
     "CanaryFencingK2l5Mn8Bv",
+    "CanaryBmcRefusedV5n2Qx",
+    "CanaryBmcTakenW7m4Zc1k",
 ];
 
 fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
@@ -99,13 +105,10 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
         kubeconfig,
         broken_kubeconfig,
         fencing,
+        refused_by_bmc,
+        taken_by_bmc,
     ] = CANARIES;
-    let verbose = |settings: Settings| {
-        settings
-            .live_image(&live_image())
-            .argument("--log")
-            .argument("debug")
-    };
+    let verbose = |settings: Settings| bmcs_are_here(settings).argument("--log").argument("debug");
     let world = World::of(api.serve_with(verbose));
     let kubectl = &world.kubectl;
     let secret = |name: &str, key: &str, value: &str| {
@@ -192,6 +195,17 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
         &format!("apiVersion: v1\nusers: [{{token: {broken_kubeconfig}"),
     );
 
+    // A BMC refuses a password, and takes another.
+    let machine = Arc::new(InMemory::running(Hardware::example(7)));
+    let bmc = Setup::new(machine)
+        .account("admin", taken_by_bmc)
+        .start()
+        .unwrap();
+    kubectl.apply(&kube_bmcs::objects("r1u7", &bmc.url(), refused_by_bmc));
+    kube_bmcs::await_reason(&world, "r1u7", "Discovered", "False", "CredentialsRefused");
+    kubectl.apply(&kube_bmcs::objects("r1u7", &bmc.url(), taken_by_bmc));
+    kube_bmcs::await_phase(&world, "r1u7", "waiting-for-agent");
+
     // Credentials change, then break in the middle of a value, where a parser likes to quote.
     world.secret(&pull_secret(rotated));
     await_credentials(&world, &path, &pull_secret(rotated));
@@ -209,7 +223,14 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
 
     // The search finds what is there.
     let secrets = kubectl.run(&["get", "secrets", "-A", "-o", "yaml"]);
-    for canary in [broken, token, wrong_token, broken_kubeconfig, fencing] {
+    for canary in [
+        broken,
+        token,
+        wrong_token,
+        broken_kubeconfig,
+        fencing,
+        taken_by_bmc,
+    ] {
         assert!(
             !found(canary, &secrets).is_empty(),
             "{canary} is not even in its Secret"
@@ -257,7 +278,8 @@ fn everything_told(world: &World, path: &str) -> Vec<(String, String)> {
     ] {
         all.push((path.clone(), client.get(&path).expect(200).text()));
     }
-    for path in ["/ready", "/metrics"] {
+    let bmcs = format!("/api/muster/v1{path}/bmcs");
+    for path in ["/ready", "/metrics", bmcs.as_str()] {
         all.push((
             path.to_owned(),
             client.request("GET", path, None).expect(200).text(),

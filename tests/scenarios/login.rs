@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::Duration;
 
-use muster_tests::process::{command, output_within, run};
+use muster_tests::process::{command, output_of_silent_user, run};
 use muster_tests::qemu::Running;
 use muster_tests::rest::inventory;
 use serde_json::json;
@@ -66,7 +66,13 @@ impl Key {
         .arg(self.file("id"))
         .arg(format!("{user}@{address}"))
         .arg(script);
-        output_within(&mut ssh, b"", LIMIT)
+        // At the end of its input the server would hang up a terminal before the script has run.
+        output_of_silent_user(&mut ssh, LIMIT)
+    }
+
+    /// Runs a script on the machine as root.
+    pub fn run(&self, discovery: &Discovery, script: &str) -> Output {
+        self.ssh(&[], "root", &address(discovery), script)
     }
 
     /// Fingerprint of the host's key that was seen at the first login.

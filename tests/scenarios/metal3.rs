@@ -1,12 +1,18 @@
-//! BareMetalHosts and PreprovisioningImages of Metal3. The baremetal-operator is played by kubectl, the host over REST.
+//! BareMetalHosts and PreprovisioningImages of Metal3. The baremetal-operator is played by kubectl, the host over REST; the BMC is an
+//! emulated one.
 
-use muster_tests::artifacts::live_image;
+use std::sync::Arc;
+
+use muster_bmc_emulator::machine::Hardware;
+use muster_bmc_emulator::{InMemory, Setup};
+use muster_tests::condition::await_condition;
 use muster_tests::kube::Kubectl;
 use serde_json::{Value, json};
 
 use crate::cluster_hosts::report;
 use crate::database::{host_id, known_host, register};
 use crate::kube::{Api, on_each_api};
+use crate::kube_bmcs::bmcs_are_here;
 use crate::kube_world::{INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, is};
 
 on_each_api!(
@@ -44,7 +50,7 @@ fn make_metal3(kubectl: &Kubectl) {
 
 /// A service with an InfraEnv whose image is as good as an hour old; the InfraEnv's path in REST, and the image.
 fn world(api: Api) -> (World, String, String) {
-    let world = World::of(api.serve_with(|settings| settings.live_image(&live_image())));
+    let world = World::of(api.serve_with(bmcs_are_here));
     make_metal3(&world.kubectl);
     let path = world.infra_env(&json!({}));
     patch_status(
@@ -74,14 +80,19 @@ fn patch_status(kubectl: &Kubectl, kind: &str, name: &str, status: &Value) {
 
 /// The baremetal-operator reports that the host is in this state.
 fn in_state(kubectl: &Kubectl, state: &str) {
+    reports(kubectl, state, "OK");
+}
+
+fn reports(kubectl: &Kubectl, state: &str, operational: &str) {
     let status = json!({
-        "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
+        "operationalStatus": operational, "errorMessage": "", "errorCount": 0, "poweredOn": true,
         "provisioning": {"ID": "1", "state": state},
     });
     patch_status(kubectl, "baremetalhost", "node-1", &status);
 }
 
-fn bare_metal_host() -> Value {
+/// One whose BMC is at that URL.
+fn bare_metal_host(bmc: &str) -> Value {
     json!({
         "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
         "metadata": {
@@ -95,7 +106,7 @@ fn bare_metal_host() -> Value {
         "spec": {
             "online": false, "bootMACAddress": "02:00:00:00:00:01", "rootDeviceHints": {"deviceName": "/dev/sda"},
             "bmc": {
-                "address": "redfish-virtualmedia+https://bmc.example.test/redfish/v1/Systems/1", "credentialsName": "bmc",
+                "address": format!("redfish-virtualmedia+{bmc}/redfish/v1/Systems/1"), "credentialsName": "bmc",
             },
         },
     })
@@ -109,7 +120,15 @@ fn a_bare_metal_host_becomes_an_agent_and_is_detached_before_its_disk_boots(api:
         "stringData": {"ignition": json!({"ignition": {"version": "3.4.0"}}).to_string()},
     })]);
     kubectl.apply(&imported_cluster(CLUSTER));
-    kubectl.apply(&[bare_metal_host()]);
+    let bmc = Setup::new(Arc::new(InMemory::running(Hardware::example(1))));
+    let bmc = bmc.account("operator", "canary-of-metal3").start().unwrap();
+    kubectl.apply(&[
+        bare_metal_host(&bmc.url()),
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"},
+            "stringData": {"username": "operator", "password": "canary-of-metal3"},
+        }),
+    ]);
     let host = ["baremetalhost", "node-1"];
     kubectl.await_that("it to be prepared", &host, SOON, |seen| {
         let is_inspected = seen["metadata"]["annotations"]["inspect.metal3.io"] != "disabled";
@@ -120,6 +139,8 @@ fn a_bare_metal_host_becomes_an_agent_and_is_detached_before_its_disk_boots(api:
         let spec = &seen["spec"];
         (spec["image"] == json!({"url": image, "format": "live-iso"}) && spec["online"] == true).then_some(())
     });
+    // Metal3 has inserted its copy of the ISO.
+    bmc.occupy("Cd", "http://ironic.example/redfish/boot-1.iso");
     in_state(kubectl, "provisioned");
 
     known_host(&client, &path, 1);
@@ -163,6 +184,19 @@ fn a_bare_metal_host_becomes_an_agent_and_is_detached_before_its_disk_boots(api:
     kubectl.await_that("it to be detached", &host, SOON, |seen| {
         (seen["metadata"]["annotations"][DETACHED] == "assisted-service-controller").then_some(())
     });
+
+    // Two must not talk to one BMC: the drive is emptied when Metal3 has let go of it.
+    assert!(bmc.image().is_some());
+    assert_eq!(bmc.requests().len(), 0);
+    reports(kubectl, "provisioned", "detached");
+    await_condition("the ISO to be taken out", SOON, || {
+        bmc.image().map_or(Ok(()), Err)
+    });
+    kubectl.await_that("that to be noted", &host, SOON, |seen| {
+        (seen["metadata"]["annotations"]["muster.dev/media"] == "ejected").then_some(())
+    });
+    let told = kubectl.run(&["get", "baremetalhosts,events", "-o", "yaml"]);
+    assert!(!told.contains("canary-of-metal3") && !world.service.log().contains("canary-of-metal3"));
 }
 
 fn a_preprovisioning_image_is_an_iso_or_kernel_and_initramfs(api: Api) {

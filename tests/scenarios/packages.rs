@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use muster_tests::artifacts::{muster_program, project_root};
+use muster_tests::artifacts::{fleet_program, muster_program, project_root, static_program};
 use muster_tests::process::run;
 use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Nic, UserNet};
 use muster_tests::target::TargetImage;
@@ -81,11 +81,34 @@ say "purged"
 
 /// Packs the programs under test as that version; returns the folder.
 fn pack(folder: &Path, version: &str) -> PathBuf {
-    let output = folder.join(version);
-    let programs = muster_program();
-    let programs = programs.parent().expect("a program is in a folder");
+    pack_with(folder, version, None)
+}
+
+/// The same with a live image inside.
+pub fn pack_with(folder: &Path, version: &str, live_image: Option<&Path>) -> PathBuf {
+    let (programs, output) = (folder.join("programs"), folder.join(version));
+    let mut parts = vec![
+        (muster_program(), "muster"),
+        (static_program(), "muster-static"),
+        (fleet_program(), "muster-fleet"),
+    ];
     let mut release = Command::new(project_root().join(".ci/release"));
-    release.args(["--without-live-image", "--quickly", "--version", version]);
+    release.args(["--quickly", "--version", version]);
+    match live_image {
+        None => drop(release.arg("--without-live-image")),
+        Some(image) => {
+            let described = PathBuf::from(format!("{}.build.json", image.display()));
+            parts.push((image.to_owned(), "muster-live-x86_64.iso"));
+            parts.push((described, "muster-live-x86_64.iso.build.json"));
+        }
+    }
+    fs::create_dir_all(&programs).unwrap();
+    for (file, name) in parts {
+        let link = programs.join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(file, link).unwrap();
+        }
+    }
     run(release
         .arg("--programs")
         .arg(programs)
@@ -172,31 +195,103 @@ fn checksums_bill_of_materials_and_container_image_agree_and_the_image_runs_by_i
         );
     }
 
-    // From index to layer, every digest is that of the bytes.
-    let layout = folder.path().join("layout");
-    unpack(&packed.join("muster-1.2.3-rc.1-oci.tar"), &layout);
-    let manifest = json_of(&blob(
-        &layout,
-        &json_of(&layout.join("index.json"))["manifests"][0],
-    ));
-    let config = json_of(&blob(&layout, &manifest["config"]));
-    let root = folder.path().join("root");
+    let (root, config) = image_root(&packed.join("muster-1.2.3-rc.1-oci.tar"), folder.path());
+    runs_as_a_pod(&root, &config);
+}
+
+/// Unpacks an image of one layer into `folder`; answers its root and its configuration. From index to layer, every digest is that
+/// of the bytes.
+fn image_root(archive: &Path, folder: &Path) -> (PathBuf, Value) {
+    let (layout, root) = (folder.join("layout"), folder.join("root"));
+    unpack(archive, &layout);
+    let index = json_of(&layout.join("index.json"));
+    let manifest = json_of(&blob(&layout, &index["manifests"][0]));
     unpack(&blob(&layout, &manifest["layers"][0]), &root);
+    (root, json_of(&blob(&layout, &manifest["config"])))
+}
+
+/// Runs as root in a network of its own, in the folder with the image's `root`. As a pod under OpenShift's `restricted-v2`: an arbitrary
+/// user in group 0, a root that cannot be written, and folders for data and for temporary files that its group may write (`emptyDir` with
+/// `fsGroup`). Names are in `/etc/hosts` and at a name server whose search domains they are below, as a kubelet writes them.
+const AS_A_POD: &str = r#"
+set -eu
+ip link set lo up
+mount --make-rprivate /
+mount --bind root root
+mkdir root/proc root/dev
+printf '127.0.0.1 localhost\n127.0.0.1 database.lab.example\n' > root/etc/hosts
+printf 'nameserver 127.0.0.1\nsearch muster.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n' > root/etc/resolv.conf
+mount -o remount,bind,ro root
+mount -t tmpfs -o mode=2775,gid=1000680000 data root/var/lib/muster
+mount -t tmpfs -o mode=2775,gid=1000680000 temporary root/tmp
+mount -t proc proc root/proc
+mount --bind /dev root/dev
+dnsmasq --conf-file=/dev/null --no-hosts --no-resolv --keep-in-foreground --listen-address=127.0.0.1 --bind-interfaces \
+  --address=/muster.muster.svc.cluster.local/127.0.0.1 --address=/#/ &
+as_the_user() {
+  env -i PATH=/usr/bin:/usr/sbin:/bin MUSTER_DATA_DIR=/var/lib/muster/data \
+    chroot --userspec=1000680000:0 --groups=1000680000 root "$@"
+}
+as_the_user "$@" serve > serve.log 2>&1 &
+try() {
+  for _ in $(seq 100); do
+    if as_the_user "$@" > answer 2>&1; then return; fi
+    sleep 0.2
+  done
+  cat answer serve.log
+  exit 1
+}
+for name in database.lab.example muster.muster.svc muster; do
+  try "$@" status --url http://$name:8090
+  grep -q 'database  *ok' answer
+  echo "answers as $name"
+done
+stat -c '%u %a' root/var/lib/muster/data
+if as_the_user "$@" serve --data-dir /elsewhere > answer 2>&1; then echo 'the root can be written'; exit 1; fi
+"#;
+
+/// Checks that nothing is inside but what the program needs, and that the program serves and finds names as a pod's.
+fn runs_as_a_pod(root: &Path, config: &Value) {
+    assert!(Uid::effective().is_root(), "another user and a network need root");
+    let files = run(Command::new("find").arg(root).args(["-type", "f"]));
+    let others = |file: &&str| !file.contains("/usr/share/doc/");
+    let mut files: Vec<&str> = files.lines().filter(others).collect();
+    files.sort_unstable();
+    let expected = [
+        "etc/nsswitch.conf",
+        "etc/passwd",
+        "etc/ssl/certs/ca-certificates.crt",
+        "usr/bin/muster",
+    ];
+    assert_eq!(files, expected.map(|file| root.join(file).display().to_string()));
+
     let entrypoint = config["config"]["Entrypoint"][0].as_str().unwrap();
-    let mut muster = Command::new("unshare");
-    // Changing the root folder is root's right, or that of a user namespace's root, which a changed root folder forbids to make.
-    if !Uid::effective().is_root() {
-        muster.arg("--map-root-user");
-    }
-    muster.arg("--root").arg(&root).args([entrypoint, "--version"]);
-    assert!(run(&mut muster).starts_with("muster "));
+    let mut pod = Command::new("unshare");
+    pod.args([
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "bash",
+        "-c",
+    ]);
+    let beside = root.parent().unwrap();
+    let printed = run(pod.args([AS_A_POD, "pod", entrypoint]).current_dir(beside));
+    let expected = [
+        "answers as database.lab.example",
+        "answers as muster.muster.svc",
+        "answers as muster",
+        "1000680000 2700",
+    ];
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
 }
 
 fn json_of(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
-fn unpack(archive: &Path, folder: &Path) {
+pub fn unpack(archive: &Path, folder: &Path) {
     fs::create_dir(folder).unwrap();
     run(Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(folder));
 }

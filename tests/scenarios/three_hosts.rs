@@ -114,7 +114,7 @@ fn machine(segment: &mut Segment, name: &str, macs: &[&str; 2]) -> Machine {
 }
 
 /// An InfraEnv whose hosts join a cluster that is imported.
-fn infra_env_of_a_cluster(client: &Client) -> InfraEnv {
+pub fn infra_env_of_a_cluster(client: &Client) -> InfraEnv {
     let cluster = json!({
         "name": "edge", "openshift_version": "4.16.0", "api_vip_dnsname": "api.edge.lab.example",
         "openshift_cluster_id": "3b5d5ec5-4ae0-4d6a-9f8e-0c1d2e3f4a5b",

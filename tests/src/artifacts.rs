@@ -22,6 +22,18 @@ pub fn muster_program() -> PathBuf {
     )
 }
 
+/// The `muster` program without shared libraries: `MUSTER_STATIC_BIN`, else the one beside this test program.
+///
+/// # Panics
+/// If there is none; says how to build it.
+pub fn static_program() -> PathBuf {
+    given_or(
+        "MUSTER_STATIC_BIN",
+        beside_this_program("muster-static"),
+        "`cargo build -p muster-static` (`make test` does)",
+    )
+}
+
 /// The `muster-fleet` program: `MUSTER_FLEET_BIN`, else the one beside this test program.
 ///
 /// # Panics

@@ -1,10 +1,16 @@
-//! A machine under QEMU behind the lab's BMC (`muster_bmc_emulator`): one process each time that it has power, its drive filled from
-//! a URL while it runs, one boot from that drive.
+//! Machines behind the lab's BMC (`muster_bmc_emulator`).
 //!
-//! The QMP commands: docs/protocol/redfish.md#1.5.
+//! [`BmcMachine`] is under QEMU: one process each time that it has power, its drive filled from a URL while it runs, one boot from that
+//! drive. The QMP commands: docs/protocol/redfish.md#1.5. [`SimulatedMachine`] boots an agent of `muster_fleet`; a [`Rack`] has many.
 
 mod drive;
+mod import;
 mod machine;
 mod qmp;
+mod rack;
+mod simulated;
 
+pub use import::{import, import_table, line};
 pub use machine::BmcMachine;
+pub use rack::{Rack, Unit};
+pub use simulated::{Reading, SimulatedMachine};

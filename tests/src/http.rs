@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use muster_api::BASE_PATH;
@@ -40,7 +41,12 @@ pub struct Answer {
 impl HttpClient {
     /// For the server at that URL (without a path), over plain HTTP.
     pub fn new(base: &str) -> Self {
-        Self::with_authorities(base, Vec::new())
+        Self::with_authorities(base, Vec::new(), None)
+    }
+
+    /// For the server at that URL over plain HTTP, from this address of ours.
+    pub fn from(address: IpAddr, base: &str) -> Self {
+        Self::with_authorities(base, Vec::new(), Some(address))
     }
 
     /// For a server whose certificate one of those authorities (PEM) signed; no other is trusted.
@@ -49,15 +55,16 @@ impl HttpClient {
     /// If they are no certificates.
     pub fn trusting(base: &str, authorities: &[u8]) -> Self {
         let authorities = Certificate::from_pem_bundle(authorities).expect("an authority is a certificate");
-        Self::with_authorities(base, authorities)
+        Self::with_authorities(base, authorities, None)
     }
 
-    fn with_authorities(base: &str, authorities: Vec<Certificate>) -> Self {
+    fn with_authorities(base: &str, authorities: Vec<Certificate>, from: Option<IpAddr>) -> Self {
         // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it
         // installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .tls_certs_only(authorities)
+            .local_address(from)
             .http1_only()
             .no_gzip()
             .no_proxy()

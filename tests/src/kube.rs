@@ -5,15 +5,20 @@
 mod cluster_api;
 mod control_plane;
 mod kubectl;
+pub mod list_kind;
 mod metal3;
+mod pod_node;
 mod programs;
+mod scheduler;
 mod signing;
 mod workload;
 
 pub use cluster_api::ClusterApi;
-pub use control_plane::{ControlPlane, Settings};
+pub use control_plane::{ControlPlane, SERVICE_ADDRESS, Settings};
 pub use kubectl::{Kubectl, Output};
 pub use metal3::Metal3;
+pub use pod_node::{PodNode, PodPort};
 pub use programs::program;
+pub use scheduler::Scheduler;
 pub use signing::KubeletCertificate;
 pub use workload::{CONFIG_LABEL, Workload};

@@ -34,6 +34,17 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Resident memory of a process, bytes.
+///
+/// # Panics
+/// If there is no such process.
+pub fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kibibytes.expect("Linux tells VmRSS") * 1024
+}
+
 type Start = Box<dyn FnOnce() + Send>;
 
 /// Does `start` in a thread that lives as long as this test program: for children that outlive the test that
@@ -213,6 +224,21 @@ pub fn run(command: &mut Command) -> String {
 /// If it cannot be started, or runs longer than `limit`; shows its output until then.
 #[track_caller]
 pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Output {
+    ended_within(command, Some(input), limit)
+}
+
+/// Runs a command to its end, with a standard input that is open and empty, as that of somebody who types nothing.
+///
+/// # Panics
+/// As [`output_within`].
+#[track_caller]
+pub fn output_of_silent_user(command: &mut Command, limit: Duration) -> Output {
+    ended_within(command, None, limit)
+}
+
+/// `input`: `None`: nothing comes, and no end either.
+#[track_caller]
+fn ended_within(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> Output {
     let pipes = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -225,7 +251,7 @@ pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Ou
         child.stdout.take().expect("stdout is piped"),
         child.stderr.take().expect("stderr is piped"),
     );
-    let (input, end) = (input.to_owned(), Instant::now() + limit);
+    let (input, end) = (input.map(<[u8]>::to_owned), Instant::now() + limit);
     let everything = |stream: &mut dyn Read| {
         let mut bytes = Vec::new();
         // What came until a broken pipe is what there is.
@@ -233,8 +259,14 @@ pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Ou
         bytes
     };
     std::thread::scope(|scope| {
-        // Who does not read its input gets none.
-        scope.spawn(move || drop(stdin.write_all(&input)));
+        let open = match input {
+            Some(input) => {
+                // Who does not read its input gets none.
+                scope.spawn(move || drop(stdin.write_all(&input)));
+                None
+            }
+            None => Some(stdin),
+        };
         let out = scope.spawn(move || everything(&mut out));
         let err = scope.spawn(move || everything(&mut err));
         let (status, is_late) = loop {
@@ -247,6 +279,7 @@ pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Ou
                 }
             }
         };
+        drop(open);
         let message = "reading a pipe does not panic";
         let output = Output {
             status,

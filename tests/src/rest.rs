@@ -4,13 +4,14 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use muster_api::BASE_PATH;
+use muster_api::bmc::Bmc;
 use muster_api::boot::BootingMachine;
 use muster_api::event::Event;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::{InfraEnv, PresignedUrl};
 use muster_api::inventory::Inventory;
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -103,7 +104,12 @@ impl Client {
     }
 
     fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&Value>) -> Answer<T> {
-        let (status, text) = self.request(method, &format!("{BASE_PATH}{path}"), body)?;
+        let base = if path.starts_with(MUSTER_PATH) {
+            ""
+        } else {
+            BASE_PATH
+        };
+        let (status, text) = self.request(method, &format!("{base}{path}"), body)?;
         if !(200..300).contains(&status) {
             return Err(RestError::Status(status, text));
         }
@@ -170,6 +176,11 @@ impl Client {
     /// One host.
     pub fn host(&self, infra_env: InfraEnvId, id: HostId) -> Answer<Host> {
         self.get(&format!("/infra-envs/{infra_env}/hosts/{id}"))
+    }
+
+    /// The BMCs of an InfraEnv, without what they tell of their machines.
+    pub fn bmcs(&self, infra_env: InfraEnvId) -> Answer<Vec<Bmc>> {
+        self.get(&format!("{MUSTER_PATH}/infra-envs/{infra_env}/bmcs"))
     }
 
     /// Events of an InfraEnv, oldest first.

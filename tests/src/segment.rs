@@ -4,6 +4,8 @@
 //! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines,
 //! requests. Nothing has a name outside, so nothing can collide or stay behind.
 
+mod networks;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,6 +15,7 @@ use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
 
 use crate::process::{Program, command, run};
+pub use networks::ADDRESS6;
 
 /// The address of the segment's router, where services listen, and its DHCP server.
 pub const ADDRESS: &str = "10.91.0.1";
@@ -20,6 +23,12 @@ pub const ADDRESS: &str = "10.91.0.1";
 /// The address of the router on the second network ([`Segment::second_network`]), which is also a DHCP
 /// server.
 pub const SECOND_ADDRESS: &str = "10.92.0.1";
+
+/// An address behind the router of the first network, to which the second one's knows no way ([`Segment::two_routers`]).
+pub const FAR_ADDRESS: &str = "10.99.0.1";
+
+/// The name of [`FAR_ADDRESS`], which the first network's name server knows and the second one's denies.
+pub const FAR_NAME: &str = "muster.lab";
 
 /// Folder of Debian's package `ipxe` with the programs that firmware loads by TFTP.
 const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
@@ -29,6 +38,8 @@ const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
 pub enum Offer {
     /// Nothing but addresses.
     Addresses,
+    /// Addresses from a range of 10.91.0.0/24 for two minutes. The server refuses others with a NAK.
+    ShortLeases { first: &'static str, last: &'static str },
     /// UEFI HTTP boot of this URL.
     HttpBoot {
         /// An ISO or EFI program by plain HTTP.
@@ -57,6 +68,8 @@ pub struct Segment {
     taps: u32,
     names: Vec<(String, String)>,
     second: bool,
+    routed: bool,
+    v6: bool,
     fixed: Vec<(Vec<String>, String)>,
     servers: Vec<Program>,
 }
@@ -93,6 +106,8 @@ impl Segment {
             taps: 0,
             names: Vec::new(),
             second: false,
+            routed: false,
+            v6: false,
             fixed: Vec::new(),
             servers: Vec::new(),
         }
@@ -166,12 +181,30 @@ impl Segment {
         }
         if self.second {
             configuration += "interface=br1\ndhcp-range=set:second,10.92.0.50,10.92.0.150,255.255.255.0,1h\n";
+        }
+        if self.routed {
+            let _ = writeln!(
+                configuration,
+                "dhcp-option=tag:!second,option:dns-server,{ADDRESS}"
+            );
+            let _ = writeln!(
+                configuration,
+                "dhcp-option=tag:second,option:dns-server,{SECOND_ADDRESS}"
+            );
+        } else if self.second {
             configuration +=
                 "dhcp-option=tag:second,option:router\ndhcp-option=tag:second,option:dns-server\n";
         }
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
+            Offer::Addresses if self.v6 => configuration += networks::STATELESS,
             Offer::Addresses => configuration += addresses,
+            Offer::ShortLeases { first, last } => {
+                let _ = writeln!(
+                    configuration,
+                    "dhcp-range={first},{last},255.255.255.0,2m\ndhcp-authoritative"
+                );
+            }
             Offer::HttpBoot { url } => {
                 configuration += addresses;
                 // Firmware ignores an HTTP boot offer that does not answer its vendor class

@@ -111,6 +111,13 @@ impl Settings {
         }
     }
 
+    /// Known to machines by another name or address.
+    #[must_use]
+    pub fn known_as(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.seen_as);
+        self
+    }
+
     /// For machines on user networks, which find this computer's loopback elsewhere.
     #[must_use]
     pub fn seen_from_user_networks(mut self) -> Self {

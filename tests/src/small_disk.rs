@@ -41,7 +41,11 @@ impl SmallDisk {
     #[must_use]
     pub fn fill(&self) -> PathBuf {
         let path = self.0.join("somebody-elses-file");
-        let mut file = File::create(&path).expect("a name needs no space in memory");
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .expect("a name needs no space in memory");
         let piece = [b'x'; 4096];
         while file.write_all(&piece).is_ok() {}
         path

@@ -20,7 +20,8 @@ use muster_api::steps::{ConnectivityCheckHost, ConnectivityReport};
 use uuid::Uuid;
 
 use super::CheckError;
-use super::nics::Nic;
+use super::nics::{Nic, own_macs};
+use crate::root::Root;
 
 /// Checks from `nics` to `hosts`, all at once but with a bounded number of packets in flight.
 ///
@@ -34,7 +35,8 @@ pub async fn check(nics: &[Nic], hosts: &[ConnectivityCheckHost]) -> Result<Conn
         )));
     }
     let targets = addresses(hosts);
-    let (links, reached) = tokio::join!(links::ask(nics, &targets), reach::ask(&targets));
+    let own = own_macs(&Root::live());
+    let (links, reached) = tokio::join!(links::ask(nics, &own, &targets), reach::ask(&targets));
     let (links, reached) = (links?, reached?);
     let fits = mtu::ask(nics, &reached).await?;
     for conflict in &links.conflicts {

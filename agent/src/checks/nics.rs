@@ -1,12 +1,24 @@
 //! Lists the network cards of this host that checks send from. Source: docs/protocol/agent-protocol.md#7.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 use muster_api::inventory::Interface;
 
-use crate::inventory;
+use super::mac::Mac;
+use crate::inventory::{self, netlink};
 use crate::root::Root;
+
+/// The present hardware addresses of all links of this host, of those without an IP address, too: by default Linux answers ARP
+/// for an address on every card that hears the question.
+pub fn own_macs(root: &Root) -> BTreeSet<Mac> {
+    let links = netlink::links(root).map_or_else(|_| netlink::links_of_sysfs(root), |links| links.all);
+    links
+        .iter()
+        .filter_map(|link| Mac::from_slice(&link.address))
+        .collect()
+}
 
 /// A network card with at least one address that is not link-local.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +117,22 @@ mod tests {
         let mut loopback = interface("physical", &["10.0.0.5/24"], &[]);
         loopback.flags.push("loopback".into());
         assert_eq!(Nic::from_inventory(&loopback), None);
+    }
+
+    #[test]
+    fn every_link_with_an_ethernet_address_is_of_this_host() {
+        let machine = crate::testing::Machine::new()
+            .nic(
+                "a/net/eth0",
+                &[("ifindex", "2"), ("address", "02:00:00:00:00:0A")],
+            )
+            .nic(
+                "a/net/ib0",
+                &[("ifindex", "3"), ("address", "80:00:02:08:fe:80:00:00")],
+            )
+            .file("/sys/class/net/bonding_masters", "bond0\n");
+        let macs: Vec<String> = own_macs(&machine.root()).iter().map(Mac::to_string).collect();
+        assert_eq!(macs, ["02:00:00:00:00:0a"]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use url::{Host, Url};
 use crate::net::view::NetworkView;
 use crate::session::view::{Phase, SessionView};
 
+/// Lines about hardware: the rest of the screen must stay visible.
+const MOST_TROUBLE: usize = 4;
 /// Longest line on a text display.
 const WIDTH: usize = 78;
 
@@ -23,6 +25,8 @@ pub struct Screen {
     pub session: SessionView,
     /// The problem with the image itself, and how to solve it.
     pub image_problem: Option<String>,
+    /// What does not work on this machine.
+    pub trouble: Vec<String>,
     /// How to log in by SSH; empty when nobody can.
     pub ssh: String,
     /// True when a rescue shell runs.
@@ -58,6 +62,17 @@ impl Screen {
         add("state", self.state());
         if let Some(problem) = self.image_problem.as_ref().or(self.session.problem.as_ref()) {
             add("trouble", problem.clone());
+        }
+        for trouble in self.trouble.iter().take(MOST_TROUBLE) {
+            add("hardware", trouble.clone());
+        }
+        if let Some(more) = self
+            .trouble
+            .len()
+            .checked_sub(MOST_TROUBLE)
+            .filter(|more| *more > 0)
+        {
+            add("hardware", format!("and {more} more, which dmesg shows"));
         }
         add("to do", self.advice());
         add("ssh", self.ssh.clone());

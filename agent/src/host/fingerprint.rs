@@ -13,15 +13,26 @@ pub fn compute(root: &Root, interfaces: &[Interface]) -> Fingerprint {
         root.text(&format!("/sys/class/dmi/id/{name}"))
             .unwrap_or_default()
     };
-    let physical = interfaces.iter().filter(|interface| interface.kind == "physical");
+    let own = interfaces
+        .iter()
+        .filter(|interface| interface.kind == "physical" && is_lasting(root, &interface.name));
     let fingerprint = Fingerprint {
         board_serial: dmi("board_serial"),
         system_serial: dmi("product_serial"),
         system_uuid: dmi("product_uuid"),
-        macs: physical.map(|interface| interface.mac_address.clone()).collect(),
+        macs: own.map(|interface| interface.mac_address.clone()).collect(),
         disk_wwns: disk_wwns(root),
     };
     fingerprint.normalized()
+}
+
+/// False for cards on USB, which management controllers show to their host with one address on every board, and for addresses that the
+/// kernel made up at this boot (`NET_ADDR_RANDOM`).
+fn is_lasting(root: &Root, nic: &str) -> bool {
+    let folder = format!("/sys/class/net/{nic}");
+    let path = root.resolve(&folder).unwrap_or_default();
+    let assigned = root.text(&format!("{folder}/addr_assign_type"));
+    !path.contains("/usb") && !assigned.is_ok_and(|kind| kind == "1")
 }
 
 /// In the inventory's spelling: `0x...` of SCSI and SATA disks, `eui....` and the like of NVMe namespaces.
@@ -31,6 +42,7 @@ fn disk_wwns(root: &Root) -> Vec<String> {
         .iter()
         .filter(|name| name.starts_with("sd") || name.starts_with("nvme"));
     disks
+        .filter(|name| is_of_one_machine(root, name))
         .filter_map(|name| {
             ["device/wwid", "wwid"]
                 .iter()
@@ -38,6 +50,37 @@ fn disk_wwns(root: &Root) -> Vec<String> {
         })
         .filter_map(|wwid| world_wide(&wwid))
         .collect()
+}
+
+/// False for disks that another machine may see or be given: behind Fibre Channel, iSCSI and NVMe over fabrics, SAS disks that may
+/// hang on two controllers, and what is plugged in by USB.
+fn is_of_one_machine(root: &Root, disk: &str) -> bool {
+    let text = |file: &str| {
+        root.text(&format!("/sys/block/{disk}/{file}"))
+            .unwrap_or_default()
+    };
+    let path = root.resolve(&format!("/sys/block/{disk}")).unwrap_or_default();
+    if disk.starts_with("nvme") {
+        return nvme_transports(root, disk, &path)
+            .iter()
+            .all(|transport| transport == "pcie");
+    }
+    // A SATA disk has one port; expanders show it as they show SAS disks.
+    let has_two_ports = path.contains("/end_device-") && text("device/vendor").trim() != "ATA";
+    let is_shared = ["/rport-", "/session", "/usb", "/expander-"]
+        .iter()
+        .any(|part| path.contains(part));
+    !(is_shared || has_two_ports)
+}
+
+/// The transports of the controllers of a namespace; with multipath the namespace is in a subsystem of several.
+fn nvme_transports(root: &Root, disk: &str, path: &str) -> Vec<String> {
+    let of = |controller: &str| root.text(&format!("/sys/class/nvme/{controller}/transport")).ok();
+    let subsystem = path.strip_suffix(&format!("/{disk}")).unwrap_or_default();
+    let controllers = root.list(subsystem).unwrap_or_default();
+    let parent = subsystem.rsplit('/').next().unwrap_or_default();
+    let names = controllers.iter().map(String::as_str).chain([parent]);
+    names.filter_map(of).collect()
 }
 
 /// `eui.`, `uuid.` and vendor texts (`t10.`, `nvme.`) stay as they are. Texts too long for the wire are left
@@ -91,6 +134,61 @@ mod tests {
             r#""disk_wwns":["0x5000c50000000001","0x5000c500a1b2c3d4","eui.0025385b21404321"]}"#
         );
         assert_eq!(found.header_value(), expected);
+    }
+
+    #[test]
+    fn parts_that_another_machine_may_have_are_left_out() {
+        let wwid = |text: &'static str| [("device/wwid", text)];
+        let mut machine = Machine::new()
+            .nic("pci0000:00/0000:00:1.0/net/eth0", &[("addr_assign_type", "0")])
+            .nic("pci0000:00/0000:00:2.0/net/eth1", &[("addr_assign_type", "1")])
+            .nic("pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/net/usb0", &[])
+            .file("/sys/class/nvme/nvme0/transport", "pcie\n")
+            .file("/sys/class/nvme/nvme1/transport", "tcp\n")
+            .file("/sys/devices/virtual/nvme-subsystem/nvme-subsys1/nvme1/x", "");
+        for (name, path, files) in [
+            ("sda", "pci0/ata1/host0/target0:0:0/0:0:0:0", wwid("naa.1")),
+            ("sdb", "pci0/host1/rport-1:0-0/target1:0:0/1:0:0:0", wwid("naa.2")),
+            (
+                "sdc",
+                "platform/host2/session1/target2:0:0/2:0:0:0",
+                wwid("naa.3"),
+            ),
+            (
+                "sdd",
+                "pci0/host3/port-3:0/expander-3:0/port-3:0:1/end_device-3:0:1/target",
+                wwid("naa.4"),
+            ),
+            (
+                "sde",
+                "pci0/host3/port-3:0/end_device-3:0/target3:0:0/3:0:0:0",
+                wwid("naa.5"),
+            ),
+            ("sdg", "pci0/usb1/1-1/host5/target5:0:0/5:0:0:0", wwid("naa.7")),
+            ("sdh", "pci0/host6/target6:2:0/6:2:0:0", wwid("naa.8")),
+        ] {
+            machine = machine.disk(&format!("{path}/block/{name}"), &files);
+        }
+        let sata = [("device/wwid", "naa.6"), ("device/vendor", "ATA     ")];
+        machine = machine.disk("pci0/host3/port-3:1/end_device-3:1/target3:0:1/block/sdf", &sata);
+        for (path, wwid) in [
+            ("pci0/nvme/nvme0/nvme0n1", "eui.a"),
+            ("virtual/nvme-subsystem/nvme-subsys1/nvme1n1", "eui.b"),
+        ] {
+            machine = machine.disk(path, &[("wwid", wwid)]);
+        }
+        let named = |name: &str, mac: &str| Interface {
+            name: name.into(),
+            ..interface("physical", mac)
+        };
+        let interfaces = [
+            named("eth0", "00:25:90:00:00:01"),
+            named("eth1", "06:25:90:00:00:02"),
+            named("usb0", "b0:3a:f2:b6:05:9f"),
+        ];
+        let found = compute(&machine.root(), &interfaces);
+        assert_eq!(found.macs, ["00:25:90:00:00:01"]);
+        assert_eq!(found.disk_wwns, ["0x1", "0x6", "0x8", "eui.a"]);
     }
 
     #[test]

@@ -20,14 +20,21 @@ use crate::session::devices::DeviceEvents;
 
 /// Loaded for every machine, after all others: file systems and interfaces that no `modalias` names, and the
 /// modules that make SCSI devices disks, so that these need not wait for a request.
-const ALWAYS: [&str; 6] = [
+const ALWAYS: [&str; 9] = [
     "sd_mod",
     "sr_mod",
     "efivarfs",
     storage::BARRIER,
     "ipmi_si",
     "ipmi_devintf",
+    // By it the power button is heard.
+    "evdev",
+    PANIC_STORE,
+    // The table of a firmware that booted by iSCSI.
+    "iscsi_ibft",
 ];
+/// Keeps the kernel's last words in UEFI's variables. Where there are none, ACPI may have a store, which is built in.
+const PANIC_STORE: &str = "efi_pstore";
 /// Modules are loaded by this many threads: a slow device holds up only one.
 const THREADS: usize = 3;
 /// Drivers probe their devices asynchronously, so that loading one does not wait for all others.
@@ -151,8 +158,10 @@ impl Loader {
                 }
                 Ok(Task::Module(name)) => {
                     self.load(name);
-                    if name == "efivarfs" {
-                        mounts::efi_variables();
+                    match name {
+                        "efivarfs" => mounts::efi_variables(),
+                        PANIC_STORE => system::read_last_panic(),
+                        _ => {}
                     }
                 }
                 Err(_) => return,

@@ -120,8 +120,10 @@ fn canonical(name: &str) -> String {
     name.replace('-', "_")
 }
 
+/// Drivers of ACPI devices name it as `acpi*`.
 fn bus(alias: &str) -> &str {
-    alias.split(':').next().unwrap_or(alias)
+    let bus = alias.split(':').next().unwrap_or(alias);
+    bus.trim_end_matches('*')
 }
 
 /// Shell patterns as depmod writes them: `*`, `?`, `[a-c]`.
@@ -200,6 +202,7 @@ alias virtio:d00000001v* virtio_net
 alias scsi:t-0x00* sd_mod
 alias scsi:t-0x0[7-9]* ch
 alias pci:v00008086d0000100Esv*sd*bc*sc*i* e1000
+alias acpi*:LNXPWRBN:* button
 alias crc32c crc32c_intel
 alias crc32c crc32c_generic
 alias crypto-round round
@@ -227,6 +230,7 @@ softdep libcrc32c pre: crc32c
         assert!(index.wanted_by("usb:v1D6Bp0002").is_empty());
         let e1000 = "pci:v00008086d0000100Esv00001AF4sd00001100bc02sc00i00";
         assert_eq!(index.wanted_by(e1000), ["e1000"]);
+        assert_eq!(index.wanted_by("acpi:LNXPWRBN:"), ["button"]);
     }
 
     #[test]

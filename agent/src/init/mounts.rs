@@ -87,6 +87,25 @@ pub fn efi_variables() {
     }
 }
 
+/// The folder with the kernel's last messages of earlier boots.
+pub const PANICS: &str = "/sys/fs/pstore";
+
+/// Mounts the store of the kernel's last words. Its driver must be loaded.
+pub fn panic_store() {
+    if Path::new(PANICS).is_dir() && !mounted(PANICS) {
+        let flags = MsFlags::MS_NOSUID
+            .union(MsFlags::MS_NODEV)
+            .union(MsFlags::MS_NOEXEC);
+        do_mount(&Mount {
+            source: "pstore",
+            target: PANICS,
+            kind: "pstore",
+            flags,
+            data: "",
+        });
+    }
+}
+
 fn do_mount(one: &Mount) {
     let made = std::fs::create_dir_all(one.target);
     if let Err(error) = mount(

@@ -1,19 +1,19 @@
 //! Runs the parts of process 1 side by side, and restarts each when it fails.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::live::{CONFIG_PATH, LiveConfig, kernel_arguments};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use super::system::{self, Ending};
-use super::{rescue, ssh};
+use super::{rescue, ssh, watchdog};
 use crate::config::live::{self, KernelArguments};
 use crate::config::{PROGRAM_VERSION, Settings};
 use crate::console::screen::Screen;
@@ -21,11 +21,15 @@ use crate::console::terminals;
 use crate::handover::plan::Handover;
 use crate::host;
 use crate::install::arguments::NETWORK_FOLDER;
+use crate::inventory::trouble;
 use crate::net::lldp::SWITCH_PORTS;
 use crate::net::manager;
 use crate::net::names::Names;
+use crate::net::paths::Paths;
+use crate::net::preference;
 use crate::net::view::NetworkView;
 use crate::net::{dracut, http, keyfiles};
+use crate::root::Root;
 use crate::session::client::Client;
 use crate::session::devices::Devices;
 use crate::session::runner::{self, Environment};
@@ -35,12 +39,22 @@ use crate::time::clock;
 use crate::time::discipline;
 use crate::time::sources::TimeSources;
 
+/// Folder of the name servers of each card.
+const RESOLV_FOLDER: &str = "/run/muster/resolv";
 /// Delay before a failed part starts again.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// A configuration may still appear.
 const CONFIGURATION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between two signs of life.
+const SIGN_INTERVAL: Duration = Duration::from_secs(5);
+/// Time for the drivers of the devices that are there at power-on.
+const FIRST_DEVICES: Duration = Duration::from_secs(60);
+/// Interval between two looks for devices that do not work.
+const HARDWARE_INTERVAL: Duration = Duration::from_secs(30);
 /// No certificate is valid by a clock that was never set.
 const TIME_RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval between two attempts to learn the time when certificates say that the clock is wrong.
+const CLOCK_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The configuration of the image, as read so far.
 #[derive(Debug, Clone, Default)]
@@ -59,17 +73,36 @@ struct Shared {
     time: TimeSources,
     devices: Devices,
     network: watch::Sender<NetworkView>,
+    /// The card through which the service answered, when it did not by the usual way.
+    working: watch::Sender<Option<String>>,
     session: watch::Sender<SessionView>,
     configuration: watch::Sender<Configuration>,
     /// The line of the screen about logins.
     ssh: watch::Sender<String>,
+    /// The lines of the screen about hardware.
+    trouble: watch::Sender<Vec<String>>,
+}
+
+impl Shared {
+    /// Those of the image, once they are known.
+    async fn settings(&self) -> anyhow::Result<Arc<Settings>> {
+        let mut configuration = self.configuration.subscribe();
+        let configuration = configuration
+            .wait_for(|configuration| matches!(configuration, Configuration::Valid(_)))
+            .await?
+            .clone();
+        let Configuration::Valid(settings) = configuration else {
+            anyhow::bail!("the configuration became invalid")
+        };
+        Ok(settings)
+    }
 }
 
 /// Runs everything until the machine is to end.
 ///
 /// # Errors
 /// No threads or signals.
-pub fn run(devices: Devices) -> anyhow::Result<Ending> {
+pub fn run(devices: Devices, power_button: &Notify) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -81,17 +114,22 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
             names,
             devices,
             network: watch::Sender::default(),
+            working: watch::Sender::default(),
             session: watch::Sender::default(),
             configuration: watch::Sender::default(),
             ssh: watch::Sender::default(),
+            trouble: watch::Sender::default(),
         };
         supervise("network", shared.clone(), network);
         supervise("console", shared.clone(), console);
         supervise("configuration", shared.clone(), configuration);
         supervise("time", shared.clone(), time);
         supervise("session", shared.clone(), session);
+        supervise("paths", shared.clone(), paths);
         supervise("ssh", shared.clone(), ssh_server);
-        wait_for_end().await
+        supervise("hardware", shared.clone(), hardware);
+        tokio::spawn(signs_of_life());
+        wait_for_end(power_button).await
     });
     crate::commands::run::leave_disks_blank();
     // A blocking call that never returns (a hanging disk) must not delay the reboot.
@@ -117,8 +155,8 @@ where
 }
 
 /// Waits for a signal: Ctrl-Alt-Del and SIGTERM reboot, SIGUSR1 and SIGUSR2 power off, as busybox `reboot`
-/// and `poweroff` send them. Reaps children meanwhile.
-async fn wait_for_end() -> anyhow::Result<Ending> {
+/// and `poweroff` send them, and so does the power button. Reaps children meanwhile.
+async fn wait_for_end(power_button: &Notify) -> anyhow::Result<Ending> {
     let on = |kind| -> std::io::Result<Signal> { signal(kind) };
     let mut children = on(SignalKind::child())?;
     let mut control_alt_delete = on(SignalKind::interrupt())?;
@@ -132,12 +170,36 @@ async fn wait_for_end() -> anyhow::Result<Ending> {
             _ = terminate.recv() => return Ok(Ending::Reboot),
             _ = halt.recv() => return Ok(Ending::PowerOff),
             _ = power_off.recv() => return Ok(Ending::PowerOff),
+            () = power_button.notified() => return Ok(Ending::PowerOff),
         }
     }
 }
 
+/// Tells the watchdog that this runtime goes on.
+async fn signs_of_life() {
+    loop {
+        watchdog::alive();
+        tokio::time::sleep(SIGN_INTERVAL).await;
+    }
+}
+
+/// Looks for devices that do not work, once those of power-on were found, and again and again: some come late.
+async fn hardware(shared: Shared) -> anyhow::Result<()> {
+    shared.devices.settled(FIRST_DEVICES).await;
+    loop {
+        let found = tokio::task::spawn_blocking(|| trouble::of_devices(&Root::live())).await?;
+        shared.trouble.send_if_modified(|known| {
+            let changed = *known != found;
+            *known = found;
+            changed
+        });
+        tokio::time::sleep(HARDWARE_INTERVAL).await;
+    }
+}
+
 async fn network(shared: Shared) -> anyhow::Result<()> {
-    let (said_network, wrong) = dracut::network(&KernelArguments::of_this_boot());
+    let arguments = KernelArguments::of_this_boot();
+    let (said_network, wrong) = dracut::network(&arguments);
     for wrong in wrong {
         warn!("kernel argument {wrong}");
     }
@@ -153,6 +215,9 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
         said_network,
         keyfiles,
         resolv_conf: PathBuf::from("/etc/resolv.conf"),
+        resolv_folder: PathBuf::from(RESOLV_FOLDER),
+        boot_mac: preference::boot_mac(&arguments),
+        working: shared.working.subscribe(),
         switch_ports: PathBuf::from(SWITCH_PORTS),
     })
     .await
@@ -202,6 +267,21 @@ async fn time(shared: Shared) -> anyhow::Result<()> {
     discipline::keep(&shared.time).await
 }
 
+/// Looks for the card that leads to the service.
+async fn paths(shared: Shared) -> anyhow::Result<()> {
+    let settings = shared.settings().await?;
+    let health = Client::new(&settings, &shared.names)?.health_url().clone();
+    let paths = Paths {
+        settings: (*settings).clone(),
+        names: shared.names,
+        resolv_folder: Path::new(RESOLV_FOLDER),
+        network: shared.network.subscribe(),
+        session: shared.session.subscribe(),
+        working: shared.working,
+    };
+    paths.keep(&health).await
+}
+
 async fn wait_for_address(shared: &Shared) -> anyhow::Result<()> {
     shared
         .network
@@ -212,14 +292,7 @@ async fn wait_for_address(shared: &Shared) -> anyhow::Result<()> {
 }
 
 async fn session(shared: Shared) -> anyhow::Result<()> {
-    let mut configuration = shared.configuration.subscribe();
-    let configuration = configuration
-        .wait_for(|configuration| matches!(configuration, Configuration::Valid(_)))
-        .await?
-        .clone();
-    let Configuration::Valid(settings) = configuration else {
-        anyhow::bail!("the configuration became invalid")
-    };
+    let settings = shared.settings().await?;
     let changes = count_changes(&shared);
     wait_for_address(&shared).await?;
     let client = match Client::new(&settings, &shared.names) {
@@ -231,12 +304,13 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             anyhow::bail!(error);
         }
     };
+    let unverified = Settings {
+        insecure: true,
+        ..(*settings).clone()
+    };
+    let plain = http::service_client(&unverified, &shared.names)?.build()?;
+    let correct_clock = correct_clock(shared.clone(), plain.clone(), client.health_url().clone());
     if settings.service_url.scheme() == "https" {
-        let unverified = Settings {
-            insecure: true,
-            ..(*settings).clone()
-        };
-        let plain = http::service_client(&unverified, &shared.names)?.build()?;
         loop {
             discipline::before_tls(&shared.time, &plain, client.health_url()).await;
             if !clock::is_unset() {
@@ -277,8 +351,22 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
         view: shared.session,
         changes,
     };
-    runner::run(client, environment, CancellationToken::new()).await;
+    tokio::select! {
+        () = runner::run(client, environment, CancellationToken::new()) => {}
+        () = correct_clock => {}
+    }
     Ok(())
+}
+
+/// Sets the clock when the service's certificate is not valid by it, as far as somebody tells the time.
+async fn correct_clock(shared: Shared, plain: reqwest::Client, health: url::Url) {
+    let mut session = shared.session.subscribe();
+    while session.wait_for(|view| view.clock_is_doubted).await.is_ok() {
+        if discipline::after_invalid_date(&shared.time, &plain, &health).await {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep(CLOCK_RETRY_INTERVAL).await;
+    }
 }
 
 /// Counts the changes that the service should learn of soon: links and addresses, and disks. Ends with its
@@ -287,6 +375,7 @@ fn count_changes(shared: &Shared) -> watch::Receiver<u64> {
     let (changes, receiver) = watch::channel(0u64);
     let mut view = shared.network.subscribe();
     let mut devices = shared.devices.clone();
+    let mut working = shared.working.subscribe();
     tokio::spawn(async move {
         let mut known = view.borrow().reach();
         loop {
@@ -302,6 +391,7 @@ fn count_changes(shared: &Shared) -> watch::Receiver<u64> {
                     known = reach;
                 }
                 () = devices.changed() => {}
+                Ok(()) = working.changed() => {}
                 () = changes.closed() => return,
             }
             changes.send_modify(|count| *count += 1);
@@ -324,11 +414,12 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
     for terminal in terminals {
         terminals::show(terminal, screen.subscribe(), Handle::current())?;
     }
-    let (mut network, mut session, mut configuration, mut ssh) = (
+    let (mut network, mut session, mut configuration, mut ssh, mut trouble) = (
         shared.network.subscribe(),
         shared.session.subscribe(),
         shared.configuration.subscribe(),
         shared.ssh.subscribe(),
+        shared.trouble.subscribe(),
     );
     loop {
         let (network_now, session_now) = (
@@ -337,10 +428,12 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
         );
         let configuration_now = configuration.borrow_and_update().clone();
         let ssh_now = ssh.borrow_and_update().clone();
+        let trouble_now = trouble.borrow_and_update().clone();
         screen.send_modify(|screen| {
             screen.network = network_now;
             screen.session = session_now;
             screen.ssh = ssh_now;
+            screen.trouble = trouble_now;
             match &configuration_now {
                 Configuration::Valid(settings) => {
                     screen.image_problem = None;
@@ -356,6 +449,7 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
             changed = session.changed() => changed?,
             changed = configuration.changed() => changed?,
             changed = ssh.changed() => changed?,
+            changed = trouble.changed() => changed?,
         }
     }
 }

@@ -9,7 +9,11 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use tracing::{error, info, warn};
 
+use super::{mounts, watchdog};
+use crate::config::live::KernelArguments;
 use crate::inventory::disks::links;
+use crate::logs::last_panic;
+use crate::net::arp;
 use crate::root::Root;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +22,45 @@ pub enum Ending {
     PowerOff,
 }
 
-/// Sets up the kernel: Ctrl-Alt-Del signals process 1 instead of resetting at once.
+impl Ending {
+    /// The key of SysRq that does it without asking any driver.
+    fn at_once(self) -> &'static str {
+        match self {
+            Self::Reboot => "b",
+            Self::PowerOff => "o",
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own and waits for it until the deadline. True when it ended.
+fn within(deadline: Duration, work: impl FnOnce() + Send + 'static) -> bool {
+    let (ended, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new().spawn(move || {
+        work();
+        // Nobody may wait any more.
+        let _ = ended.send(());
+    });
+    thread.is_ok() && receiver.recv_timeout(deadline).is_ok()
+}
+
+/// Time for what is not written yet.
+const SYNC_DEADLINE: Duration = Duration::from_secs(5);
+/// Time for the kernel to end the machine: drivers wait for their devices.
+const END_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Sets up the kernel: Ctrl-Alt-Del signals process 1 instead of resetting at once; a panic, which an error in the kernel is, too,
+/// restarts the machine. A task that hangs is none: a sick disk is no reason to go.
 pub fn prepare() {
     if let Err(error) = set_cad_enabled(false) {
         warn!("Ctrl-Alt-Del resets the machine: {error}");
     }
     // The screen belongs to the agent; only fatal kernel messages appear on it.
     let _ = std::fs::write("/proc/sys/kernel/printk", "2");
+    arp::answer_strictly();
+    if !KernelArguments::of_this_boot().has("panic") {
+        let _ = std::fs::write("/proc/sys/kernel/panic", "60");
+    }
+    let _ = std::fs::write("/proc/sys/kernel/panic_on_oops", "1");
     if let Err(error) = nix::unistd::sethostname("localhost") {
         warn!("host name: {error}");
     }
@@ -76,9 +112,30 @@ pub fn link_disks() {
     }
 }
 
+/// Reads how the boot before ended, for inventory and logs.
+pub fn read_last_panic() {
+    mounts::panic_store();
+    match last_panic::take(Path::new(mounts::PANICS), Path::new("/run/muster")) {
+        Ok(true) => warn!("the boot before this one ended with a panic of the kernel"),
+        Ok(false) => {}
+        Err(error) => info!("no store of the kernel's last words: {error}"),
+    }
+}
+
+/// Ends the machine, whatever its disks do.
 pub fn end(ending: Ending) -> ! {
     info!(?ending, "the machine ends");
-    nix::unistd::sync();
+    within(SYNC_DEADLINE, nix::unistd::sync);
+    watchdog::stop();
+    let fallback = std::thread::Builder::new()
+        .name("last resort".to_owned())
+        .spawn(move || {
+            std::thread::sleep(END_DEADLINE);
+            let _ = std::fs::write("/proc/sysrq-trigger", ending.at_once());
+        });
+    if let Err(error) = fallback {
+        warn!("a driver that hangs would hold up the end: {error}");
+    }
     let mode = match ending {
         Ending::Reboot => RebootMode::RB_AUTOBOOT,
         Ending::PowerOff => RebootMode::RB_POWER_OFF,
@@ -87,5 +144,19 @@ pub fn end(ending: Ending) -> ! {
         let Err(error) = reboot(mode);
         error!("the machine does not end: {error}");
         std::thread::sleep(Duration::from_secs(10));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_not_waited_for_beyond_its_deadline() {
+        let start = std::time::Instant::now();
+        assert!(within(Duration::from_secs(30), || {}));
+        let hangs = || std::thread::sleep(Duration::from_secs(600));
+        assert!(!within(Duration::from_millis(50), hangs));
+        assert!(start.elapsed() < Duration::from_secs(30));
     }
 }

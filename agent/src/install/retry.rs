@@ -37,7 +37,9 @@ impl Patience {
     pub fn repetitions(&self, failure: &Failure) -> u32 {
         match failure {
             Failure::Status(404 | 423 | 425, _) | Failure::Malformed(_) => self.few,
-            Failure::Status(408 | 429 | 500.., _) | Failure::Transport(_) => self.many,
+            Failure::Status(408 | 429 | 500.., _) | Failure::Transport(_) | Failure::CertificateDates(_) => {
+                self.many
+            }
             Failure::Status(..) => 0,
         }
     }

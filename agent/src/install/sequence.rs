@@ -286,7 +286,7 @@ impl Installation<'_> {
     /// A failure does not end the installation.
     async fn send_logs(&self) {
         let to = logs::Destination {
-            cluster: self.plan.cluster,
+            cluster: Some(self.plan.cluster),
             host: self.plan.host,
             infra_env: self.plan.infra_env,
         };

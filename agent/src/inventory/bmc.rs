@@ -5,6 +5,8 @@ mod ipmi;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::Problems;
 use crate::root::{Reason, Root};
@@ -24,6 +26,11 @@ const IPV6_DYNAMIC: u8 = 59;
 /// Further addresses of one kind are not requested.
 const MAX_ADDRESSES: u8 = 16;
 
+/// Addresses that were found are asked for again after this long.
+const REMEMBER: Duration = Duration::from_secs(60 * 60);
+/// A controller that had none may get some by DHCP.
+const REMEMBER_NOTHING: Duration = Duration::from_secs(5 * 60);
+
 /// Texts as on the wire.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Addresses {
@@ -34,44 +41,110 @@ pub(super) struct Addresses {
 /// The controller's answers: `channel.parameter.set` → the parameter's data in hex.
 type Answers = BTreeMap<String, String>;
 
+/// The controller, as far as it is asked.
+trait Controller {
+    /// True for a channel to a LAN; `None` when the controller does not say.
+    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason>;
+    /// The data of a parameter; `None` when there is no such channel or parameter.
+    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason>;
+}
+
 /// A machine without `/dev/ipmi0` has no BMC to ask.
 pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
-    let answers = root.probe("bmc.lan", || match ipmi::Controller::open() {
-        Ok(Some(mut controller)) => {
-            ask(|channel, parameter, set| controller.lan_parameter(channel, parameter, set))
+    let answers = root.probe("bmc.lan", || {
+        let asked = REMEMBERED.recall(Instant::now(), || match ipmi::Device::open() {
+            Ok(Some(mut controller)) => ask(&mut controller),
+            Ok(None) => Asked::default(),
+            Err(error) => Asked {
+                answers: Answers::new(),
+                problem: Some(format!("/dev/ipmi0: {error}")),
+            },
+        });
+        match asked.problem {
+            // What was answered before it fell silent counts.
+            Some(problem) if asked.answers.is_empty() => Err(problem),
+            _ => Ok(asked.answers),
         }
-        Ok(None) => Ok(Answers::new()),
-        Err(error) => Err(format!("/dev/ipmi0: {error}")),
     });
     parse(&problems.take("bmc_address", answers).unwrap_or_default())
 }
 
-/// Asks channel by channel; stops at the first address of each family. An error is a controller that does not
-/// answer at all; `Ok(None)` a parameter that it does not have.
-fn ask(mut get: impl FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>) -> Result<Answers, Reason> {
-    let mut answers = Answers::new();
-    for channel in CHANNELS {
-        let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, Reason> {
-            let data = get(channel, parameter, set)?;
-            if let Some(data) = &data {
-                answers.insert(format!("{channel}.{parameter}.{set}"), hex::encode(data));
+/// Answers, and why there are no more of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Asked {
+    answers: Answers,
+    problem: Option<Reason>,
+}
+
+/// The addresses change seldom, and each question costs a slow controller some 10 ms to 100 ms.
+static REMEMBERED: Memory = Memory(Mutex::new(None));
+
+/// The last answers and their time.
+struct Memory(Mutex<Option<(Instant, Asked)>>);
+
+impl Memory {
+    /// The answers of before while they are young, else new ones.
+    fn recall(&self, now: Instant, ask: impl FnOnce() -> Asked) -> Asked {
+        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, asked)) = &*remembered {
+            let found = parse(&asked.answers);
+            let is_known = found.v4 != NO_V4 || found.v6 != NO_V6;
+            let keeps = if is_known { REMEMBER } else { REMEMBER_NOTHING };
+            if now.saturating_duration_since(*at) < keeps {
+                return asked.clone();
             }
-            Ok(data)
-        };
-        keep(IPV4_ADDRESS, 0)?;
-        let has_v6 = keep(FAMILIES, 0)?.is_some_and(|data| speaks_v6(&data));
-        if !has_v6 {
-            continue;
         }
-        let status = keep(IPV6_STATUS, 0)?.unwrap_or_default();
-        let count = |at: usize| status.get(at).copied().unwrap_or(1).min(MAX_ADDRESSES);
-        for (parameter, count) in [(IPV6_DYNAMIC, count(1)), (IPV6_STATIC, count(0))] {
-            for set in 0..count {
-                keep(parameter, set)?;
+        let asked = ask();
+        *remembered = Some((now, asked.clone()));
+        asked
+    }
+}
+
+/// Asks channel by channel those that lead to a LAN, until an address is known: of IPv4, and of IPv6 where the channel has it. A
+/// question that fails ends it, and what was answered before counts.
+fn ask(controller: &mut impl Controller) -> Asked {
+    let mut asked = Asked::default();
+    for channel in CHANNELS {
+        if let Err(problem) = ask_channel(controller, channel, &mut asked.answers) {
+            asked.problem = Some(problem);
+            break;
+        }
+        if parse(&asked.answers).v4 != NO_V4 {
+            break;
+        }
+    }
+    asked
+}
+
+fn ask_channel(controller: &mut impl Controller, channel: u8, answers: &mut Answers) -> Result<(), Reason> {
+    if controller.is_lan(channel)? == Some(false) {
+        return Ok(());
+    }
+    let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, Reason> {
+        let data = controller.lan_parameter(channel, parameter, set)?;
+        if let Some(data) = &data {
+            answers.insert(format!("{channel}.{parameter}.{set}"), hex::encode(data));
+        }
+        Ok(data)
+    };
+    // A channel without even an IPv4 address parameter is none.
+    if keep(IPV4_ADDRESS, 0)?.is_none() {
+        return Ok(());
+    }
+    if !keep(FAMILIES, 0)?.is_some_and(|data| speaks_v6(&data)) {
+        return Ok(());
+    }
+    let status = keep(IPV6_STATUS, 0)?.unwrap_or_default();
+    let count = |at: usize| status.get(at).copied().unwrap_or(1).min(MAX_ADDRESSES);
+    for (parameter, count) in [(IPV6_DYNAMIC, count(1)), (IPV6_STATIC, count(0))] {
+        for set in 0..count {
+            let entry = keep(parameter, set)?;
+            if entry.is_some_and(|entry| ipv6(&entry, parameter).is_some()) {
+                return Ok(());
             }
         }
     }
-    Ok(answers)
+    Ok(())
 }
 
 /// 1: IPv6 only, 2: both.
@@ -87,7 +160,8 @@ fn parse(answers: &Answers) -> Addresses {
     let v4 = CHANNELS
         .filter_map(|channel| <[u8; 4]>::try_from(data(channel, IPV4_ADDRESS, 0)?.get(..4)?).ok())
         .map(Ipv4Addr::from)
-        .find(|address| !address.is_unspecified());
+        // A link-local one is that of the channel to the host itself.
+        .find(|address| !address.is_unspecified() && !address.is_link_local());
     let v6 = CHANNELS
         .filter(|channel| data(*channel, FAMILIES, 0).is_some_and(|data| speaks_v6(&data)))
         .flat_map(|channel| {
@@ -124,62 +198,130 @@ mod tests {
         [&[0, source][..], &address.octets(), &[64, status]].concat()
     }
 
-    /// A controller whose LAN is on channel 8.
+    /// A controller that answers by a function and counts the questions.
+    struct Fake<F> {
+        lan: Option<u8>,
+        asked: Vec<(u8, u8)>,
+        answer: F,
+    }
+
+    impl<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>> Controller for Fake<F> {
+        fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason> {
+            Ok(self.lan.map(|lan| lan == channel))
+        }
+
+        fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
+            self.asked.push((channel, parameter));
+            (self.answer)(channel, parameter, set)
+        }
+    }
+
+    fn fake<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>>(answer: F) -> Fake<F> {
+        Fake {
+            lan: None,
+            asked: Vec::new(),
+            answer,
+        }
+    }
+
+    /// A controller whose LAN is on channel 8; channel 1 leads to the host itself.
     fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
         Ok(match (channel, parameter, set) {
             (1, IPV4_ADDRESS, 0) => Some(vec![0, 0, 0, 0]),
+            (2, IPV4_ADDRESS, 0) => Some(vec![169, 254, 3, 1]),
             (8, IPV4_ADDRESS, 0) => Some(vec![10, 1, 2, 3]),
             (8, FAMILIES, 0) => Some(vec![2]),
             (8, IPV6_STATUS, 0) => Some(vec![1, 2, 0]),
             (8, IPV6_DYNAMIC, 0) => Some(v6_entry(1, "fd00::1", 1)),
             (8, IPV6_DYNAMIC, 1) => Some(v6_entry(2, "fd00::2", 0)),
             (8, IPV6_STATIC, 0) => Some(v6_entry(0x80, "fd00::3", 0)),
+            (9.., IPV4_ADDRESS, 0) => Some(vec![10, 9, 9, 9]),
             _ => None,
         })
     }
 
+    fn addresses(v4: &str, v6: &str) -> Addresses {
+        Addresses {
+            v4: v4.into(),
+            v6: v6.into(),
+        }
+    }
+
     #[test]
     fn the_first_active_address_counts_dynamic_before_static() {
-        let found = parse(&ask(controller).unwrap());
-        assert_eq!(
-            found,
-            Addresses {
-                v4: "10.1.2.3".into(),
-                v6: "fd00::2".into()
-            }
-        );
+        let found = parse(&ask(&mut fake(controller)).answers);
+        assert_eq!(found, addresses("10.1.2.3", "fd00::2"));
+    }
+
+    #[test]
+    fn nothing_is_asked_once_the_address_is_known_nor_of_channels_that_lead_elsewhere() {
+        let mut all = fake(controller);
+        ask(&mut all);
+        let last =
+            [IPV4_ADDRESS, FAMILIES, IPV6_STATUS, IPV6_DYNAMIC, IPV6_DYNAMIC].map(|parameter| (8, parameter));
+        assert!(all.asked.ends_with(&last), "{:?}", all.asked);
+        let mut lan = Fake {
+            lan: Some(8),
+            ..fake(controller)
+        };
+        ask(&mut lan);
+        assert_eq!(lan.asked, last);
     }
 
     #[test]
     fn a_disabled_static_address_or_a_channel_without_ipv6_does_not_count() {
-        let found = parse(
-            &ask(|channel, parameter, set| match (channel, parameter, set) {
-                (1, FAMILIES, 0) => Ok(Some(vec![2])),
-                (1, IPV6_STATIC, 0) => Ok(Some(v6_entry(0, "fd00::3", 0))),
-                (2, FAMILIES, 0) => Ok(Some(vec![0])),
-                (2, IPV6_STATIC, 0) => Ok(Some(v6_entry(0x80, "fd00::4", 0))),
-                _ => Ok(None),
-            })
-            .unwrap(),
-        );
-        assert_eq!(
-            found,
-            Addresses {
-                v4: NO_V4.into(),
-                v6: NO_V6.into()
-            }
-        );
+        let mut controller = fake(|channel, parameter, set| match (channel, parameter, set) {
+            (1 | 2, IPV4_ADDRESS, 0) => Ok(Some(vec![0; 4])),
+            (1, FAMILIES, 0) => Ok(Some(vec![2])),
+            (1, IPV6_STATIC, 0) => Ok(Some(v6_entry(0, "fd00::3", 0))),
+            (2, FAMILIES, 0) => Ok(Some(vec![0])),
+            (2, IPV6_STATIC, 0) => Ok(Some(v6_entry(0x80, "fd00::4", 0))),
+            _ => Ok(None),
+        });
+        assert_eq!(parse(&ask(&mut controller).answers), addresses(NO_V4, NO_V6));
     }
 
     #[test]
     fn a_controller_that_does_not_answer_is_asked_once() {
-        let mut asked = 0;
-        let answer = ask(|_, _, _| {
-            asked += 1;
-            Err("no answer".to_owned())
+        let mut silent = fake(|_, _, _| Err("no answer".to_owned()));
+        let asked = ask(&mut silent);
+        assert_eq!(asked.problem.as_deref(), Some("no answer"));
+        assert_eq!(silent.asked.len(), 1);
+    }
+
+    #[test]
+    fn an_address_that_was_told_before_the_controller_fell_silent_counts() {
+        let mut tired = fake(|_, parameter, _| match parameter {
+            IPV4_ADDRESS => Ok(Some(vec![10, 1, 2, 3])),
+            _ => Err("no answer".to_owned()),
         });
-        assert_eq!(answer, Err("no answer".to_owned()));
-        assert_eq!(asked, 1);
+        let asked = ask(&mut tired);
+        assert_eq!(parse(&asked.answers), addresses("10.1.2.3", NO_V6));
+        assert!(asked.problem.is_some());
+    }
+
+    #[test]
+    fn addresses_are_remembered_for_an_hour_and_their_absence_for_minutes() {
+        let memory = Memory(Mutex::new(None));
+        let start = Instant::now();
+        let (mut times, mut v4) = (0, "00000000");
+        let mut recall = |after: Duration, v4: &str| {
+            let asked = memory.recall(start + after, || {
+                times += 1;
+                Asked {
+                    answers: Answers::from([("1.3.0".to_owned(), v4.to_owned())]),
+                    problem: None,
+                }
+            });
+            (parse(&asked.answers).v4, times)
+        };
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        assert_eq!(recall(minutes(0), v4), (NO_V4.to_owned(), 1));
+        v4 = "0a010203";
+        assert_eq!(recall(minutes(4), v4).1, 1);
+        assert_eq!(recall(minutes(6), v4), ("10.1.2.3".to_owned(), 2));
+        assert_eq!(recall(minutes(65), v4).1, 2);
+        assert_eq!(recall(minutes(67), v4).1, 3);
     }
 
     #[test]

@@ -1,11 +1,18 @@
 //! Runs every probe and puts the inventory together.
 
-use muster_api::inventory::{Disk, Inventory, Truncation};
+use muster_api::inventory::{Disk, Inventory, InventoryProblem, Truncation};
 
 use super::network::network;
 use super::problems::{Problem, Problems};
-use super::{bmc, boot, cpu, disks, gpus, hostname, interfaces, memory, mounts, routes, system_vendor, tpm};
+use super::{
+    bmc, boot, cpu, disks, gpus, hostname, interfaces, memory, mounts, routes, system_vendor, tpm, trouble,
+};
 use crate::root::Root;
+
+/// Problems that are reported.
+const MOST_PROBLEMS: usize = 64;
+/// Bytes of a reason that are reported.
+const LONGEST_REASON: usize = 400;
 
 /// Arguments of the step beside the host's id. Zero means none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,7 +60,7 @@ pub fn collect(root: &Root, options: Options) -> Collected {
         bmc_address: bmc.v4,
         bmc_v6address: bmc.v6,
         boot: Some(boot::boot(root, &mounts, &mut problems)),
-        disks: disks::disks(root, &mounts, &mut problems),
+        disks: disks::units::merged(disks::disks(root, &mounts, &mut problems)),
         gpus: gpus::gpus(root, &mut problems),
         hostname: problems
             .take("hostname", hostname::hostname(root, &interfaces))
@@ -66,16 +73,29 @@ pub fn collect(root: &Root, options: Options) -> Collected {
             .unwrap_or_default(),
         cpu: Some(cpu),
         interfaces,
+        problems: Vec::new(),
         truncation: None,
     };
+    trouble::note(root, &mut problems);
+    let problems = problems.into_list();
+    inventory.problems = reported(&problems);
     truncate(&mut inventory, options);
-    Collected {
-        inventory,
-        problems: problems.into_list(),
-    }
+    Collected { inventory, problems }
 }
 
-/// The disks alone. Takes as long as the slowest one.
+/// The problems as the service takes them.
+fn reported(problems: &[Problem]) -> Vec<InventoryProblem> {
+    let list = problems
+        .iter()
+        .take(MOST_PROBLEMS)
+        .map(|problem| InventoryProblem {
+            subject: problem.field.clone(),
+            reason: problem.reason[..problem.reason.floor_char_boundary(LONGEST_REASON)].to_owned(),
+        });
+    list.collect()
+}
+
+/// The disks alone, each path to a unit of several as one. Takes as long as the slowest one.
 pub fn listed_disks(root: &Root) -> Vec<Disk> {
     let mut problems = Problems::default();
     let mounts = mounts::mounts(root).unwrap_or_default();

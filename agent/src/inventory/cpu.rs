@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use muster_api::inventory::Cpu;
 
-use super::Problems;
+use super::{Problems, smbios};
 use crate::root::{Reason, Root};
 
-/// Without cpufreq a bare machine's measured clock wavers; it is rounded to this, MHz.
-const WAVER_MHZ: f64 = 100.0;
+/// Flag of processors that count their cycles: the kernel then shows the clock of the last moments as `cpu MHz`.
+const COUNTS_CYCLES: &str = "aperfmperf";
 
 pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
     let text = problems
@@ -31,11 +31,13 @@ pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
         .text("/sys/devices/system/cpu/online")
         .ok()
         .and_then(|list| count_of_list(&list));
-    let is_virtual = flags.iter().any(|flag| flag == "hypervisor");
+    let is_momentary = flags.iter().any(|flag| flag == COUNTS_CYCLES);
     Cpu {
         architecture: problems.take("cpu.architecture", machine).unwrap_or_default(),
         count: online.unwrap_or(info.processors),
-        frequency: frequency(root, &info, is_virtual),
+        frequency: problems
+            .take("cpu.frequency", frequency(root, &info, is_momentary))
+            .unwrap_or_default(),
         model_name: problems.take("cpu.model_name", model(&info)).unwrap_or_default(),
         flags,
     }
@@ -100,8 +102,9 @@ fn model(info: &CpuInfo) -> Result<String, Reason> {
     }
 }
 
-/// MHz: the highest that cpufreq allows, else what the kernel measured, else 0.
-fn frequency(root: &Root, info: &CpuInfo, is_virtual: bool) -> f64 {
+/// MHz: the highest that cpufreq allows, else the constant that the kernel calibrated, else that of the firmware, else that in the
+/// model's name. Never one that was measured: it would be another with each inventory.
+fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Reason> {
     let kilohertz = root
         .list("/sys/devices/system/cpu")
         .unwrap_or_default()
@@ -116,17 +119,29 @@ fn frequency(root: &Root, info: &CpuInfo, is_virtual: bool) -> f64 {
         })
         .max();
     if let Some(kilohertz) = kilohertz {
-        return f64::from(kilohertz) / 1000.0;
+        return Ok(f64::from(kilohertz) / 1000.0);
     }
-    let measured = info.first("cpu MHz").or_else(|| info.first("cpu MHz static"));
-    match measured
+    let constant = info
+        .first("cpu MHz")
+        .filter(|_| !is_momentary)
+        .or_else(|| info.first("cpu MHz static"))
         .and_then(|text| text.parse::<f64>().ok())
-        .filter(|mhz| mhz.is_finite() && *mhz > 0.0)
-    {
-        Some(mhz) if is_virtual => mhz,
-        Some(mhz) => (mhz / WAVER_MHZ).round() * WAVER_MHZ,
-        None => 0.0,
-    }
+        .filter(|mhz| mhz.is_finite() && *mhz > 0.0);
+    let of_firmware = || {
+        let table = root.read("/sys/firmware/dmi/tables/DMI").ok()?;
+        smbios::processor_mhz(&table).map(f64::from)
+    };
+    constant
+        .or_else(of_firmware)
+        .or_else(|| of_name(info.first("model name")?))
+        .ok_or_else(|| "neither cpufreq nor the firmware tells the clock rate".to_owned())
+}
+
+/// `... CPU @ 2.40GHz`
+fn of_name(model: &str) -> Option<f64> {
+    let (_, rate) = model.rsplit_once('@')?;
+    let ghz: f64 = rate.trim().strip_suffix("GHz")?.trim().parse().ok()?;
+    Some((ghz * 1000.0).round())
 }
 
 /// The number of numbers in a kernel list such as `0-3,8`; `None` for a text that is no such list.
@@ -155,6 +170,30 @@ mod tests {
         ] {
             assert_eq!(count_of_list(list), count, "{list}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_measured_is_never_told() {
+        use crate::testing::Machine;
+        let frequency = |machine: &Machine, text: &str, is_momentary| {
+            frequency(&machine.root(), &parse(text), is_momentary).unwrap_or(0.0)
+        };
+        let epyc = "cpu MHz\t: 2894.561\nmodel name\t: AMD EPYC 7763\n";
+        let xeon = "cpu MHz\t: 1200.1\nmodel name\t: Intel(R) Xeon(R) CPU @ 2.40GHz\n";
+        let bare = Machine::new();
+        assert_eq!(frequency(&bare, epyc, true), 0.0);
+        assert_eq!(frequency(&bare, xeon, true), 2400.0);
+        assert_eq!(frequency(&bare, epyc, false), 2894.561, "calibrated at the start");
+        let mut processor = vec![0_u8; 0x1c];
+        (processor[0], processor[1]) = (4, 0x1a);
+        processor[0x14..0x16].copy_from_slice(&3500_u16.to_le_bytes());
+        let told = bare.file("/sys/firmware/dmi/tables/DMI", &processor);
+        assert_eq!(frequency(&told, epyc, true), 3500.0);
+        let scaled = told.file(
+            "/sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq",
+            "3600000\n",
+        );
+        assert_eq!(frequency(&scaled, epyc, true), 3600.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Collects the disks. Source of the rules: docs/protocol/agent-inventory.md#7.
 
-mod block;
+pub(crate) mod block;
 mod boot_medium;
 mod collect;
 mod drive_type;
@@ -9,12 +9,13 @@ mod identity;
 pub(crate) mod links;
 mod path_id;
 mod patience;
-mod properties;
+pub(crate) mod properties;
 pub(crate) mod reservation;
 mod scsi;
 mod transfer;
-mod udev;
+pub(crate) mod udev;
 mod udev_text;
+pub(crate) mod units;
 
 pub(super) use collect::disks;
 use properties::Properties;

@@ -14,6 +14,16 @@ pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
         .unwrap_or(0);
     let modules = problems
         .take("memory.physical_bytes", installed(root))
+        .map(|modules| {
+            if modules.persistent > 0 {
+                let gib = modules.persistent >> 30;
+                problems.note(
+                    "memory.physical_bytes",
+                    format!("{gib} GiB of persistent memory are not used as memory, and are not counted"),
+                );
+            }
+            modules.volatile
+        })
         .filter(|bytes| *bytes > 0);
     let (physical, method) = match modules {
         Some(bytes) => (bytes, "dmidecode"),
@@ -29,12 +39,15 @@ pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
     }
 }
 
-fn installed(root: &Root) -> Result<u64, Reason> {
+fn installed(root: &Root) -> Result<smbios::Modules, Reason> {
     let path = "/sys/firmware/dmi/tables/DMI";
     let table = root.read(path).map_err(|error| format!("{path}: {error}"))?;
     match smbios::memory_bytes(&table) {
-        0 => Err(format!("{path} lists no memory module")),
-        bytes => Ok(bytes),
+        smbios::Modules {
+            volatile: 0,
+            persistent: 0,
+        } => Err(format!("{path} lists no memory module")),
+        modules => Ok(modules),
     }
 }
 

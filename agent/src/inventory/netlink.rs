@@ -1,10 +1,11 @@
 //! Reads links, addresses and routes through rtnetlink.
 //!
 //! A dump is kept as the kernel's own bytes (base64 in a capture) and parsed separately. A message that
-//! cannot be parsed is left out; the others count.
+//! cannot be parsed is left out; the others count. A link whose message cannot be parsed is read from sysfs instead.
 
 mod from_sysfs;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -28,6 +29,8 @@ const MAX_TRIES: usize = 5;
 /// The kernel fills at most 32 KiB per datagram.
 const DATAGRAM_BYTES: usize = 64 << 10;
 const NLM_F_DUMP_INTR: u16 = 0x10;
+/// Place of the index in a message about a link: after the header, the family, a blank and the type.
+const IFINFO_INDEX: std::ops::Range<usize> = 20..24;
 
 /// A network interface.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,18 +76,39 @@ pub struct Route {
     pub from_router_advertisement: bool,
 }
 
-pub(super) use from_sysfs::links_of_sysfs;
+pub(crate) use from_sysfs::links_of_sysfs;
 
-/// The interfaces in order of index.
-pub fn links(root: &Root) -> Result<Vec<Link>, Reason> {
+/// The interfaces of a machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Links {
+    /// In order of index.
+    pub all: Vec<Link>,
+    /// Names of those that had to be read from sysfs, and why.
+    pub filled: Vec<(String, Reason)>,
+}
+
+/// The interfaces.
+///
+/// # Errors
+/// The kernel gives no answer.
+pub fn links(root: &Root) -> Result<Links, Reason> {
     let dump = dump(
         root,
         "netlink.links",
         RouteNetlinkMessage::GetLink(LinkMessage::default()),
     )?;
-    let mut links = parse_links(&dump);
-    links.sort_by_key(|link| link.index);
-    Ok(links)
+    let (mut all, unreadable) = parse_links(&dump);
+    let mut filled = Vec::new();
+    if !unreadable.is_empty() {
+        for link in links_of_sysfs(root) {
+            if let Some(reason) = unreadable.get(&link.index) {
+                filled.push((link.name.clone(), reason.clone()));
+                all.push(link);
+            }
+        }
+    }
+    all.sort_by_key(|link| link.index);
+    Ok(Links { all, filled })
 }
 
 /// The addresses of one family, in the kernel's order (the primary address of a link first).
@@ -205,14 +229,27 @@ fn parse(bytes: &[u8]) -> impl Iterator<Item = RouteNetlinkMessage> {
     })
 }
 
-fn parse_links(bytes: &[u8]) -> Vec<Link> {
-    parse(bytes)
-        .filter_map(|message| match message {
-            RouteNetlinkMessage::NewLink(message) => Some(link(message)),
-            _ => None,
-        })
-        .filter(|link| !link.name.is_empty())
-        .collect()
+/// The links, and the reasons against those whose message cannot be parsed, by index: a driver that sends an attribute which the
+/// crate knows with another length makes the whole message unreadable.
+fn parse_links(bytes: &[u8]) -> (Vec<Link>, BTreeMap<u32, Reason>) {
+    let (mut links, mut unreadable) = (Vec::new(), BTreeMap::new());
+    for message in split(bytes) {
+        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(message).map(|message| message.payload) {
+            Ok(NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(message))) => {
+                links.extend(Some(link(message)).filter(|link| !link.name.is_empty()));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                if let Some(index) = message.get(IFINFO_INDEX).and_then(|bytes| bytes.try_into().ok()) {
+                    unreadable.insert(
+                        u32::from_ne_bytes(index),
+                        format!("read from sysfs, for netlink's message cannot be parsed: {error}"),
+                    );
+                }
+            }
+        }
+    }
+    (links, unreadable)
 }
 
 fn link(message: LinkMessage) -> Link {

@@ -21,7 +21,12 @@ pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
 }
 
 pub(super) fn network(root: &Root, problems: &mut Problems) -> Network {
-    let links = problems.take("interfaces", netlink::links(root));
+    let links = problems.take("interfaces", netlink::links(root)).map(|links| {
+        for (name, reason) in links.filled {
+            problems.note(&format!("interfaces.{name}"), reason);
+        }
+        links.all
+    });
     let mut network = Network {
         // A tree with only proc and sys still has names and MACs.
         links: links.unwrap_or_else(|| netlink::links_of_sysfs(root)),

@@ -49,6 +49,8 @@ fn comparable(inventory: &Value) -> Value {
     let mut value = inventory.clone();
     value["boot"].as_object_mut().unwrap().remove("command_line");
     value["memory"].as_object_mut().unwrap().remove("usable_bytes");
+    // Additive.
+    value.as_object_mut().unwrap().remove("problems");
     value["cpu"].as_object_mut().unwrap().remove("frequency");
     for disk in value["disks"].as_array_mut().unwrap() {
         let disk = disk.as_object_mut().unwrap();
@@ -344,4 +346,22 @@ fn tpm_versions_are_spelled_as_the_protocol_does() {
             version
         );
     }
+}
+
+#[test]
+fn problems_are_reported_with_the_inventory_and_have_an_end() {
+    let problem = |number: usize| Problem {
+        field: format!("disks.sd{number}"),
+        reason: "ü".repeat(1000),
+    };
+    let problems: Vec<Problem> = (0..1000).map(problem).collect();
+    let reported = reported(&problems);
+    assert_eq!(reported.len(), MOST_PROBLEMS);
+    assert_eq!(reported[1].subject, "disks.sd1");
+    assert!(reported.iter().all(|one| one.reason.len() <= LONGEST_REASON));
+
+    let (_dir, root) = captured("machine-bios.tar.gz");
+    let collected = collect(&root, Options::default());
+    let told = &collected.inventory.problems;
+    assert_eq!(told.len(), collected.problems.len());
 }

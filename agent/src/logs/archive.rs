@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
-use super::{Redactor, kernel, network, ring, storage, usage};
+use super::{Redactor, kernel, last_panic, network, ring, storage, usage};
 use crate::config::PROGRAM_VERSION;
 use crate::inventory::{self, Options};
 use crate::root::{Reason, Root};
@@ -42,6 +42,9 @@ pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io
     put("inventory.json", inventory(&root))?;
     put("dmesg.logs", kernel::log())?;
     put("agent.logs", Ok(ring::text()))?;
+    if let Some(text) = last_panic::text() {
+        put("last-panic.logs", Ok(text))?;
+    }
     if report.is_empty() {
         report.push_str("everything was collected\n");
     }

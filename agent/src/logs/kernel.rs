@@ -11,28 +11,48 @@ const MOST: usize = 4 << 20;
 /// The kernel returns no longer record.
 const LONGEST_RECORD: usize = 16 << 10;
 
+/// One message of the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Message<'a> {
+    /// 0 (emergency) to 7 (debug).
+    pub level: u32,
+    /// True for messages of the kernel itself; programs write others.
+    pub of_kernel: bool,
+    /// Since power-on.
+    pub micros: u64,
+    pub text: &'a str,
+}
+
 /// The whole buffer, as `dmesg` shows it.
 pub(super) fn log() -> Result<String, Reason> {
+    let mut text = String::new();
+    each(|message| {
+        line(message, &mut text);
+        if text.len() > 2 * MOST {
+            keep_last(&mut text);
+        }
+    })?;
+    keep_last(&mut text);
+    Ok(text)
+}
+
+/// Hands over every message of the buffer, the oldest first.
+pub(crate) fn each(mut visit: impl FnMut(Message<'_>)) -> Result<(), Reason> {
     let mut file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open("/dev/kmsg")
         .map_err(|error| format!("/dev/kmsg: {error}"))?;
-    let mut text = String::new();
     let mut record = vec![0; LONGEST_RECORD];
     loop {
         match file.read(&mut record) {
-            Ok(0) => return Ok(text),
+            Ok(0) => return Ok(()),
             Ok(length) => {
-                line(&String::from_utf8_lossy(&record[..length]), &mut text);
-                if text.len() > 2 * MOST {
-                    keep_last(&mut text);
+                if let Some(message) = parse(&String::from_utf8_lossy(&record[..length])) {
+                    visit(message);
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                keep_last(&mut text);
-                return Ok(text);
-            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             // Overwritten during the read: the next record follows.
             Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -50,22 +70,28 @@ fn keep_last(text: &mut String) {
 }
 
 /// `6,339,5140900,-;message`, then lines of properties that begin with a blank.
-fn line(record: &str, text: &mut String) {
-    let Some((header, message)) = record.split_once(';') else {
-        return;
-    };
-    let micros = header
-        .split(',')
-        .nth(2)
-        .and_then(|field| field.parse::<u64>().ok())
-        .unwrap_or(0);
-    let message = message.lines().next().unwrap_or_default();
+fn parse(record: &str) -> Option<Message<'_>> {
+    let (header, message) = record.split_once(';')?;
+    let mut fields = header.split(',');
+    // Syslog's facility, which is 0 for the kernel, and the level in the lowest three bits.
+    let priority = fields.next()?.parse::<u32>().ok()?;
+    let micros = fields.nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
+    Some(Message {
+        level: priority & 7,
+        of_kernel: priority >> 3 == 0,
+        micros,
+        text: message.lines().next().unwrap_or_default(),
+    })
+}
+
+fn line(message: Message<'_>, text: &mut String) {
     // Writing to a text cannot fail.
     let _ = writeln!(
         text,
-        "[{:5}.{:06}] {message}",
-        micros / 1_000_000,
-        micros % 1_000_000
+        "[{:5}.{:06}] {}",
+        message.micros / 1_000_000,
+        message.micros % 1_000_000,
+        message.text
     );
 }
 
@@ -76,12 +102,18 @@ mod tests {
     #[test]
     fn records_become_lines() {
         let mut text = String::new();
-        line(
-            "6,339,5140900,-;NET: Registered protocol\n SUBSYSTEM=net\n",
-            &mut text,
-        );
-        line("nonsense", &mut text);
+        let record = "6,339,5140900,-;NET: Registered protocol\n SUBSYSTEM=net\n";
+        line(parse(record).unwrap(), &mut text);
+        assert_eq!(parse("nonsense"), None);
         assert_eq!(text, "[    5.140900] NET: Registered protocol\n");
+    }
+
+    #[test]
+    fn the_level_and_the_sender_are_read() {
+        let of_kernel = parse("3,1,2,-;ata1: failed").unwrap();
+        assert_eq!((of_kernel.level, of_kernel.of_kernel), (3, true));
+        let of_program = parse("14,1,2,-;muster-agent: x").unwrap();
+        assert_eq!((of_program.level, of_program.of_kernel), (6, false));
     }
 
     #[test]

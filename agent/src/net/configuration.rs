@@ -6,8 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use mozim::{DhcpV4Lease, DhcpV6Lease};
 
-/// Routes of the interface with index `i` have metric `i` above this, so that default routes never collide.
-const METRIC_BASE: u32 = 100;
 /// RFC 791: every link carries this much; a smaller offer is a mistake.
 const SMALLEST_MTU: u16 = 576;
 /// RFC 1035: longest part of a name.
@@ -24,8 +22,8 @@ pub struct Route {
     pub gateway: Option<IpAddr>,
     /// The gateway is outside of the interface's own subnet (a /32 lease).
     pub onlink: bool,
-    /// Smaller is preferred.
-    pub metric: u32,
+    /// Smaller is preferred; `None`: that of the interface, see [`Configuration::with_metric`].
+    pub metric: Option<u32>,
 }
 
 /// The configuration of one interface from one source.
@@ -45,20 +43,25 @@ pub struct Configuration {
     pub mtu: Option<u16>,
 }
 
-/// The metric of routes through the interface with this index, where nobody says another.
-pub fn metric(index: u32) -> u32 {
-    METRIC_BASE + index
+impl Configuration {
+    /// With this metric for routes that have none of their own.
+    #[must_use]
+    pub fn with_metric(mut self, metric: u32) -> Self {
+        for route in &mut self.routes {
+            route.metric.get_or_insert(metric);
+        }
+        self
+    }
 }
 
-/// A DHCPv4 lease of the interface with this index.
-pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
+/// A DHCPv4 lease.
+pub fn from_dhcp4(lease: &DhcpV4Lease) -> Configuration {
     // Without the option there is no mask: everything else is reached through the router, as on a network of
     // one host.
     let prefix = match lease.prefix_length() {
         0 => 32,
         prefix => prefix,
     };
-    let metric = metric(index);
     let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
         let gateway = (!gateway.is_unspecified()).then_some(gateway);
         let onlink = gateway.is_some_and(|gateway| !covers(lease.yiaddr.into(), prefix, gateway.into()));
@@ -66,7 +69,7 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
             destination: (destination.0.into(), destination.1),
             gateway: gateway.map(IpAddr::V4),
             onlink,
-            metric,
+            metric: None,
         }
     };
     // RFC 3442: with classless routes the router option is not used.
@@ -177,14 +180,14 @@ mod tests {
 
     #[test]
     fn a_lease_gives_address_default_route_names_and_hostname() {
-        let configuration = from_dhcp4(&lease(), 3);
+        let configuration = from_dhcp4(&lease()).with_metric(103);
         let expected = Configuration {
             addresses: vec![(Ipv4Addr::new(10, 0, 2, 15).into(), 24)],
             routes: vec![Route {
                 destination: (Ipv4Addr::UNSPECIFIED.into(), 0),
                 gateway: Some(Ipv4Addr::new(10, 0, 2, 2).into()),
                 onlink: false,
-                metric: 103,
+                metric: Some(103),
             }],
             name_servers: vec![Ipv4Addr::new(10, 0, 2, 3).into()],
             hostname: Some("gold".into()),
@@ -208,7 +211,7 @@ mod tests {
                 router: Ipv4Addr::UNSPECIFIED,
             },
         ]);
-        let routes = from_dhcp4(&lease, 3).routes;
+        let routes = from_dhcp4(&lease).routes;
         assert_eq!(routes.len(), 2);
         assert_eq!(routes[0].gateway, Some(Ipv4Addr::new(10, 0, 2, 7).into()));
         assert_eq!((routes[1].gateway, routes[1].onlink), (None, false));
@@ -218,14 +221,14 @@ mod tests {
     fn a_gateway_outside_of_the_subnet_is_on_the_link() {
         let mut lease = lease();
         lease.subnet_mask = Ipv4Addr::new(255, 255, 255, 255);
-        assert!(from_dhcp4(&lease, 3).routes[0].onlink);
+        assert!(from_dhcp4(&lease).routes[0].onlink);
     }
 
     #[test]
     fn without_a_mask_the_network_is_not_everything() {
         let mut lease = lease();
         lease.subnet_mask = Ipv4Addr::UNSPECIFIED;
-        let configuration = from_dhcp4(&lease, 3);
+        let configuration = from_dhcp4(&lease);
         assert_eq!(configuration.addresses, [(lease.yiaddr.into(), 32)]);
         assert!(configuration.routes[0].onlink);
     }
@@ -236,7 +239,7 @@ mod tests {
         lease.mtu = Some(68);
         lease.host_name = Some("localhost.localdomain".into());
         lease.domain_name = Some("good.example bad;rm\nnameserver 6.6.6.6".into());
-        let configuration = from_dhcp4(&lease, 3);
+        let configuration = from_dhcp4(&lease);
         assert_eq!(configuration.mtu, None);
         assert_eq!(configuration.hostname, None);
         assert_eq!(configuration.search, ["good.example", "nameserver", "6.6.6.6"]);
@@ -246,6 +249,6 @@ mod tests {
         }
         assert!(domain(&format!("{}.example.", "x".repeat(63))).is_some());
         lease.host_name = Some("x".repeat(65));
-        assert_eq!(from_dhcp4(&lease, 3).hostname, None);
+        assert_eq!(from_dhcp4(&lease).hostname, None);
     }
 }

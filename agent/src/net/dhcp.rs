@@ -47,7 +47,12 @@ pub struct Nic {
 }
 
 impl Nic {
-    fn event(&self, family: Family, configuration: Option<Configuration>, note: String) -> LeaseEvent {
+    pub(super) fn event(
+        &self,
+        family: Family,
+        configuration: Option<Configuration>,
+        note: String,
+    ) -> LeaseEvent {
         LeaseEvent {
             index: self.index,
             family,
@@ -106,7 +111,7 @@ async fn lease_v4(
         }
         if let DhcpV4State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.yiaddr, seconds = lease.lease_time_sec, "DHCPv4 lease");
-            let configuration = from_dhcp4(&lease, nic.index);
+            let configuration = from_dhcp4(&lease);
             let event = LeaseEvent {
                 lease4: Some(lease),
                 ..nic.event(Family::V4, Some(configuration), String::new())

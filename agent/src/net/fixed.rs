@@ -3,7 +3,7 @@
 
 use muster_api::live::network::{Interface, Kind, StaticNetwork};
 
-use super::configuration::{Configuration, Route, covers, metric};
+use super::configuration::{Configuration, Route, covers};
 use super::links::Link;
 
 /// The network that names a card of this machine.
@@ -15,6 +15,8 @@ pub struct Fixed(pub StaticNetwork);
 pub struct Wanted {
     pub dhcp4: bool,
     pub dhcp6: bool,
+    /// Name servers and the like are asked for, without an address.
+    pub stateless6: bool,
     /// Router advertisements are taken; `None`: as the kernel has it.
     pub advertisements: Option<bool>,
     pub configuration: Option<Configuration>,
@@ -26,6 +28,7 @@ impl Wanted {
         Self {
             dhcp4: true,
             dhcp6: link.managed,
+            stateless6: link.informed && !link.managed,
             advertisements: None,
             configuration: None,
         }
@@ -36,6 +39,7 @@ impl Wanted {
         Self {
             dhcp4: false,
             dhcp6: false,
+            stateless6: false,
             advertisements: Some(false),
             configuration: None,
         }
@@ -92,16 +96,17 @@ impl Fixed {
         let Some(interface) = self.0.interfaces.iter().find(|one| one.name == own) else {
             return Wanted::automatic(link);
         };
-        let configuration = self.configuration(interface, link.index);
+        let configuration = self.configuration(interface);
         Wanted {
             dhcp4: interface.ipv4.dhcp,
             dhcp6: interface.ipv6.dhcp || (interface.ipv6.autoconf && link.managed),
+            stateless6: !interface.ipv6.dhcp && interface.ipv6.autoconf && link.informed && !link.managed,
             advertisements: Some(interface.ipv6.autoconf),
             configuration: (configuration != Configuration::default()).then_some(configuration),
         }
     }
 
-    fn configuration(&self, interface: &Interface, index: u32) -> Configuration {
+    fn configuration(&self, interface: &Interface) -> Configuration {
         let addresses = interface.ipv4.addresses.iter().chain(&interface.ipv6.addresses);
         let addresses: Vec<_> = addresses.map(|one| (one.ip, one.prefix)).collect();
         let routes = self
@@ -115,7 +120,7 @@ impl Fixed {
             onlink: route.gateway.is_some_and(|gateway| {
                 gateway.is_ipv4() && !addresses.iter().any(|&(ip, prefix)| covers(ip, prefix, gateway))
             }),
-            metric: route.metric.unwrap_or_else(|| metric(index)),
+            metric: route.metric,
         });
         // Of the whole machine; each is asked once.
         let (name_servers, search) = match addresses.is_empty() {
@@ -201,6 +206,7 @@ mod tests {
             up: true,
             carrier: true,
             managed: true,
+            informed: false,
         }
     }
 
@@ -238,7 +244,7 @@ mod tests {
         assert_eq!((bond.dhcp4, bond.dhcp6, bond.configuration), (false, false, None));
         let vlan = fixed.wanted("bond0.100", &link(5)).configuration.unwrap();
         assert_eq!(vlan.addresses, [("10.93.0.5".parse().unwrap(), 24)]);
-        assert_eq!((vlan.routes[0].metric, vlan.routes[0].onlink), (105, false));
+        assert_eq!((vlan.routes[0].metric, vlan.routes[0].onlink), (None, false));
         assert_eq!(vlan.mtu, Some(1400));
         assert_eq!(fixed.wanted("other", &link(6)), Wanted::automatic(&link(6)));
     }

@@ -1,7 +1,6 @@
 //! Lists interfaces and changes them (rtnetlink).
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::Path;
 
 use futures_util::TryStreamExt;
 use netlink_packet_route::AddressFamily;
@@ -13,6 +12,11 @@ use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteScope};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
 use super::configuration::{Configuration, Route};
+use crate::inventory::netlink::links_of_sysfs;
+use crate::root::Root;
+
+/// `<linux/if_arp.h>`
+const ARPHRD_ETHER: u16 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -29,6 +33,8 @@ pub struct Link {
     pub carrier: bool,
     /// Router advertisements ask for DHCPv6 addresses.
     pub managed: bool,
+    /// Router advertisements say that DHCPv6 has name servers and the like.
+    pub informed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,21 +43,57 @@ pub struct Address {
     pub address: IpAddr,
     /// Prefix length, bits.
     pub prefix: u8,
-    /// Reaches beyond the link.
+    /// Reaches beyond the link. The address that a management controller leases to its host (169.254.0.0/16) does not.
     pub global: bool,
     /// Past duplicate detection.
     pub usable: bool,
 }
 
-/// All interfaces, by index.
+/// All interfaces, by index. Those whose messages cannot be parsed, which rtnetlink leaves out, are read from sysfs.
 ///
 /// # Errors
 /// From the kernel.
 pub async fn links(handle: &Handle) -> Result<Vec<Link>, rtnetlink::Error> {
     let messages: Vec<LinkMessage> = handle.link().get().execute().try_collect().await?;
     let mut links: Vec<Link> = messages.iter().map(link).collect();
+    links.extend(missing(&Root::live(), &links));
     links.sort_by_key(|link| link.index);
     Ok(links)
+}
+
+/// The links in sysfs that are not among `known`.
+fn missing(root: &Root, known: &[Link]) -> Vec<Link> {
+    let of_sysfs = links_of_sysfs(root).into_iter();
+    of_sysfs
+        .filter(|link| !known.iter().any(|one| one.index == link.index))
+        .map(|link| {
+            let folder = format!("/sys/class/net/{}", link.name);
+            let number = |file: &str| root.text(&format!("{folder}/{file}")).ok()?.parse::<u32>().ok();
+            tracing::debug!(
+                nic = link.name,
+                "netlink's message cannot be parsed: read from sysfs"
+            );
+            let has = |flag: &str| link.flags.contains(&flag);
+            Link {
+                index: link.index,
+                wired: number("type") == Some(u32::from(ARPHRD_ETHER))
+                    && is_wired(root, &link.name, &link.address),
+                controller: number("master/ifindex"),
+                loopback: has("loopback"),
+                up: has("up"),
+                carrier: has("running"),
+                managed: false,
+                informed: false,
+                mac: link.address,
+                name: link.name,
+            }
+        })
+        .collect()
+}
+
+fn is_wired(root: &Root, name: &str, mac: &[u8]) -> bool {
+    let has = |part: &str| root.resolve(&format!("/sys/class/net/{name}/{part}")).is_ok();
+    mac.len() == 6 && has("device") && !has("phy80211") && !has("wireless")
 }
 
 fn link(message: &LinkMessage) -> Link {
@@ -66,6 +108,7 @@ fn link(message: &LinkMessage) -> Link {
         up: flags.contains(LinkFlags::Up),
         carrier: flags.contains(LinkFlags::LowerUp) && flags.contains(LinkFlags::Running),
         managed: false,
+        informed: false,
     };
     for attribute in &message.attributes {
         match attribute {
@@ -73,22 +116,22 @@ fn link(message: &LinkMessage) -> Link {
             LinkAttribute::Address(mac) => link.mac.clone_from(mac),
             LinkAttribute::Controller(index) => link.controller = Some(*index).filter(|index| *index != 0),
             LinkAttribute::AfSpecUnspec(families) => {
-                link.managed = families.iter().any(|family| match family {
-                    AfSpecUnspec::Inet6(parts) => parts.iter().any(|part| {
-                        matches!(part, AfSpecInet6::Flags(flags) if flags.contains(Inet6IfaceFlags::RaManaged))
-                    }),
-                    _ => false,
-                });
+                let has = |wanted: Inet6IfaceFlags| {
+                    families.iter().any(|family| match family {
+                        AfSpecUnspec::Inet6(parts) => parts
+                            .iter()
+                            .any(|part| matches!(part, AfSpecInet6::Flags(flags) if flags.contains(wanted))),
+                        _ => false,
+                    })
+                };
+                link.managed = has(Inet6IfaceFlags::RaManaged);
+                link.informed = has(Inet6IfaceFlags::Otherconf);
             }
             _ => {}
         }
     }
-    let folder = Path::new("/sys/class/net").join(&link.name);
     link.wired = message.header.link_layer_type == LinkLayerType::Ether
-        && link.mac.len() == 6
-        && folder.join("device").exists()
-        && !folder.join("phy80211").exists()
-        && !folder.join("wireless").exists();
+        && is_wired(&Root::live(), &link.name, &link.mac);
     link
 }
 
@@ -111,11 +154,15 @@ pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error
                     _ => {}
                 }
             }
+            let address = address?;
+            // The kernel gives it no scope of its own.
+            let is_link_local = matches!(address, IpAddr::V4(address) if address.is_link_local());
             Some(Address {
                 index: message.header.index,
-                address: address?,
+                address,
                 prefix: message.header.prefix_len,
                 global: message.header.scope == AddressScope::Universe
+                    && !is_link_local
                     && matches!(message.header.family, AddressFamily::Inet | AddressFamily::Inet6),
                 usable: !flags.intersects(AddressFlags::Tentative | AddressFlags::Dadfailed),
             })
@@ -174,13 +221,34 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
     done
 }
 
-/// Removes a configuration from a link. Parts that are gone already are no error.
-pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
-    for message in old.routes.iter().filter_map(|old| route(index, old)) {
+/// Applies a configuration to a link in place of another whose addresses it keeps: with other metrics, or routes.
+///
+/// # Errors
+/// From the kernel.
+pub async fn replace(
+    handle: &Handle,
+    index: u32,
+    old: &Configuration,
+    wanted: &Configuration,
+) -> Result<(), rtnetlink::Error> {
+    let done = apply(handle, index, wanted).await;
+    let mut gone = old.routes.clone();
+    gone.retain(|route| !wanted.routes.contains(route));
+    withdraw_routes(handle, index, &gone).await;
+    done
+}
+
+async fn withdraw_routes(handle: &Handle, index: u32, routes: &[Route]) {
+    for message in routes.iter().filter_map(|old| route(index, old)) {
         if let Err(error) = handle.route().del(message).execute().await {
             tracing::debug!(index, %error, "route not removed");
         }
     }
+}
+
+/// Removes a configuration from a link. Parts that are gone already are no error.
+pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
+    withdraw_routes(handle, index, &old.routes).await;
     if old.addresses.is_empty() {
         return;
     }
@@ -204,7 +272,7 @@ fn route(index: u32, route: &Route) -> Option<RouteMessage> {
         .destination_prefix(network, prefix)
         .ok()?
         .output_interface(index)
-        .priority(route.metric)
+        .priority(route.metric.unwrap_or_default())
         .protocol(RouteProtocol::Dhcp);
     match route.gateway {
         Some(gateway) => message = message.gateway(gateway).ok()?,
@@ -226,4 +294,55 @@ pub fn link_local(addresses: &[Address], index: u32) -> Option<Ipv6Addr> {
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Machine;
+
+    #[test]
+    fn a_card_that_netlink_lost_is_read_from_sysfs() {
+        let card = |machine: Machine, name: &str, index: &str, device: bool| {
+            let machine = machine.nic(
+                &format!("pci0/net/{name}"),
+                &[
+                    ("ifindex", index),
+                    ("type", "1"),
+                    ("address", "00:25:90:00:00:01"),
+                    ("flags", "0x1003"),
+                    ("carrier", "1"),
+                ],
+            );
+            if device {
+                machine.link(
+                    &format!("/sys/devices/pci0/net/{name}/device"),
+                    "/sys/devices/pci0",
+                )
+            } else {
+                machine
+            }
+        };
+        let machine = card(card(Machine::new(), "eth0", "2", true), "eth1", "3", true);
+        let machine =
+            card(machine, "dummy0", "4", false).file("/sys/devices/pci0/net/eth1/master/ifindex", "9\n");
+        let all = missing(&machine.root(), &[]);
+        let known = &all[..1];
+        let found = missing(&machine.root(), known);
+        let eth1 = Link {
+            index: 3,
+            name: "eth1".into(),
+            mac: vec![0, 0x25, 0x90, 0, 0, 1],
+            wired: true,
+            controller: Some(9),
+            loopback: false,
+            up: true,
+            carrier: true,
+            managed: false,
+            informed: false,
+        };
+        assert_eq!(found[0], eth1);
+        assert_eq!((found[1].name.as_str(), found[1].wired), ("dummy0", false));
+        assert_eq!(known[0].name, "eth0");
+    }
 }

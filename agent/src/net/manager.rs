@@ -1,6 +1,7 @@
 //! Keeps every wired interface named, up and configured. Every event of the kernel starts a reconcile of all
 //! of them, so that nothing depends on the order of events.
 
+mod order;
 mod shape;
 mod switches;
 
@@ -24,8 +25,8 @@ use super::dhcp::{self, Family, LeaseEvent, Nic};
 use super::fixed::{Fixed, Wanted};
 use super::links::{self, Address, Link};
 use super::lldp::NeighborChange;
-use super::resolv_conf;
 use super::router_options::{Advertised, RouterOptions};
+use super::stateless;
 use super::view::{InterfaceView, NetworkView};
 use crate::time::sources::TimeSources;
 use switches::Neighbor;
@@ -54,6 +55,12 @@ pub struct Environment {
     pub keyfiles: PathBuf,
     /// Path of the resolver's file.
     pub resolv_conf: PathBuf,
+    /// Folder of such files with the name servers of one card alone.
+    pub resolv_folder: PathBuf,
+    /// MAC address of the card that the machine was booted through.
+    pub boot_mac: Option<String>,
+    /// The card through which the service answered.
+    pub working: watch::Receiver<Option<String>>,
     /// Path of the file with what switches tell of their ports.
     pub switch_ports: PathBuf,
 }
@@ -72,6 +79,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
     let (connection, handle, mut changes) = new_multicast_connection(&groups)?;
     tokio::spawn(connection);
     let mut options = RouterOptions::open()?;
+    let mut working = environment.working.clone();
     let (lease_sender, mut leases) = mpsc::unbounded_channel();
     let (neighbor_sender, mut neighbors) = mpsc::unbounded_channel();
     let mut manager = Manager {
@@ -82,7 +90,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
         nics: HashMap::new(),
         fixed: None,
         missing: Vec::new(),
-        resolver_text: String::new(),
+        resolver_texts: HashMap::new(),
         switch_ports_text: String::new(),
         began: Instant::now(),
     };
@@ -100,6 +108,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
                 Ok((index, advertised)) => manager.advertised(index, advertised),
                 Err(error) => warn!("router options: {error}"),
             },
+            Ok(()) = working.changed() => {}
             () = tokio::time::sleep(RECONCILE_INTERVAL) => {}
         }
     }
@@ -111,6 +120,8 @@ struct NicState {
     name: String,
     /// A card's own address, which it does not show as a port of a bond. Empty for devices that are made of others.
     mac: String,
+    /// Of routes that say none.
+    metric: u32,
     tasks: HashMap<&'static str, Task>,
     dhcp4: Option<Configuration>,
     dhcp6: Option<Configuration>,
@@ -172,7 +183,8 @@ struct Manager<'a> {
     fixed: Option<Arc<Fixed>>,
     /// Devices of the static network that cannot be had yet, and why.
     missing: Vec<(String, String)>,
-    resolver_text: String,
+    /// The resolver's files as they were written.
+    resolver_texts: HashMap<PathBuf, String>,
     switch_ports_text: String,
     began: Instant,
 }
@@ -194,6 +206,7 @@ impl Manager<'_> {
         let addresses = links::addresses(&self.handle).await?;
         self.nics
             .retain(|index, _| links.iter().any(|link| link.index == *index && link.wired));
+        self.order_cards(&links).await;
         for link in links.iter().filter(|link| link.wired) {
             self.tend(link, &addresses).await;
         }
@@ -244,7 +257,7 @@ impl Manager<'_> {
             None => Wanted::automatic(link),
         };
         nic.fix(&self.handle, link, addresses, &wanted).await;
-        if !link.carrier || !wanted.dhcp4 && !wanted.dhcp6 {
+        if !link.carrier || !(wanted.dhcp4 || wanted.dhcp6 || wanted.stateless6) {
             if !nic.tasks.is_empty() {
                 info!(nic = link.name, carrier = link.carrier, "no leases");
                 nic.tasks.clear();
@@ -270,11 +283,19 @@ impl Manager<'_> {
                 Task(tokio::spawn(dhcp::keep_v4(who.clone(), earlier.clone(), leases.clone())).abort_handle())
             });
         }
-        if wanted.dhcp6
-            && let Some(from) = links::link_local(addresses, link.index)
-        {
+        if !wanted.stateless6 {
+            nic.tasks.remove("stateless6");
+        }
+        let Some(from) = links::link_local(addresses, link.index) else {
+            return;
+        };
+        if wanted.dhcp6 {
             nic.tasks.entry("dhcp6").or_insert_with(|| {
                 Task(tokio::spawn(dhcp::keep_v6(who, from, leases.clone())).abort_handle())
+            });
+        } else if wanted.stateless6 {
+            nic.tasks.entry("stateless6").or_insert_with(|| {
+                Task(tokio::spawn(stateless::keep(who, from, leases.clone())).abort_handle())
             });
         }
     }
@@ -292,7 +313,9 @@ impl Manager<'_> {
         if leases.lease4.is_some() {
             nic.earlier = leases.lease4;
         }
-        let (old, wanted) = nic.keep(leases.family, leases.configuration);
+        let metric = nic.metric;
+        let configuration = leases.configuration.map(|one| one.with_metric(metric));
+        let (old, wanted) = nic.keep(leases.family, configuration);
         if let Some(old) = old {
             links::withdraw(&self.handle, leases.index, &old).await;
         }
@@ -315,19 +338,13 @@ impl Manager<'_> {
 
     /// Writes the resolver's file, sets the host name, and updates the view.
     fn publish(&mut self, links: &[Link], addresses: &[Address]) {
-        let ordered: Vec<&NicState> = links
+        let name_servers = self.write_resolver_files();
+        let mut ordered: Vec<&NicState> = links
             .iter()
             .filter_map(|link| self.nics.get(&link.index))
             .collect();
+        ordered.sort_by_key(|nic| nic.metric);
         let all = || ordered.iter().flat_map(|nic| nic.configurations());
-        let name_servers = resolv_conf::name_servers(all());
-        let text = resolv_conf::text(&name_servers, &resolv_conf::search(all()));
-        if !name_servers.is_empty() && text != self.resolver_text {
-            match resolv_conf::write(&self.environment.resolv_conf, &text) {
-                Ok(()) => self.resolver_text = text,
-                Err(error) => warn!(file = %self.environment.resolv_conf.display(), "not written: {error}"),
-            }
-        }
         let switch_ports: BTreeMap<String, SwitchPort> = ordered
             .iter()
             .filter_map(|nic| Some((nic.name.clone(), nic.switch_port(self.fixed.as_deref())?)))

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::Resolver;
+use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts, ServerOrderingStrategy};
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::system_conf::parse_resolv_conf;
+
+use super::card_runtime::CardRuntime;
 
 /// A name without an address.
 #[derive(Debug, thiserror::Error)]
@@ -48,11 +49,13 @@ const CACHE_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Names {
     configuration: Arc<Path>,
+    /// The card that questions go through; `None`: as the routes have it.
+    card: Option<Arc<str>>,
     current: Arc<Mutex<Option<Current>>>,
 }
 
 /// The configuration's text, and its resolver.
-type Current = (Vec<u8>, TokioResolver);
+type Current = (Vec<u8>, Resolver<CardRuntime>);
 
 impl Names {
     /// A resolver configured by `/etc/resolv.conf`.
@@ -64,7 +67,16 @@ impl Names {
     pub fn configured_by(path: impl Into<PathBuf>) -> Self {
         Self {
             configuration: path.into().into(),
+            card: None,
             current: Arc::default(),
+        }
+    }
+
+    /// The same, whose questions go through one card.
+    pub fn through(card: &str, path: impl Into<PathBuf>) -> Self {
+        Self {
+            card: Some(card.into()),
+            ..Self::configured_by(path)
         }
     }
 
@@ -118,7 +130,7 @@ impl Names {
         })
     }
 
-    fn resolver(&self) -> Result<TokioResolver, NameError> {
+    fn resolver(&self) -> Result<Resolver<CardRuntime>, NameError> {
         let complaint = |reason: String| NameError::NoNameServer {
             path: self.configuration.to_path_buf(),
             reason,
@@ -135,7 +147,11 @@ impl Names {
         options.timeout = Duration::from_secs(3);
         options.positive_max_ttl = Some(CACHE_LIMIT);
         options.negative_max_ttl = Some(CACHE_LIMIT);
-        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        // The first is that of the network that leads to the service: another may deny names that it knows.
+        options.server_ordering_strategy = ServerOrderingStrategy::UserProvidedOrder;
+        options.num_concurrent_reqs = 1;
+        let runtime = CardRuntime::through(self.card.as_deref());
+        let mut builder = Resolver::builder_with_config(config, runtime);
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(|error| complaint(error.to_string()))?;
         *current = Some((text, resolver.clone()));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::hash::Hash;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::configuration::Configuration;
 
@@ -32,6 +32,11 @@ pub fn text(servers: &[IpAddr], search: &[String]) -> String {
 /// The search domains of all configurations, in their order, each once.
 pub fn search<'a>(all: impl Iterator<Item = &'a Configuration>) -> Vec<String> {
     first(all.flat_map(|one| one.search.iter().cloned()), MOST_DOMAINS)
+}
+
+/// The file with the name servers of one card alone.
+pub fn of_card(folder: &Path, card: &str) -> PathBuf {
+    folder.join(format!("{card}.conf"))
 }
 
 /// Replaces the file atomically.

@@ -120,7 +120,7 @@ fn parse_options(mut options: &[u8]) -> Advertised {
 }
 
 /// DNS names in wire format without compression, padded with zeros.
-fn domains(mut bytes: &[u8]) -> Vec<String> {
+pub(super) fn domains(mut bytes: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     let mut labels: Vec<String> = Vec::new();
     while let Some((&length, rest)) = bytes.split_first() {

@@ -12,10 +12,9 @@ use rustls::{ClientConfig, Error, RootCertStore};
 /// Certificates that give no TLS client.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("the configured certificates: {0}")]
-    Configured(pem::Error),
-    #[error("a configured certificate cannot be used: {0}")]
-    Unusable(Error),
+    /// None of a bundle that is not empty.
+    #[error("none of the configured certificates can be used: {0}")]
+    Configured(String),
     #[error("the system's certificates: {0}")]
     System(pem::Error),
     #[error("no certificate is trusted, so no https service can be: {0}")]
@@ -24,16 +23,14 @@ pub enum TrustError {
     Protocol(Error),
 }
 
-/// A TLS client that trusts the authorities in `system` and `configured` (PEM texts).
+/// A TLS client that trusts the authorities in `system` and `configured` (PEM texts). Configured ones that cannot be used are
+/// skipped and logged: bundles are often the store of a whole company.
 ///
 /// # Errors
-/// [`TrustError`]: a text without a readable certificate, or no trust anchors.
+/// [`TrustError`]: no configured certificate can be used, or no trust anchors.
 pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, TrustError> {
-    let own = certificates(configured).map_err(TrustError::Configured)?;
     let mut roots = RootCertStore::empty();
-    for certificate in &own {
-        roots.add(certificate.clone()).map_err(TrustError::Unusable)?;
-    }
+    let own = configured_certificates(configured, &mut roots)?;
     let public = certificates(system).map_err(TrustError::System)?;
     // Old authorities that this library cannot parse are skipped, as in other programs.
     roots.add_parsable_certificates(public);
@@ -49,6 +46,35 @@ pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, T
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+/// Adds those that can be used to `roots`, and returns them.
+fn configured_certificates(
+    pem: &[u8],
+    roots: &mut RootCertStore,
+) -> Result<Vec<CertificateDer<'static>>, TrustError> {
+    let mut usable = Vec::new();
+    let mut refused = Vec::new();
+    for (index, certificate) in CertificateDer::pem_slice_iter(pem).enumerate() {
+        let number = index + 1;
+        let added = certificate
+            .map_err(|error| error.to_string())
+            .and_then(|certificate| match roots.add(certificate.clone()) {
+                Ok(()) => Ok(certificate),
+                Err(error) => Err(error.to_string()),
+            });
+        match added {
+            Ok(certificate) => usable.push(certificate),
+            Err(reason) => refused.push(format!("number {number}: {reason}")),
+        }
+    }
+    if usable.is_empty() && !refused.is_empty() {
+        return Err(TrustError::Configured(refused.join("; ")));
+    }
+    for reason in refused {
+        tracing::warn!("a configured certificate is skipped, {reason}");
+    }
+    Ok(usable)
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
@@ -106,5 +132,20 @@ mod tests {
                 .contains("configured")
         );
         assert!(client_config(b"", SELF_SIGNED).is_ok());
+    }
+
+    #[test]
+    fn one_bad_certificate_of_a_bundle_is_skipped_wherever_it_is() {
+        let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".as_slice();
+        let garbled = b"-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n".as_slice();
+        for bundle in [
+            [broken, SELF_SIGNED].concat(),
+            [SELF_SIGNED, broken].concat(),
+            [garbled, SELF_SIGNED, broken].concat(),
+        ] {
+            let mut roots = RootCertStore::empty();
+            let usable = configured_certificates(&bundle, &mut roots).unwrap();
+            assert_eq!((usable.len(), roots.len()), (1, 1));
+        }
     }
 }

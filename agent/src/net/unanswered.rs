@@ -12,6 +12,28 @@ pub fn why(error: reqwest::Error) -> String {
     innermost(&error.without_url())
 }
 
+/// True when a certificate is refused for its dates: it may be, or this machine's clock.
+pub fn is_about_dates(error: &reqwest::Error) -> bool {
+    let mut cause: &(dyn Error + 'static) = error;
+    loop {
+        if let Some(rustls::Error::InvalidCertificate(why)) = cause.downcast_ref() {
+            return names_dates(why);
+        }
+        match inside(cause) {
+            Some(next) => cause = next,
+            None => return false,
+        }
+    }
+}
+
+fn names_dates(why: &rustls::CertificateError) -> bool {
+    use rustls::CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    matches!(
+        why,
+        Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+    )
+}
+
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     loop {
@@ -74,5 +96,7 @@ mod tests {
         );
         let expired = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
         assert!(of(io::Error::other(expired)).starts_with("the certificate is refused: "));
+        assert!(names_dates(&rustls::CertificateError::NotValidYet));
+        assert!(!names_dates(&rustls::CertificateError::UnknownIssuer));
     }
 }

@@ -28,7 +28,7 @@ use crate::config::Settings;
 use crate::host::key;
 use crate::net::http::{self, BodyError, HttpError};
 use crate::net::names::Names;
-use crate::net::unanswered::why;
+use crate::net::unanswered::{is_about_dates, why};
 
 /// No answer of the protocol is larger.
 const LARGEST_ANSWER: usize = 4 << 20;
@@ -176,6 +176,11 @@ impl Client {
 
     /// A URL under the protocol's base path.
     fn api(&self, path: &str) -> Url {
+        self.below(BASE_PATH, path)
+    }
+
+    /// A URL under a base path of the service's APIs.
+    fn below(&self, base_path: &str, path: &str) -> Url {
         let mut url = self.hosts.clone();
         let base = self
             .hosts
@@ -184,7 +189,7 @@ impl Client {
             .next()
             .unwrap_or_default()
             .to_owned();
-        url.set_path(&format!("{base}{BASE_PATH}/{path}"));
+        url.set_path(&format!("{base}{base_path}/{path}"));
         url
     }
 
@@ -255,7 +260,15 @@ impl Client {
         speaker: Option<HostId>,
         request: RequestBuilder,
     ) -> Result<Response, Failure> {
-        let failed = |error: reqwest::Error| Failure::Transport(printable(&why(error)));
+        let failed = |error: reqwest::Error| {
+            let about_dates = is_about_dates(&error);
+            let reason = printable(&why(error));
+            if about_dates {
+                Failure::CertificateDates(reason)
+            } else {
+                Failure::Transport(reason)
+            }
+        };
         let mut request = request.build().map_err(failed)?;
         if let Some(host) = speaker {
             self.clock

@@ -73,6 +73,8 @@ pub enum Failure {
     Status(u16, String),
     /// No answer: name resolution, routing, connection, TLS, timeout.
     Transport(String),
+    /// A certificate that is not valid at the time that this machine's clock shows.
+    CertificateDates(String),
     /// An answer that cannot be parsed.
     Malformed(String),
 }
@@ -88,7 +90,9 @@ impl Failure {
         match self {
             Self::Status(code, reason) if reason.is_empty() => format!("the service answers {code}"),
             Self::Status(code, reason) => format!("the service answers {code}: {reason}"),
-            Self::Transport(reason) => format!("cannot reach the service: {reason}"),
+            Self::Transport(reason) | Self::CertificateDates(reason) => {
+                format!("cannot reach the service: {reason}")
+            }
             Self::Malformed(reason) => format!("the service's answer is not understood: {reason}"),
         }
     }
@@ -112,6 +116,9 @@ impl Failure {
             }
             Self::Transport(_) => {
                 "Check cable, VLAN, DHCP, name servers, proxy, and that the service runs at this URL."
+            }
+            Self::CertificateDates(_) => {
+                "By the clock of this machine the service's certificate is not valid. Set the clock in the firmware, or make a time source reachable (NTP, UDP port 123); or renew the certificate."
             }
             Self::Status(..) | Self::Malformed(_) => "",
         }

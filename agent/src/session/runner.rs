@@ -295,6 +295,7 @@ impl Session {
             } else {
                 Phase::Registering
             };
+            view.clock_is_doubted = matches!(failure, Some((Failure::CertificateDates(_), _)));
             view.advice = failure
                 .as_ref()
                 .map_or("", |(failure, request)| failure.advice(*request));

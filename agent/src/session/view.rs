@@ -24,4 +24,6 @@ pub struct SessionView {
     /// Advice to the administrator.
     pub advice: &'static str,
     pub next_request: Option<Instant>,
+    /// The service's certificate is not valid by this machine's clock.
+    pub clock_is_doubted: bool,
 }

@@ -1,4 +1,4 @@
-//! Sets the clock of a machine without a time service.
+//! Sets the clock of a machine without a time service, and with it the battery-backed one.
 //!
 //! A clock that was never set would make every certificate look not yet valid. So before the first TLS
 //! handshake the time sources are asked; without an answer, and with a clock before [`clock::EARLIEST`], the
@@ -12,10 +12,13 @@ use url::Url;
 
 use super::agreement;
 use super::clock;
+use super::rtc;
 use super::sources::TimeSources;
 
 /// Smaller offsets are not corrected, seconds.
 const CLOSE_ENOUGH: f64 = 0.1;
+/// A clock that is wrong by less than this makes no certificate invalid, but for one of these seconds.
+const WRONG: u64 = 60;
 /// Interval while no source answers.
 const SOON: Duration = Duration::from_secs(30);
 /// Interval after a correction: a clock drifts slowly.
@@ -44,11 +47,14 @@ pub async fn once(sources: &TimeSources) -> bool {
     };
     if measurement.offset.abs() > CLOSE_ENOUGH {
         match clock::step(measurement.offset) {
-            Ok(()) => info!(
-                source = asked[best].source,
-                by_s = measurement.offset,
-                "clock set"
-            ),
+            Ok(()) => {
+                info!(
+                    source = asked[best].source,
+                    by_s = measurement.offset,
+                    "clock set"
+                );
+                set_battery_clock(measurement.offset);
+            }
             Err(error) => warn!("{error}"),
         }
     }
@@ -69,11 +75,52 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
         return;
     };
     match date_of(&answer).filter(|date| *date > clock::EARLIEST) {
-        Some(date) => match clock::set(date) {
-            Ok(()) => info!("clock set by the service's own answer"),
-            Err(error) => warn!("{error}"),
-        },
+        Some(date) => set_by_service(date),
         None => warn!("the clock was never set and no source answers"),
+    }
+}
+
+fn set_by_service(date: Duration) {
+    let before = clock::now();
+    match clock::set(date) {
+        Ok(()) => {
+            info!("clock set by the service's own answer");
+            #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit")]
+            set_battery_clock(date.as_secs() as f64 - before as f64);
+        }
+        Err(error) => warn!("{error}"),
+    }
+}
+
+/// The service's certificate is not valid by this machine's clock. The sources are asked, and once the service itself; true when the
+/// clock was set to a time at which another attempt is worth it. `http` must not verify certificates.
+///
+/// A lie in such an answer makes a certificate valid that was so once, as far as its key was stolen: no source told better.
+pub async fn after_invalid_date(sources: &TimeSources, http: &reqwest::Client, health: &Url) -> bool {
+    if once(sources).await {
+        return false;
+    }
+    let request = http.head(health.clone()).timeout(Duration::from_secs(10)).send();
+    let Ok(answer) = request.await else {
+        return false;
+    };
+    let Some(date) = date_of(&answer).filter(|date| *date > clock::EARLIEST) else {
+        return false;
+    };
+    if date.as_secs().abs_diff(clock::now()) < WRONG {
+        return false;
+    }
+    set_by_service(date);
+    true
+}
+
+/// Sets the battery-backed clock after a step of that many seconds, if it can have been wrong: its own resolution is a second.
+fn set_battery_clock(step: f64) {
+    if step.abs() < 2.0 || std::process::id() != 1 {
+        return;
+    }
+    if let Err(error) = rtc::set_to_system_time() {
+        info!("the battery-backed clock keeps its time: {error}");
     }
 }
 

@@ -148,6 +148,9 @@ pub struct AgentStatus {
     /// Certificate requests of the node that were approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csr_status: Option<CsrStatus>,
+    /// Generation of the spec that the conditions are about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
     /// The node that is still to be removed from the cluster that the host left.
     #[serde(rename = "deprovision_info", skip_serializing_if = "Option::is_none")]
     pub deprovision_info: Option<DeprovisionInfo>,

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate, Bmc,
     ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
 };
 
@@ -23,6 +23,7 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         definition::<AgentClusterInstall>(Spec::Required),
         definition::<InfraEnv>(Spec::Optional),
         definition::<NMStateConfig>(Spec::Optional),
+        definition::<Bmc>(Spec::Required),
         of_provider(definition::<AgentCluster>(Spec::Optional)),
         of_provider(definition::<AgentMachine>(Spec::Optional)),
         of_provider(without_status(definition::<AgentMachineTemplate>(Spec::Optional))),

@@ -184,6 +184,9 @@ pub struct InfraEnvStatus {
     /// `ImageCreated`: whether the image can be downloaded, and if not, why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+    /// Generation of the spec that the conditions are about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
     /// Selects the Agents of this InfraEnv.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selector::schema")]

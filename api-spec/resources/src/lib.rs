@@ -16,6 +16,7 @@ mod agent_cluster;
 mod agent_cluster_install;
 mod agent_machine;
 mod agent_machine_template;
+mod bmc;
 pub mod cluster_api;
 mod cluster_deployment;
 mod cluster_image_set;
@@ -53,6 +54,10 @@ pub use agent_machine::{
 };
 pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,
+};
+pub use bmc::{
+    Bmc, BmcBootWay, BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcInventoryStatus, BmcSpec,
+    BmcStatus, BmcTrust, BmcTrustMode,
 };
 pub use cluster_deployment::{
     AdditionalCertificate, AgentBareMetalPlatform, ClusterDeployment, ClusterDeploymentMetadata,

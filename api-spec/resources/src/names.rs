@@ -11,6 +11,8 @@ pub mod group {
     pub const CAPI_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
     /// Cluster, Machine.
     pub const CAPI: &str = "cluster.x-k8s.io";
+    /// BMC. Our own.
+    pub const MUSTER: &str = "muster.dev";
     /// HostedCluster, HostedControlPlane.
     pub const HYPERSHIFT: &str = "hypershift.openshift.io";
 }
@@ -35,6 +37,8 @@ pub mod finalizer {
     pub const AGENT_MACHINE: &str = "agentmachine.agent-install.openshift.io/deprovision";
     /// On AgentClusters. There is no dot after "agentcluster".
     pub const AGENT_CLUSTER: &str = "agentclustercapi-provider.agent-install.openshift.io/deprovision";
+    /// On BMCs: the image is taken out of the BMC first.
+    pub const BMC: &str = "bmc.muster.dev/deprovision";
     /// On AgentClassifications. It has no part after a slash.
     pub const AGENT_CLASSIFICATION: &str = "agentclassification.agent-install.openshift.io";
 }
@@ -127,6 +131,8 @@ pub mod annotation {
         "infraenv.agent-install.openshift.io/propagate-node-labels";
     /// On InfraEnvs: id of an InfraEnv that REST made, which the resource takes over with its hosts. Our own.
     pub const INFRA_ENV_ADOPT: &str = "infraenv.agent-install.openshift.io/adopt";
+    /// On BMCs: each new value asks once that the machine is discovered again, whatever became of it. Our own.
+    pub const BMC_DISCOVER: &str = "bmc.muster.dev/discover";
     /// On AgentClusterInstalls: ids of cluster checks that may fail, with commas between.
     pub const IGNORED_CLUSTER_VALIDATIONS: &str = "agent-install.openshift.io/ignored-cluster-validations";
     /// On AgentClusterInstalls: ids of host checks that may fail, with commas between.
@@ -145,10 +151,13 @@ pub mod key {
     pub const IGNITION: &str = "ignition";
     /// Bootstrap data, and the kubeconfig of a cluster, as Cluster API keeps them.
     pub const CAPI_VALUE: &str = "value";
+    /// Users of BMCs and their passwords, as Kubernetes' Secrets of the type `kubernetes.io/basic-auth` have them.
+    pub const USER_NAME: &str = "username";
+    pub const PASSWORD: &str = "password";
     /// Certificate of an Ignition endpoint's authority.
     pub const TLS_CERTIFICATE: &str = "tls.crt";
     /// Mirrors of registries, in the container tools' format (ConfigMap).
     pub const REGISTRIES_CONF: &str = "registries.conf";
-    /// Certificates of mirrors (ConfigMap).
+    /// Certificates of mirrors, and of authorities of BMCs (ConfigMap).
     pub const CA_BUNDLE: &str = "ca-bundle.crt";
 }

@@ -125,12 +125,12 @@ impl Architecture {
     }
 
     /// Kernel arguments of an area never written. The kernel makes a console of the first serial port named alone; an ARM server's is
-    /// a PL011.
+    /// a PL011. A machine whose kernel panics starts again after a minute, in which its console can be read.
     #[must_use]
     pub fn kernel_arguments(self) -> &'static str {
         match self {
-            Self::X86_64 => "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8",
-            Self::Aarch64 => "quiet console=tty0 console=ttyAMA0,115200n8 console=ttyS0,115200n8",
+            Self::X86_64 => "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8 panic=60",
+            Self::Aarch64 => "quiet console=tty0 console=ttyAMA0,115200n8 console=ttyS0,115200n8 panic=60",
         }
     }
 }

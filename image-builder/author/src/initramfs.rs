@@ -5,6 +5,7 @@
 //! kernel unpacks both, as any number of archives in one initrd.
 
 pub mod certificates;
+pub mod extra;
 pub mod pci_ids;
 pub mod ssh_server;
 
@@ -41,6 +42,8 @@ pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> 
     archive.file("bin/busybox", 0o755, &busybox);
     archive.link("bin/sh", "busybox");
     archive.link("bin/muster-agent", "/init");
+    // The kernel runs it for modules that it asks for by name.
+    archive.link("sbin/modprobe", "/bin/busybox");
     ssh_server::add(&mut archive, ingredients)?;
     for (path, place) in kernel.files() {
         let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
@@ -63,6 +66,7 @@ pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> 
         0o644,
         &pci_ids::display_vendors(&ingredients.deb("pci.ids")?)?,
     );
+    extra::add(&mut archive, ingredients)?;
     Ok(archive.finish())
 }
 

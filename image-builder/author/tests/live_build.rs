@@ -13,12 +13,13 @@ use muster_image::iso9660::Iso;
 use muster_image::live::read_description;
 use muster_image_author::initramfs;
 use muster_image_author::live::record::BuildRecord;
+use muster_image_author::packages::deb::{self, Kind};
 
 /// A stand-in for the agent that the kernel could start.
 const AGENT: &str = "#!/bin/busybox sh\nexec /bin/busybox poweroff -f\n";
 
 /// Drivers without which a common server or virtual machine has no network, no disk or no boot medium.
-const MUST_HAVE_DRIVERS: [&str; 32] = [
+const MUST_HAVE_DRIVERS: [&str; 35] = [
     "8021q",
     "ahci",
     "ata_piix",
@@ -30,11 +31,14 @@ const MUST_HAVE_DRIVERS: [&str; 32] = [
     "i40e",
     "ice",
     "igb",
+    "iTCO_wdt",
+    "ionic",
     "ipmi_si",
     "isofs",
     "ixgbe",
     "megaraid_sas",
     "mlx5_core",
+    "mpi3mr",
     "mpt3sas",
     "nd_pmem",
     "nfit",
@@ -54,10 +58,12 @@ const MUST_HAVE_DRIVERS: [&str; 32] = [
 ];
 
 /// Firmware that the drivers above cannot do without.
-const MUST_HAVE_FIRMWARE: [&str; 5] = [
+const MUST_HAVE_FIRMWARE: [&str; 7] = [
     "lib/firmware/bnx2/bnx2-mips-09-6.2.1b.fw",
+    "lib/firmware/bnx2x/bnx2x-e2-7.13.21.0.fw",
     "lib/firmware/intel/ice/ddp/ice.pkg",
     "lib/firmware/ql2500_fw.bin",
+    "lib/firmware/qed/qed_init_values_zipped-8.59.1.0.bin",
     "lib/firmware/rtl_nic/rtl8168h-2.fw",
     "lib/firmware/tigon/tg3.bin",
 ];
@@ -145,6 +151,11 @@ fn the_image_is_reproducible_and_built_only_when_something_changed() {
         Vec::<String>::new(),
         "lists that name nothing"
     );
+    assert_eq!(
+        record.facts.modules_unreachable,
+        Vec::<String>::new(),
+        "modules that nothing loads"
+    );
     let size = first.len();
     println!("{size} bytes with the weakest compression");
 
@@ -176,6 +187,138 @@ fn the_image_is_reproducible_and_built_only_when_something_changed() {
         .unwrap();
     assert!(!work.build(&["--offline"]).contains("up to date"));
     assert!(fs::read(work.iso()).unwrap() == first);
+}
+
+/// What a machine's maker gives: a module for this very kernel, firmware; and the file that pins all of it.
+#[test]
+fn modules_and_firmware_of_the_user_are_carried_and_a_lock_file_gives_the_same_bytes_again() {
+    let work = Workplace::new("live-build-own");
+    work.borrow_packages();
+    let own = work.folder.path();
+    fs::create_dir_all(own.join("firmware/acme")).unwrap();
+    fs::write(own.join("firmware/acme/nic.bin"), "firmware").unwrap();
+    fs::create_dir(own.join("modules")).unwrap();
+    fs::write(own.join("modules/nic.ko"), "no module").unwrap();
+    let options = [
+        "--no-firmware",
+        "--extra-modules=modules",
+        "--extra-firmware=firmware",
+        "--lock=lock.json",
+    ];
+    let refused = work.run(&options);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("nic.ko"), "{said}");
+    assert!(!own.join("lock.json").exists());
+
+    fs::remove_file(own.join("modules/nic.ko")).unwrap();
+    let module = a_module(&work.cache);
+    fs::write(own.join("modules/dummy.ko.xz"), module).unwrap();
+    work.build(&options);
+    let first = fs::read(work.iso()).unwrap();
+    let file = fs::File::open(work.iso()).unwrap();
+    let initrd = read(&Iso::open(&file).unwrap(), "images/pxeboot/initrd.img");
+    let entries = initramfs::list(&initrd).unwrap();
+    for wanted in ["/extra/dummy.ko", "lib/firmware/acme/nic.bin", "sbin/modprobe"] {
+        let found = entries.iter().any(|entry| entry.path.ends_with(wanted));
+        assert!(found, "{wanted} is not in the image");
+    }
+
+    fs::remove_file(work.iso()).unwrap();
+    let again = work.run(&[&options[..], &["--offline"]].concat());
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        said.contains("The same bytes as when lock.json was written"),
+        "{said}"
+    );
+    assert!(fs::read(work.iso()).unwrap() == first);
+
+    // Another module contradicts the lock.
+    fs::write(own.join("firmware/acme/nic.bin"), "newer").unwrap();
+    let refused = work.run(&options);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("firmware/acme/nic.bin was another file"),
+        "{said}"
+    );
+    fs::write(own.join("firmware/acme/nic.bin"), "firmware").unwrap();
+
+    // A version that the mirror has no more.
+    let lock = fs::read_to_string(own.join("lock.json")).unwrap();
+    let mut lock: serde_json::Value = serde_json::from_str(&lock).unwrap();
+    let package = lock["packages"].as_array_mut().unwrap().first_mut().unwrap();
+    let name = package["name"].as_str().unwrap().to_owned();
+    package["version"] = "0.1-1".into();
+    package["sha256"] = "00".repeat(32).into();
+    package["file"] = format!("{name}_0.1-1_all.deb").into();
+    fs::write(own.join("lock.json"), lock.to_string()).unwrap();
+    let refused = work.run(&options);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{said}");
+    for part in [
+        "the mirror no longer has 1 of the",
+        &name,
+        "0.1-1",
+        "snapshot.debian.org",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+/// A module of the kernel that no list names, as its package has it.
+fn a_module(cache: &Path) -> Vec<u8> {
+    let debs = fs::read_dir(cache.join("debs")).unwrap();
+    let kernel = debs
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains("/linux-image-6.12"))
+        .max()
+        .unwrap();
+    let mut found = None;
+    deb::read(&kernel, |member| {
+        if let Kind::File { content, .. } = member.kind
+            && member.path.ends_with("/drivers/net/dummy.ko.xz")
+        {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes)?;
+            found = Some(bytes);
+        }
+        Ok(())
+    })
+    .unwrap();
+    found.unwrap()
+}
+
+/// A network card of today has its module, and a thing that nobody makes has none.
+#[test]
+fn the_module_of_a_device_is_told() {
+    let work = Workplace::new("live-build-own");
+    work.borrow_packages();
+    let output = Command::new(env!("CARGO_BIN_EXE_muster-image"))
+        .args([
+            "live",
+            "drivers",
+            "--pci=8086:12d2",
+            "--pci=1657:0014",
+            "--pci=ffff:0001",
+        ])
+        .arg("--cache-dir")
+        .arg(&work.cache)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for part in [
+        "8086:12d2: ice (kernel/drivers/net/ethernet/intel/ice/ice.ko), in the image",
+        "firmware intel/ice/ddp/ice.pkg, in the image",
+        "1657:0014: ",
+        ", not in the image",
+        "ffff:0001: no module of kernel 6.12",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }
 
 fn read(image: &Iso<'_, fs::File>, path: &str) -> Vec<u8> {

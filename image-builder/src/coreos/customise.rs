@@ -69,6 +69,21 @@ impl CoreOsImage {
         Ok(self.tagged(plan))
     }
 
+    /// A full or minimal ISO with one more kernel argument of letters, digits, `.`, `-` and `=`; `None`: there is no room, or no area.
+    pub fn iso_with_argument(
+        &self,
+        made: &ImageBytes,
+        is_minimal: bool,
+        argument: &str,
+    ) -> Option<ImageBytes> {
+        let areas = match (is_minimal, &self.minimal) {
+            (true, Ok(minimal)) => &minimal.areas,
+            (true, Err(_)) => return None,
+            (false, _) => &self.areas,
+        };
+        made.with_argument(areas.kargs.as_ref()?, argument)
+    }
+
     /// The initramfs with the configuration behind it.
     pub fn pxe_initrd(&self, wanted: &CoreOsCustomisation) -> Result<ImageBytes, CoreOsCustomiseError> {
         let archive = checked_archive(&self.areas, wanted)?;

@@ -6,7 +6,7 @@ use muster_api::bmc::{BmcBoot, BmcInventory};
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_bmc::matching::{self, Verdict};
-use muster_core::lifecycle::bmc::BmcEvent;
+use muster_core::lifecycle::bmc::{self as lifecycle, BmcEvent};
 use muster_core::record::{Bmc, BmcStage, Host};
 use muster_core::rules::stages::boots_from_disk;
 use muster_operations::Result;
@@ -16,6 +16,7 @@ use muster_store::HostForm;
 
 use crate::context::Context;
 use crate::differences::{compare, differences};
+use crate::judge::{Judged, judge};
 
 /// Hosts that are in memory at once.
 const AT_ONCE: usize = 100;
@@ -40,16 +41,10 @@ pub(crate) async fn look_at(context: &Context, infra_env_id: InfraEnvId, ids: &[
         for bmc in &bmcs {
             let event = match &bmc.stage {
                 BmcStage::Discovered { host_id, .. } if chunk.contains(host_id) => {
-                    let host = listed
-                        .iter()
-                        .map(|one| &one.host)
-                        .find(|host| host.id == *host_id);
+                    let host = listed.iter().find(|host| host.id == *host_id);
                     host.is_none_or(needs_no_medium).then_some(BmcEvent::MediumFree)
                 }
-                BmcStage::WaitingForAgent => {
-                    let hosts = listed.iter().map(|one| &one.host);
-                    found(context, bmc, hosts).await?
-                }
+                BmcStage::WaitingForAgent => found(context, bmc, listed.iter()).await?,
                 _ => None,
             };
             if let Some(event) = event {
@@ -110,6 +105,28 @@ pub(crate) async fn in_use(
     Ok(same.into_iter().find(is_in_use))
 }
 
+/// Why a machine that is being installed must not be switched.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn installation(context: &Context, bmc: &Bmc) -> Result<Option<String>> {
+    let found = match bmc.host_id {
+        Some(host_id) => context.operations.hosts.find(bmc.infra_env_id, host_id).await?,
+        None => None,
+    };
+    if let Some(why) = found.as_ref().and_then(lifecycle::installation) {
+        return Ok(Some(why));
+    }
+    let Some(told) = &bmc.inventory else {
+        return Ok(None);
+    };
+    let hosts = candidates(context, bmc.infra_env_id, Some(told)).await?;
+    let mut same = hosts
+        .iter()
+        .filter(|host| compare(told, host).verdict == Verdict::Same);
+    Ok(same.find_map(lifecycle::installation))
+}
+
 fn is_in_use(host: &Host) -> bool {
     match host.state.status() {
         HostStatus::Installed
@@ -147,8 +164,7 @@ async fn candidates(
     let keys: Vec<_> = keys.into_iter().collect();
     let mut hosts = Vec::new();
     for chunk in keys.chunks(AT_ONCE) {
-        let listed = store.read_hosts(chunk, HostForm::Whole).await?;
-        hosts.extend(listed.into_iter().map(|one| one.host));
+        hosts.extend(store.read_hosts(chunk, HostForm::Whole).await?);
     }
     Ok(hosts)
 }
@@ -164,29 +180,16 @@ async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>)
     let mut note = None;
     for host in hosts {
         let matching = compare(told, host);
-        match matching.verdict {
-            Verdict::Same => {
+        match judge(bmc, host, &matching) {
+            Judged::IsIt => {
                 return Ok(Some(BmcEvent::AgentSeen {
                     host_id: host.id,
                     differences: differences(told, host, &matching),
                     runs_from_medium: runs_from_medium(context, bmc).await?,
                 }));
             }
-            Verdict::Conflict => {
-                let same: Vec<String> = matching.agreed.iter().map(ToString::to_string).collect();
-                let others: Vec<String> = matching
-                    .differences
-                    .iter()
-                    .map(|one| one.key.to_string())
-                    .collect();
-                note = Some(format!(
-                    "host {} has the same {} and another {}: look at both",
-                    host.id,
-                    same.join(", "),
-                    others.join(", ")
-                ));
-            }
-            Verdict::Different | Verdict::Unknown => {}
+            Judged::Noteworthy(seen) => note = Some(seen),
+            Judged::Another => {}
         }
     }
     Ok(note.map(|note| BmcEvent::Looked { note }))

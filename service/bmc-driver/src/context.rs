@@ -8,7 +8,7 @@ use crate::settings::Settings;
 /// What all work shares.
 pub(crate) struct Context {
     pub operations: Arc<Operations>,
-    pub client: Client,
+    pub client: Arc<Client>,
     pub settings: Settings,
     /// The name under which this process claims BMCs.
     pub who: String,

@@ -10,12 +10,18 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// Some BMCs count 10^9 bytes, and firmware keeps some memory for itself.
 const MEMORY_TOLERANCE: f64 = 0.15;
 
-/// Compares the identifiers of a machine with those of a host. Serial numbers of the chassis alone prove nothing: machines share them.
+/// Compares the identifiers of a machine with those of a host.
 pub(crate) fn compare(bmc: &BmcInventory, host: &Host) -> Matching {
-    let told = of_host(host);
-    let all = matching::compare(&of_bmc(bmc, true), &told);
-    if all.verdict == Verdict::Same && all.agreed == [Key::Serial] {
-        return matching::compare(&of_bmc(bmc, false), &told);
+    judge(bmc, &of_host(host))
+}
+
+/// Serial numbers of the chassis may agree beside something else. Alone they prove nothing, for machines share them; and they contradict
+/// nothing, for a chassis has a number of its own.
+fn judge(bmc: &BmcInventory, told: &Identifiers) -> Matching {
+    let all = matching::compare(&of_bmc(bmc, true), told);
+    let is_alone = all.verdict == Verdict::Same && all.agreed == [Key::Serial];
+    if is_alone || all.differences.iter().any(|one| one.key == Key::Serial) {
+        return matching::compare(&of_bmc(bmc, false), told);
     }
     all
 }
@@ -113,4 +119,36 @@ fn disks(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
         return None;
     }
     difference("disks", missing.join(" "), "not there".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_chassis_neither_proves_nor_contradicts() {
+        let uuid = Some("30000000-0000-4000-8000-000000000051".to_owned());
+        let told = Identifiers {
+            macs: Vec::new(),
+            uuid: uuid.clone(),
+            serials: vec!["SN0051".to_owned()],
+        };
+        let in_chassis = |number: &str| BmcInventory {
+            other_serials: vec![number.to_owned()],
+            ..BmcInventory::default()
+        };
+        // As sushy-emulator tells it: the UUID, and no serial number but that of a chassis.
+        let other = BmcInventory {
+            uuid,
+            ..in_chassis("CHASSIS-7")
+        };
+        assert_eq!(judge(&other, &told).verdict, Verdict::Same);
+        let own = BmcInventory {
+            serial: Some("SN0052".to_owned()),
+            ..other
+        };
+        assert_eq!(judge(&own, &told).verdict, Verdict::Conflict);
+        assert_eq!(judge(&in_chassis("CHASSIS-7"), &told).verdict, Verdict::Unknown);
+        assert_eq!(judge(&in_chassis("SN0051"), &told).verdict, Verdict::Unknown);
+    }
 }

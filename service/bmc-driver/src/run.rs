@@ -1,7 +1,7 @@
 //! The loop: claims what is due, and hands out places.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use muster_bmc::Client;
 use muster_operations::{Operations, chain, now, random};
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::arrivals::Arrivals;
 use crate::context::Context;
+use crate::returns;
 use crate::settings::Settings;
 use crate::work::work;
 
@@ -18,18 +19,28 @@ use crate::work::work;
 const TOGETHER: Duration = Duration::from_millis(200);
 
 /// Runs until `stop`. What is under way then is broken off: it is begun again, from its phase, by whoever runs next.
-pub async fn run(operations: Arc<Operations>, settings: Settings, stop: CancellationToken) {
+pub async fn run(
+    operations: Arc<Operations>,
+    client: Arc<Client>,
+    settings: Settings,
+    stop: CancellationToken,
+) {
     let arrivals = Arrivals::of(&operations.store);
     let context = Arc::new(Context {
-        client: Client::new(settings.rules.clone(), settings.limits.clone(), None),
+        client,
         operations,
         settings,
         who: random::short_id(),
     });
     let hosts = tokio::spawn(follow_hosts(context.clone(), arrivals));
     let mut running = JoinSet::new();
+    let mut swept = None;
     loop {
         context.operations.rounds.begin("BMCs");
+        if swept.is_none_or(|at: Instant| at.elapsed() >= context.settings.poll) {
+            returns::sweep(&context).await;
+            swept = Some(Instant::now());
+        }
         claim(&context, &mut running).await;
         metrics::gauge!("muster_bmcs_worked_on").set(running.len() as f64);
         let full = running.len() >= context.settings.at_once;

@@ -1,8 +1,12 @@
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use muster_bmc::{AddressRules, Limits};
+use muster_bmc::{AddressRules, Client, Limits};
+use tokio::sync::Semaphore;
+
+use crate::others::Others;
 
 /// BMCs that are talked to at once.
 const AT_ONCE: usize = 16;
@@ -17,8 +21,10 @@ pub struct Settings {
     pub limits: Limits,
     /// A claim of a replica that died ends after so long.
     pub claim: Duration,
-    /// Between two looks for BMCs that became due at another replica.
+    /// Between two looks for BMCs that became due at another replica, and for hosts that wait for a boot.
     pub poll: Duration,
+    /// `None`: nobody else drives BMCs.
+    pub others: Option<Arc<dyn Others>>,
 }
 
 impl Settings {
@@ -50,7 +56,17 @@ impl Settings {
             limits: Limits::default(),
             claim: Duration::from_secs(60),
             poll: Duration::from_secs(2),
+            others: None,
         }
+    }
+}
+
+impl Settings {
+    /// The client that everything of this process talks to BMCs with: it keeps to so many at once, and to one conversation a BMC.
+    pub fn client(&self) -> Arc<Client> {
+        // Beside the number of tasks: a session that is ended behind the scenes counts until it is.
+        let places = Arc::new(Semaphore::new(self.at_once));
+        Arc::new(Client::new(self.rules.clone(), self.limits.clone(), Some(places)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_api::bmc::{BmcBoot, BmcFailure};
+use muster_api::bmc::{BmcBoot, BmcFailure, BmcInventory};
 use muster_bmc::{Bmc as Conversation, BmcError, BootFrom, Override, Target};
 use muster_core::lifecycle::bmc::{BmcEvent, Problem, Seen};
 use muster_core::record::{Bmc, BmcStage};
@@ -11,13 +11,19 @@ use muster_operations::OperationError;
 use crate::agent;
 use crate::context::Context;
 use crate::inventory;
+use crate::others::leave_to_others;
 use crate::problem::{checks, in_the_way, problem};
+use crate::returns;
 use crate::target::target;
 
 /// Does what the phase is for, and says what came of it.
 pub(crate) async fn next(context: &Context, bmc: &Bmc) -> BmcEvent {
     let outcome = match &bmc.stage {
-        BmcStage::Waiting => return BmcEvent::Begun,
+        BmcStage::Waiting => match returns::is_back(context, bmc).await {
+            Ok(true) => return BmcEvent::HostBack,
+            Ok(false) => return BmcEvent::Begun,
+            Err(error) => Err(internal(&error)),
+        },
         BmcStage::Checking => return check(context, bmc).await,
         BmcStage::Inserting => insert(context, bmc).await,
         BmcStage::Booting => boot(context, bmc).await,
@@ -42,7 +48,7 @@ fn runs_from_medium(bmc: &Bmc) -> bool {
 }
 
 /// The database, in most cases: it comes back.
-fn internal(error: &OperationError) -> Problem {
+pub(crate) fn internal(error: &OperationError) -> Problem {
     Problem {
         failure: BmcFailure::Refused,
         reason: error.to_string(),
@@ -63,7 +69,9 @@ async fn image(context: &Context, bmc: &Bmc) -> Result<String, Problem> {
     let operations = &context.operations;
     let infra_env = operations.infra_envs.get(bmc.infra_env_id).await;
     let infra_env = infra_env.map_err(|error| internal(&error))?;
-    Ok(operations.urls.bmc_iso(&infra_env, bmc.id))
+    // Without one the BMC is told what is wrong with the image, when that is asked for.
+    let tag = operations.medium_tag(&infra_env).await.ok();
+    Ok(operations.urls.bmc_iso(&infra_env, bmc.id, tag.as_deref()))
 }
 
 async fn check(context: &Context, bmc: &Bmc) -> BmcEvent {
@@ -90,8 +98,15 @@ async fn looked(context: &Context, bmc: &Bmc, seen: &mut Seen) -> Result<(), Pro
     let told = conversation.inventory().await;
     conversation.close().await;
     let told = inventory::stored(told.map_err(|error| problem(&error, BmcFailure::Refused))?);
-    let in_use = agent::in_use(context, bmc.infra_env_id, &told).await;
+    let free = may_switch_off(context, bmc, &told).await;
     seen.inventory = Some(told);
+    free
+}
+
+/// What is installed, or being installed, is not switched off.
+async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Result<(), Problem> {
+    leave_to_others(context, bmc, !bmc.progress.for_host).await?;
+    let in_use = agent::in_use(context, bmc.infra_env_id, told).await;
     match in_use.map_err(|error| internal(&error))? {
         Some(host) => Err(Problem {
             failure: BmcFailure::InUse,
@@ -114,12 +129,27 @@ fn pinned(mut target: Target, shown: &Option<muster_bmc::Fingerprint>) -> Target
     target
 }
 
-async fn connect(context: &Context, target: &Target) -> Result<Conversation, Problem> {
+pub(crate) async fn connect(context: &Context, target: &Target) -> Result<Conversation, Problem> {
     let connected = context.client.connect(target).await;
     connected.map_err(|error| problem(&error, BmcFailure::Refused))
 }
 
+/// The last look before the machine is switched off; an event: it must not be.
+async fn before_switching_off(context: &Context, bmc: &Bmc) -> Result<Option<BmcEvent>, Problem> {
+    let back = returns::is_back(context, bmc).await;
+    if back.map_err(|error| internal(&error))? {
+        return Ok(Some(BmcEvent::HostBack));
+    }
+    if let Some(told) = &bmc.inventory {
+        may_switch_off(context, bmc, told).await?;
+    }
+    Ok(None)
+}
+
 async fn insert(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
+    if let Some(instead) = before_switching_off(context, bmc).await? {
+        return Ok(instead);
+    }
     let (target, image) = (target(bmc)?, image(context, bmc).await?);
     let mut conversation = connect(context, &target).await?;
     let inserted = conversation.insert(&image).await;
@@ -131,6 +161,14 @@ async fn insert(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
 }
 
 async fn boot(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
+    if bmc.progress.attempts == 0 {
+        if let Some(instead) = before_switching_off(context, bmc).await? {
+            return Ok(instead);
+        }
+    } else if let Ok(seen @ BmcEvent::AgentSeen { .. }) = agent::look(context, bmc).await {
+        // It booted, though the BMC did not say so.
+        return Ok(seen);
+    }
     let target = target(bmc)?;
     let from = match bmc.settings.boot {
         BmcBoot::VirtualMedia => BootFrom::Media,
@@ -155,8 +193,7 @@ async fn clean(context: &Context, bmc: &Bmc) -> Result<(), Problem> {
     let mut conversation = connect(context, &target(bmc)?).await?;
     let slot = bmc.progress.leftover.as_ref().and_then(|left| left.slot.clone());
     let finished = match bmc.settings.boot {
-        // Media that others inserted are theirs.
-        BmcBoot::UefiHttp => conversation.finish(Some("")).await,
+        BmcBoot::UefiHttp => conversation.finish_http().await,
         BmcBoot::VirtualMedia => conversation.finish(slot.as_deref()).await,
     };
     conversation.close().await;

@@ -9,7 +9,7 @@ use muster_core::record::Bmc;
 use muster_operations::{chain, now};
 
 use crate::context::Context;
-use crate::step;
+use crate::{power, step};
 
 /// Longest attempt to take out what is left in a BMC.
 const CLEANING: Duration = Duration::from_secs(600);
@@ -31,17 +31,27 @@ pub(crate) async fn work(context: Arc<Context>, bmc: Bmc) {
 
 async fn follow(context: &Context, mut bmc: Bmc) {
     loop {
-        let event = in_time(context, &bmc).await;
+        let event = match bmc.power.pending() {
+            Some(request) => match power::carry_out(context, &bmc, request).await {
+                Some(event) => event,
+                None => return,
+            },
+            None => in_time(context, &bmc).await,
+        };
         match context.operations.bmcs.apply(bmc.id, Some(bmc.run), event).await {
-            Ok(Some(next)) if next.progress.due_at.is_some_and(|due| due <= now()) => bmc = next,
+            Ok(Some(next)) if is_due(&next) => bmc = next,
             Ok(_) => return,
             Err(error) if error.is_missing() => return,
             Err(error) => {
-                tracing::warn!(bmc.id = %bmc.id, error = chain(&error), "what was done with a BMC could not be stored; its phase is repeated");
+                tracing::warn!(bmc.id = %bmc.id, error = chain(&error), "what was done with a BMC could not be stored; it is repeated");
                 return;
             }
         }
     }
+}
+
+fn is_due(bmc: &Bmc) -> bool {
+    bmc.power.pending().is_some() || bmc.progress.due_at.is_some_and(|due| due <= now())
 }
 
 /// The outcome of the phase, or its deadline.

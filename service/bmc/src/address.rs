@@ -1,13 +1,22 @@
 //! The addresses that BMCs may have. A user names them and the service connects, so they must not lead to the service's own
 //! neighbours (docs/protocol/redfish.md#7).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use ipnet::IpNet;
 use url::{Host, Url};
 
 use crate::error::AddressError;
+
+/// Addresses outside of the link-local range at which clouds tell their machines secrets: of Alibaba, Azure, Amazon and Google. They are
+/// refused unless the networks are named.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254)),
+];
 
 /// The rules for addresses.
 #[derive(Debug, Clone)]
@@ -107,6 +116,9 @@ impl AddressRules {
         {
             return refused(what);
         }
+        if self.allowed.is_empty() && METADATA.contains(&plain) {
+            return refused("the metadata service of a cloud");
+        }
         match self.allowed.is_empty() || inside(&self.allowed) || inside(&self.special) {
             true => Ok(()),
             false => Err(AddressError::NotAllowed(ip)),
@@ -179,6 +191,8 @@ mod tests {
             ("https://[::ffff:127.0.0.1]", "loopback"),
             ("https://localhost", "loopback"),
             ("https://169.254.169.254", "link-local"),
+            ("https://100.100.100.200", "metadata"),
+            ("https://[fd00:ec2::254]", "metadata"),
             ("https://[fe80::1]", "link-local"),
             ("https://224.0.0.1", "multicast"),
             ("https://255.255.255.255", "multicast"),
@@ -213,6 +227,11 @@ mod tests {
                 .contains("none of the networks")
         );
         assert!(refusal(&rules, "https://192.0.2.1:22").await.contains("port 22"));
+        let named = AddressRules {
+            allowed: vec!["100.64.0.0/10".parse().unwrap()],
+            ..AddressRules::default()
+        };
+        assert!(named.resolve("https://100.100.100.200", NOW).await.is_ok());
     }
 
     #[tokio::test]

@@ -66,6 +66,24 @@ impl Bmc {
         self.noted(done)
     }
 
+    /// Asks the machine's system to shut down, and waits until the machine is off. `force`: its power is cut when it does not within
+    /// [`Limits::shutdown`], or cannot be asked.
+    ///
+    /// # Errors
+    /// [`BmcError::Deadline`] or [`BmcError::Unsupported`] where only force would do it; the machine is on then, and may yet follow.
+    pub async fn shut_down(&mut self, force: bool) -> Result<(), BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "shutting down", self.shutting_down(force)).await;
+        self.noted(done)
+    }
+
+    async fn shutting_down(&mut self, force: bool) -> Result<(), BmcError> {
+        match self.switch(Wanted::ShutDown).await {
+            Err(error) if force && power::leaves_force(&error) => self.switch(Wanted::Off).await,
+            done => done,
+        }
+    }
+
     /// Switches the machine on and waits until it is.
     pub async fn power_on(&mut self) -> Result<(), BmcError> {
         let limit = self.connection.limits().step;

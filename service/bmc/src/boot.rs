@@ -201,7 +201,14 @@ async fn clear_at(
         // Some take only one of the two.
         Err(BmcError::Refused { refusal, .. }) if leads_on(&refusal) => {
             let only = json!({"Boot": {"BootSourceOverrideEnabled": "Disabled"}});
-            bmc.patch(doing, place, &only).await
+            match bmc.patch(doing, place, &only).await {
+                // sushy-emulator knows no way back but another device.
+                Err(BmcError::Refused { .. }) => {
+                    let disk = json!({"Boot": {"BootSourceOverrideEnabled": "Continuous", "BootSourceOverrideTarget": "Hdd"}});
+                    bmc.patch(doing, place, &disk).await
+                }
+                done => done,
+            }
         }
         done => done,
     }

@@ -56,6 +56,7 @@ impl Client {
         let mut held = self.hold(&place, &target.credentials).await?;
         held.turn.check(&target.credentials)?;
         let mut session = self.open(place, target).await?;
+        session.permit = held.permit.clone();
         let login = session.login().await;
         held.turn.note(&login);
         login?;
@@ -108,7 +109,7 @@ impl Client {
         };
         Ok(Held {
             turn,
-            _permit: permit,
+            permit: permit.map(Arc::new),
         })
     }
 }

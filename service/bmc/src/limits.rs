@@ -15,6 +15,8 @@ pub struct Limits {
     pub longest_pause: Duration,
     /// Longest wait for a power state after the call that asks for it.
     pub power: Duration,
+    /// Longest wait for a system that was asked to shut down.
+    pub shutdown: Duration,
     /// Pause between two looks at a power state or at a slot for media.
     pub poll: Duration,
     /// Shortest time between two power calls to one BMC.
@@ -60,6 +62,7 @@ impl Default for Limits {
             pause: Duration::from_secs(2),
             longest_pause: Duration::from_secs(60),
             power: Duration::from_secs(120),
+            shutdown: Duration::from_secs(180),
             poll: Duration::from_secs(3),
             power_interval: Duration::from_secs(10),
             media: Duration::from_secs(90),

@@ -17,14 +17,17 @@ const BREAKS: u32 = 3;
 /// A state that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
+    /// By force.
     Off,
+    /// By its system.
+    ShutDown,
     On,
 }
 
 impl Wanted {
     fn state(self) -> PowerState {
         match self {
-            Self::Off => PowerState::Off,
+            Self::Off | Self::ShutDown => PowerState::Off,
             Self::On => PowerState::On,
         }
     }
@@ -33,6 +36,8 @@ impl Wanted {
     fn values(self) -> &'static [&'static str] {
         match self {
             Self::Off => &["ForceOff", "GracefulShutdown", "PushPowerButton"],
+            // A press of the button asks most systems to shut down.
+            Self::ShutDown => &["GracefulShutdown", "PushPowerButton"],
             Self::On => &["On", "ForceOn", "PushPowerButton"],
         }
     }
@@ -40,7 +45,7 @@ impl Wanted {
     /// Texts of a refusal that mean that it is so already.
     fn already(self) -> [&'static str; 2] {
         match self {
-            Self::Off => ["already powered off", "host is powered off"],
+            Self::Off | Self::ShutDown => ["already powered off", "host is powered off"],
             Self::On => ["already powered on", "host is powered on"],
         }
     }
@@ -80,7 +85,7 @@ pub(crate) async fn switch(
         tokio::time::sleep(bmc.limits().pause_after(breaks)).await;
     }
     await_state(bmc, system, wanted).await?;
-    if wanted == Wanted::Off {
+    if wanted.state() == PowerState::Off {
         let pause = bmc.profile.after_off;
         tokio::time::sleep(bmc.limits().cut(pause)).await;
     }
@@ -132,13 +137,26 @@ async fn call(bmc: &mut Connection, turn: &mut Turn, system: &Link, wanted: Want
     bmc.post(&doing, &target, &json!({"ResetType": value})).await
 }
 
+/// True when a system that was asked to shut down does not, or cannot be asked: then its power can still be cut.
+pub(crate) fn leaves_force(error: &BmcError) -> bool {
+    match error {
+        BmcError::Deadline { .. } | BmcError::Unsupported(_) => true,
+        BmcError::Refused { refusal, .. } => refusal.status != 401 && refusal.status != 403,
+        _ => false,
+    }
+}
+
 fn choose(wanted: Wanted, allowed: Option<&[String]>) -> Option<&'static str> {
     let is_allowed = |value: &&&str| allowed.is_none_or(|allowed| allowed.iter().any(|one| one == **value));
     wanted.values().iter().find(is_allowed).copied()
 }
 
 async fn await_state(bmc: &mut Connection, system: &Link, wanted: Wanted) -> Result<(), BmcError> {
-    let (started, limit) = (Instant::now(), bmc.limits().power);
+    let started = Instant::now();
+    let limit = match wanted {
+        Wanted::ShutDown => bmc.limits().shutdown,
+        Wanted::Off | Wanted::On => bmc.limits().power,
+    };
     loop {
         // A BMC may be away for a moment while the machine starts.
         let seen = match state(bmc, system).await {
@@ -175,5 +193,13 @@ mod tests {
             Some("GracefulShutdown")
         );
         assert_eq!(choose(Wanted::Off, Some(&allowed(&["On"]))), None);
+        assert_eq!(
+            choose(Wanted::ShutDown, Some(&allowed(&["On", "PushPowerButton"]))),
+            Some("PushPowerButton")
+        );
+        assert_eq!(
+            choose(Wanted::ShutDown, Some(&allowed(&["On", "ForceOff"]))),
+            None
+        );
     }
 }

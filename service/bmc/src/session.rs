@@ -1,9 +1,12 @@
 //! Logs in and out (docs/protocol/redfish.md#2.2). Whatever ends a [`Session`], also an error or a cancelled call, deletes it on the
 //! BMC, which has few.
 
+use std::sync::Arc;
+
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::BmcError;
 use crate::json;
@@ -23,6 +26,8 @@ pub(crate) struct Session {
     resource: Option<Link>,
     /// True once the BMC took the proof.
     proven: bool,
+    /// The permit for this conversation, which lasts until the session is deleted, also behind the scenes.
+    pub permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Session {
@@ -54,6 +59,7 @@ impl Session {
             root,
             resource: None,
             proven: false,
+            permit: None,
         })
     }
 
@@ -169,7 +175,9 @@ impl Session {
     fn end(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
         let link = self.resource.take()?;
         let mut wire = self.wire.clone();
+        let permit = self.permit.clone();
         Some(async move {
+            let _permit = permit;
             let ask = Ask {
                 method: Method::DELETE,
                 link: &link,

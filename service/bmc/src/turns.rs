@@ -41,7 +41,7 @@ pub(crate) struct Turn {
 pub(crate) struct Held {
     pub turn: Turn,
     /// One of the permits for conversations with all BMCs.
-    pub _permit: Option<OwnedSemaphorePermit>,
+    pub permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Turns {

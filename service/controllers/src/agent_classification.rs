@@ -135,12 +135,25 @@ pub(super) async fn run(
             })
     };
     let changes = stream::poll_fn(move |context| changes.poll_recv(context));
+    let others = classifications.clone();
     let controller = Controller::for_stream(stream::pending(), classifications)
         .reconcile_on(changes)
         .reconcile_all_on(recounted);
     let reconcile = move |classification: Arc<AgentClassification>, context: Arc<Context>| {
         let counts = counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let found = found(&classification, &counts, &labels);
+        let mut found = found(&classification, &counts, &labels);
+        // A label that another one wants, too, stays; that holds up nothing.
+        let is_wanted = |other: &AgentClassification| {
+            other.metadata.deletion_timestamp.is_none()
+                && other.metadata.uid != classification.metadata.uid
+                && other.metadata.namespace == classification.metadata.namespace
+                && key(other) == key(&classification)
+                && other.spec.label_value == classification.spec.label_value
+        };
+        if classification.metadata.deletion_timestamp.is_some() && !others.state_filter(is_wanted).is_empty()
+        {
+            (found.matched, found.failed) = (0, 0);
+        }
         async move {
             write(&context, &classification, &found).await?;
             Ok(Action::await_change())

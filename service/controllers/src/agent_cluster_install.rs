@@ -57,6 +57,19 @@ async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> 
     if install.metadata.deletion_timestamp.is_some() && !claimed {
         return delete::install(found.as_ref(), &install, &context).await;
     }
+    if let Some(found) = &found
+        && !claimed
+    {
+        let why = match install_ref(found) {
+            Some(other) => format!(
+                "spec.clusterInstallRef of the ClusterDeployment {deployment} names {other}, not {name}"
+            ),
+            None => format!(
+                "spec.clusterInstallRef of the ClusterDeployment {deployment} is missing; it must name {name}"
+            ),
+        };
+        write_status(&install, &context, &Synced::Input(why), None).await?;
+    }
     if found.is_none() {
         let why = format!(
             "spec.clusterDeploymentRef: there is no ClusterDeployment {deployment}; create it, with spec.clusterInstallRef naming {name}"

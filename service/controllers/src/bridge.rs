@@ -14,7 +14,9 @@ use super::events::Events;
 use super::lead::{Lead, alone};
 use super::lease::LeaseDurations;
 use super::metal3::Flow;
-use super::{kinds, run};
+use super::metal3::drives::Drives;
+use super::namespaces::Namespaces;
+use super::{kinds, rivals, run};
 
 /// Between two checks for kinds that the API server lacks.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);
@@ -33,6 +35,12 @@ pub struct Bridge {
     pub mirror: bool,
     /// The way in which BareMetalHosts get to the discovery image.
     pub metal3: Flow,
+    /// Empties the drives of machines that Metal3 was told to leave alone.
+    pub drives: Option<Arc<dyn Drives>>,
+    /// The namespaces that are looked after.
+    pub namespaces: Namespaces,
+    /// True when controllers run although another service of this sort runs some in another namespace.
+    pub take_over: bool,
 }
 
 /// Runs until `stop`.
@@ -44,10 +52,19 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         node_pools,
         mirror,
         metal3,
+        drives,
+        namespaces,
+        take_over,
     } = bridge;
     tokio::select! {
         () = kinds_known(&app, &client, capi_provider) => {}
         () = stop.cancelled() => return,
+    }
+    if let Some((namespace, _)) = &lease {
+        tokio::select! {
+            () = rivals::none_left(&app, &client, namespace, take_over) => {}
+            () = stop.cancelled() => return,
+        }
     }
     let work = |stop| {
         let (events, queued) = Events::new();
@@ -55,6 +72,8 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         let context = Arc::new(Context {
             sets_provider_ids: capi_provider,
             has_node_pools: node_pools,
+            drives: drives.clone(),
+            namespaces: namespaces.clone(),
             ..context
         });
         run::run(
@@ -72,9 +91,11 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
     match lease {
         None => alone(&app.bridge, stop, work).await,
         Some((namespace, me)) => {
-            Lead::new(client.clone(), &namespace, me, LeaseDurations::default())
-                .run(&app.bridge, stop, work)
-                .await;
+            let lead = Lead::new(client.clone(), &namespace, me, LeaseDurations::default());
+            tokio::select! {
+                () = lead.run(&app.bridge, stop, work) => {}
+                () = rivals::watch(app.clone(), client.clone(), namespace) => {}
+            }
         }
     }
 }

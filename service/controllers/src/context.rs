@@ -9,8 +9,12 @@ use muster_operations::changes::Changes;
 use tokio::time::timeout;
 use tower::service_fn;
 
+use super::agent::cache::AgentCache;
+use super::agent::refused::RefusedAgents;
 use super::events::Events;
 use super::join::told::Told;
+use super::metal3::drives::Drives;
+use super::namespaces::Namespaces;
 use super::waits::Waits;
 use super::workload::Workloads;
 
@@ -23,6 +27,8 @@ pub struct Context {
     pub client: Client,
     /// Everything that can be done in the service.
     pub app: Arc<Operations>,
+    /// The namespaces that are looked after.
+    pub namespaces: Namespaces,
     /// Changes of the database.
     pub changes: Changes,
     /// Kubernetes Events to publish.
@@ -33,6 +39,12 @@ pub struct Context {
     pub waits: Waits,
     /// Waits of joining hosts.
     pub joining: Told,
+    /// Empties the drives of machines that Metal3 was told to leave alone; `None`: nobody does.
+    pub drives: Option<Arc<dyn Drives>>,
+    /// All Agents, as the watch shows them.
+    pub agents: Arc<AgentCache>,
+    /// Agents that the API server refuses.
+    pub refused_agents: RefusedAgents,
     /// True when this service sets the provider ids of Nodes: it is the provider of Cluster API.
     pub sets_provider_ids: bool,
     /// True when this service makes the Machines of NodePools, so that their labels and taints go to Nodes.
@@ -45,8 +57,12 @@ impl Context {
         let client = with_deadline(client.clone());
         Self {
             workloads: Workloads::new(client.clone()),
+            namespaces: Namespaces::default(),
             waits: Waits::default(),
             joining: Told::default(),
+            drives: None,
+            agents: Arc::default(),
+            refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,
             has_node_pools: true,
             client,

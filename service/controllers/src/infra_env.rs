@@ -78,7 +78,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             watch::metadata::<ConfigMap>(&context, secrets::watched()),
             move |map| of_map(kube_ref(&map)),
         )
-        .reconcile_on(changed);
+        .reconcile_on(changed)
+        .reconcile_on(context.refused_agents.changes().map(|kube| object_ref(&kube)));
     let name = "infra_env";
     drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }

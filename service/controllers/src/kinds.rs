@@ -1,10 +1,17 @@
-//! Checks that the API server knows the kinds that the controllers watch.
+//! Checks that the API server knows the kinds that the controllers watch, and waits for those that it need not have.
+
+use std::time::Duration;
 
 use kube::{Client, Resource};
 use muster_resources::{
     Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate,
     ClusterDeployment, InfraEnv, NMStateConfig,
 };
+
+use super::error::words;
+
+/// Between two looks for kinds that are not there.
+const INTERVAL: Duration = Duration::from_secs(10);
 
 /// A kind that is watched.
 struct Kind {
@@ -93,6 +100,30 @@ fn message(missing: &[&Kind]) -> String {
         "the API server does not know {}: run `muster crds{all} | kubectl apply -f -`; it is looked for every few seconds",
         names.join(", ")
     )
+}
+
+/// Returns when the API server has all of these kinds of a group. It may get them at any time.
+pub async fn served(client: &Client, group_version: &str, plurals: &[&str]) {
+    loop {
+        match client.list_api_group_resources(group_version).await {
+            Ok(listed) => {
+                let has = |plural: &&str| listed.resources.iter().any(|one| one.name == **plural);
+                if plurals.iter().all(has) {
+                    tracing::info!(group = group_version, kinds = ?plurals, "these kinds are there and looked after");
+                    return;
+                }
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => {
+                tracing::debug!(
+                    group = group_version,
+                    error = words(&error),
+                    "kinds are looked for again"
+                );
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
 }
 
 #[cfg(test)]

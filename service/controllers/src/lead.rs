@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{Api, ObjectMeta};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::now;
 use muster_resources::names::LEASE;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::words;
 use super::lease::{LeaseDurations, Move, Observer};
+use super::writes::post_params;
 
 /// Limit of one request about the lease.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
@@ -75,7 +76,7 @@ impl Lead {
                     ..found
                 };
                 // It names the version that it is based on.
-                self.api.replace(LEASE, &PostParams::default(), &lease).await
+                self.api.replace(LEASE, &post_params(), &lease).await
             }
             None => {
                 let metadata = ObjectMeta {
@@ -86,7 +87,7 @@ impl Lead {
                     metadata,
                     spec: Some(spec),
                 };
-                self.api.create(&PostParams::default(), &lease).await
+                self.api.create(&post_params(), &lease).await
             }
         };
         match written {
@@ -112,7 +113,7 @@ impl Lead {
             spec: Some(spec),
             ..lease
         };
-        let how = PostParams::default();
+        let how = post_params();
         match timeout(REQUEST_LIMIT, self.api.replace(LEASE, &how, &lease)).await {
             Ok(Ok(_)) => tracing::info!("the lease is given back"),
             Ok(Err(error)) => {

@@ -13,6 +13,7 @@
 //! - [`Context`]: a client with a deadline for each request, operations, changes of the database, Events
 //! - [`Error`], [`error::Refusal`]: what follows a failure, a retry or waiting for the object's writer
 //! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
+//! - [`unreadable`]: the condition of an object that cannot be read
 //! - [`waits`]: what objects wait for, which becomes Kubernetes Events when it takes longer than a minute
 //! - [`workload`]: clients of the clusters that hosts become nodes of
 //! - [`writes`], [`finalizers`], [`references`], [`secrets`], [`retry`]: parameters of writes, finalizers, owners
@@ -22,6 +23,8 @@ pub mod agent;
 pub mod agent_classification;
 pub mod agent_cluster_install;
 pub mod agent_labels;
+mod announced;
+pub mod bmc;
 pub mod bridge;
 pub mod capi;
 pub mod cluster_deployment;
@@ -38,15 +41,18 @@ pub mod lead;
 pub mod lease;
 pub mod metal3;
 pub mod mirror;
+pub mod namespaces;
 pub mod node_settings;
 pub mod nodepool;
 #[cfg(test)]
 mod recorded;
 pub mod references;
 pub mod retry;
+pub mod rivals;
 pub mod run;
 pub mod secrets;
 pub mod status;
+pub mod unreadable;
 pub mod waits;
 pub mod watch;
 pub mod workload;

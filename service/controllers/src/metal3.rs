@@ -5,33 +5,43 @@
 //! | file | what |
 //! |---|---|
 //! | `flow` | the way to the discovery image |
+//! | `address` | addresses of BMCs |
+//! | `drives` | who empties the drives of machines |
 //! | `edits` | changes of one object, for one patch |
-//! | `kinds` | waits for an API server to have Metal3's kinds |
 //! | `infra_env` | the InfraEnv of an object, and the time for which its image is left alone |
 //! | `preprovisioning_image` | answers PreprovisioningImages |
 //! | `bare_metal_host` | BareMetalHosts and their Agents |
+//! | `owner` | who has a BMC |
 
+mod address;
 pub mod bare_metal_host;
+pub mod drives;
 mod edits;
 mod flow;
 mod infra_env;
-mod kinds;
+pub mod owner;
 pub mod preprovisioning_image;
 
 use std::sync::Arc;
 
+use muster_resources::metal3::names::{GROUP, VERSION};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
+use super::kinds;
 pub use flow::Flow;
+
+/// The kinds that are used.
+const KINDS: [&str; 2] = ["baremetalhosts", "preprovisioningimages"];
 
 /// Runs the controllers until `stop`, once the API server has the kinds.
 pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {
     if flow == Flow::Off {
         return stop.cancelled().await;
     }
+    let group_version = format!("{GROUP}/{VERSION}");
     tokio::select! {
-        () = kinds::served(&context.client) => {}
+        () = kinds::served(&context.client, &group_version, &KINDS) => {}
         () = stop.cancelled() => return,
     }
     tokio::join!(

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::Context;
 use super::events::{Queued, publish};
 use super::metal3::{self, Flow};
-use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, mirror, nodepool};
+use super::{agent, agent_cluster_install, bmc, capi, cluster_deployment, infra_env, join, mirror, nodepool};
 
 /// Time for the Events that are queued when the service stops.
 const LAST_EVENTS_LIMIT: Duration = Duration::from_secs(1);
@@ -53,6 +53,7 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
         "agent_cluster_install",
         agent_cluster_install::run(context.clone(), stop.clone()),
     );
+    start(&mut running, "bmc", bmc::run(context.clone(), stop.clone()));
     start(
         &mut running,
         "cluster_deployment",

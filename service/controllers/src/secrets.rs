@@ -109,6 +109,24 @@ pub async fn read_secret_keys<const N: usize>(
     Ok(found)
 }
 
+/// User name and password of a BMC; `None`: the Secret lacks one of them. White space around them comes from the files that they were
+/// made from, as with BareMetalHosts. Labels the Secret, so that its changes are noticed.
+///
+/// # Errors
+/// Those of [`read_secret_keys`].
+pub async fn read_credentials(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<(String, Secret)>, ReferenceError> {
+    let keys = [names::key::USER_NAME, names::key::PASSWORD];
+    let [Some(user_name), Some(password)] = read_secret_keys(client, namespace, name, keys).await? else {
+        return Ok(None);
+    };
+    let trimmed = |secret: &Secret| secret.reveal().trim().to_owned();
+    Ok(Some((trimmed(&user_name), Secret::new(trimmed(&password)))))
+}
+
 /// The uid of a Secret, and the value of the first of `keys` that it has. It is not labelled.
 ///
 /// # Errors

@@ -8,9 +8,9 @@ use std::fmt::Debug;
 use std::time::Instant;
 
 use futures_util::{Stream, StreamExt, future};
-use kube::core::{ApiResource, DeserializeGuard, DynamicObject, PartialObjectMeta};
+use kube::core::{ApiResource, DeserializeGuard, DynamicObject, NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event};
 use kube::runtime::{Controller, WatchStreamExt};
 use kube::{Api, Resource};
 use muster_core::record::KubeRef;
@@ -19,7 +19,7 @@ use muster_operations::watch_health::WatchHealth;
 use serde::de::DeserializeOwned;
 
 use super::context::Context;
-use super::events;
+use super::{events, unreadable};
 
 /// A kind that can be watched.
 pub trait Watched:
@@ -30,7 +30,10 @@ pub trait Watched:
 impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static> Watched for K {}
 
 /// A controller of all objects of kind `K`, with one watch of them.
-pub fn controller<K: Watched>(context: &Context) -> Controller<K> {
+pub fn controller<K>(context: &Context) -> Controller<K>
+where
+    K: Watched + Resource<Scope = NamespaceResourceScope>,
+{
     let (store, writer) = reflector::store();
     let events = watch(context, watcher::Config::default(), store.clone());
     Controller::for_stream(events.map(Ok).reflect(writer).applied_objects(), store)
@@ -38,19 +41,31 @@ pub fn controller<K: Watched>(context: &Context) -> Controller<K> {
 
 /// Events of all objects of kind `K`. An object that cannot be decoded and is in `store` is reported as
 /// deleted; errors are left to [`WatchHealth`].
-pub fn watch<K: Watched>(
+pub fn watch<K>(
     context: &Context,
     config: watcher::Config,
     store: Store<K>,
-) -> impl Stream<Item = Event<K>> + Send + use<K> {
-    let api = Api::<DeserializeGuard<K>>::all(context.client.clone());
-    let events = context.events.clone();
-    healthy(context, K::plural(&()).into_owned(), watcher(api, config)).filter_map(move |event| {
+) -> impl Stream<Item = Event<K>> + Send + use<K>
+where
+    K: Watched + Resource<Scope = NamespaceResourceScope>,
+{
+    let stream = context
+        .namespaces
+        .watch(&config, api::<DeserializeGuard<K>>(context));
+    let (events, client) = (context.events.clone(), context.client.clone());
+    healthy(context, K::plural(&()).into_owned(), stream).filter_map(move |event| {
         future::ready(decoded(event, &store, |object, error| {
             events.publish(
                 events::warning("Read", "Unreadable", error),
                 object.object_ref(&()),
             );
+            let meta = object.meta();
+            tokio::spawn(unreadable::tell::<K>(
+                client.clone(),
+                meta.namespace.clone(),
+                meta.name.clone().unwrap_or_default(),
+                error.to_owned(),
+            ));
         }))
     })
 }
@@ -61,8 +76,8 @@ pub fn metadata<K>(
     config: watcher::Config,
 ) -> impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send + use<K>
 where
-    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
-    PartialObjectMeta<K>: Watched,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
+    PartialObjectMeta<K>: Watched + Resource<Scope = NamespaceResourceScope>,
 {
     metadata_events(context, config).map(Ok).touched_objects()
 }
@@ -73,11 +88,25 @@ pub fn metadata_events<K>(
     config: watcher::Config,
 ) -> impl Stream<Item = Event<PartialObjectMeta<K>>> + Send + use<K>
 where
-    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
-    PartialObjectMeta<K>: Watched,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
+    PartialObjectMeta<K>: Watched + Resource<Scope = NamespaceResourceScope>,
 {
-    let api = Api::<PartialObjectMeta<K>>::all(context.client.clone());
-    healthy(context, K::plural(&()).into_owned(), watcher(api, config))
+    let stream = context
+        .namespaces
+        .watch(&config, api::<PartialObjectMeta<K>>(context));
+    healthy(context, K::plural(&()).into_owned(), stream)
+}
+
+/// The way to the objects of a namespace, or of all.
+fn api<K>(context: &Context) -> impl Fn(Option<&str>) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    let client = context.client.clone();
+    move |namespace| match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
 }
 
 /// Events of all objects of a kind that has no type here. They can always be decoded.
@@ -86,8 +115,15 @@ pub fn dynamic(
     resource: &ApiResource,
     config: watcher::Config,
 ) -> impl Stream<Item = Event<DynamicObject>> + Send + use<> {
-    let api = Api::<DynamicObject>::all_with(context.client.clone(), resource);
-    healthy(context, resource.plural.clone(), watcher(api, config))
+    let api = |namespace: Option<&str>| match namespace {
+        Some(namespace) => Api::namespaced_with(context.client.clone(), namespace, resource),
+        None => Api::all_with(context.client.clone(), resource),
+    };
+    healthy(
+        context,
+        resource.plural.clone(),
+        context.namespaces.watch(&config, api),
+    )
 }
 
 /// Those of a store that use another object, for a watch of that.

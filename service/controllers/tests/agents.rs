@@ -53,6 +53,9 @@ impl World {
             node_pools: false,
             mirror: false,
             metal3: Flow::LiveIso,
+            drives: None,
+            namespaces: Default::default(),
+            take_over: false,
         };
         tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {

@@ -1,7 +1,9 @@
 //! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
 
 mod agreed;
+mod asked_logs;
 mod bmc;
+mod bmc_power;
 mod check_id;
 mod cluster;
 mod deaf_time;
@@ -10,21 +12,27 @@ mod event_limits;
 mod host;
 mod host_data;
 mod host_state;
+mod host_texts;
 mod infra_env;
 mod kube_ref;
 mod peer;
 mod secret;
 
 pub use agreed::{Agreed, Fields};
-pub use bmc::{Bmc, BmcLimits, BmcProgress, BmcSettings, BmcStage, ImageReads, Leftover};
+pub use asked_logs::{AskedLogs, LogsOutcome};
+pub use bmc::{
+    Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover,
+};
+pub use bmc_power::{BmcPower, PowerRequest, PowerSeen};
 pub use check_id::CheckId;
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;
 pub use event::{MAX_MESSAGE, NewEvent};
 pub use event_limits::{BadLimits, EventLimits};
 pub use host::Host;
-pub use host_data::{HostData, HostReports, LogsState, NodeAgent, Progress};
+pub use host_data::{BmcBoots, HostData, HostReports, LogsState, NodeAgent, Progress};
 pub use host_state::{HostState, NotBooted, Phase};
+pub use host_texts::HostTexts;
 pub use infra_env::{InfraEnv, Settings};
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};

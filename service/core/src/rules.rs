@@ -3,6 +3,7 @@
 pub mod addresses;
 pub mod agent_version;
 pub(crate) mod architecture;
+pub mod boot_argument;
 pub mod checks;
 pub mod disks;
 pub mod facts;

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::objects::Objects;
+use crate::places::Places;
 use crate::problem::Problem;
 
 /// Largest body of an ordinary request, bytes.
@@ -28,6 +29,15 @@ const LARGE: u64 = 256 << 10;
 
 /// The places of large bodies: together they take at most 256 MiB.
 static LARGE_BODIES: Semaphore = Semaphore::const_new(32);
+
+/// Places that one InfraEnv may have of them: whoever has its token holds up nobody else.
+static OF_INFRA_ENVS: Places = Places::new(4);
+
+/// The InfraEnv that a path is of, if it is.
+fn infra_env_of(path: &str) -> Option<String> {
+    let (_, rest) = path.split_once("/infra-envs/")?;
+    rest.split('/').next().map(str::to_ascii_lowercase)
+}
 
 /// A JSON body.
 #[derive(Debug)]
@@ -54,9 +64,17 @@ async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -
     let is_large =
         length.is_some_and(|length| length > LARGE) || headers.contains_key(header::TRANSFER_ENCODING);
     let full = || Problem::unavailable("too many large bodies are coming at once; try again");
-    let place = timeout(TIME, places.acquire());
-    let _place = match is_large {
-        true => Some(place.await.map_err(|_| full())?.map_err(|_| full())?),
+    let infra_env = infra_env_of(request.uri().path());
+    let _places = match is_large {
+        true => {
+            // That of its InfraEnv first: who waits for one holds no place that others need.
+            let own = match infra_env {
+                Some(id) => Some(OF_INFRA_ENVS.take(&id, TIME).await.ok_or_else(full)?),
+                None => None,
+            };
+            let place = timeout(TIME, places.acquire()).await.map_err(|_| full())?;
+            Some((own, place.map_err(|_| full())?))
+        }
         false => None,
     };
     let late = || Problem::bad_request(format!("the body did not come within {} s", TIME.as_secs()));
@@ -211,6 +229,28 @@ mod tests {
         assert_eq!(refused.status(), 503);
         drop(held);
         assert!(read(request(LARGE + 1), &(), &places).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_infra_env_takes_no_places_from_others() {
+        let places = Semaphore::new(32);
+        let silent = || axum::body::Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
+        let request = |id: &str, body: axum::body::Body| {
+            let request = Request::post(format!("/api/infra-envs/{id}/hosts"));
+            request
+                .header(header::CONTENT_LENGTH, LARGE + 1)
+                .body(body)
+                .unwrap()
+        };
+        let mut held: Vec<_> = (0..40)
+            .map(|_| Box::pin(read(request("A", silent()), &(), &places)))
+            .collect();
+        for body in &mut held {
+            assert!(futures_util::poll!(body).is_pending());
+        }
+        assert_eq!(places.available_permits(), 28);
+        let other = read(request("b", axum::body::Body::from("{}")), &(), &places);
+        assert!(timeout(Duration::from_secs(1), other).await.unwrap().is_ok());
     }
 
     #[test]

@@ -19,10 +19,23 @@ pub fn whole(router: Router) -> Router {
         .layer(middleware::from_fn(request_id::trace));
     // Paths are rewritten before routing, and `Allow` is known only after it, hence a router around the router.
     let whole = tower::ServiceBuilder::new()
+        .layer(middleware::from_fn(one_host))
         .layer(middleware::map_request(clean_path))
         .layer(middleware::map_response(unknown_method))
         .service(router);
     Router::new().fallback_service(whole)
+}
+
+/// Refuses a request of HTTP/1.1 without a Host header, or with two (RFC 9112, 3.2): a proxy in front might have taken the other one.
+async fn one_host(request: Request, next: Next) -> Response {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    if request.version() == Version::HTTP_11 && hosts != 1 {
+        let mut refused = Problem::bad_request("a request of HTTP/1.1 has one Host header").into_response();
+        let close = HeaderValue::from_static("close");
+        refused.headers_mut().insert(header::CONNECTION, close);
+        return refused;
+    }
+    next.run(request).await
 }
 
 /// A refused request's body may not have been read, and then the connection ends with the answer. The client is told,

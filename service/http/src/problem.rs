@@ -89,7 +89,9 @@ impl From<OperationError> for Problem {
             OperationError::KeyInUse { .. } | OperationError::Busy(Subject::Host { .. }) => {
                 Self::unavailable(text)
             }
-            OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_)) => Self::conflict(text),
+            OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_) | Subject::Bmc(_)) => {
+                Self::conflict(text)
+            }
             OperationError::Bmc(BmcProblem::Missing(_)) => Self::Handler(StatusCode::NOT_FOUND, text),
             OperationError::Bmc(_) => Self::conflict(text),
             OperationError::Store(error) => error.into(),

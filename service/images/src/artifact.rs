@@ -5,12 +5,15 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
+use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
 use muster_http::Problem;
 use muster_operations::Operations;
 use muster_operations::discovery_image::DiscoveryImage;
 use muster_operations::image_making::Unmakable;
 use muster_operations::made_images::ImageForm;
+use muster_operations::medium::NoMedium;
+use muster_operations::mounted_media::Medium;
 
 use crate::download::Download;
 use crate::downloads::Downloads;
@@ -73,6 +76,35 @@ pub async fn serve(
         ImageForm::Initrd => Download::artifact(image, made, updated_at, format!("{id}-initrd.img")),
     };
     Ok(serve_download(request, download, &images.downloads).await)
+}
+
+/// Serves the image that a medium was made of, and no other, with the name of the BMC whose machine boots it.
+pub async fn serve_medium(
+    images: &Images,
+    infra_env: &InfraEnv,
+    (tag, bmc_id): (&str, BmcId),
+    request: &Parts,
+) -> Result<Response, Problem> {
+    let medium = images
+        .operations
+        .medium(infra_env, tag)
+        .await
+        .map_err(no_medium)?;
+    let bytes = medium.of_bmc(bmc_id);
+    let Medium {
+        image, changed_at, ..
+    } = medium.as_ref();
+    let name = format!("{}-discovery.iso", infra_env.id);
+    let download = Download::iso(image, bytes, *changed_at, name);
+    Ok(serve_download(request, download, &images.downloads).await)
+}
+
+fn no_medium(error: NoMedium) -> Problem {
+    match error {
+        NoMedium::Image(error) => error.into(),
+        NoMedium::Unmakable(error) => unmakable(error),
+        NoMedium::Gone => Problem::Handler(StatusCode::GONE, error.to_string()),
+    }
 }
 
 /// Serves what is the same for everybody.

@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use metrics::Gauge;
+use muster_connections::network_of;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -260,14 +261,6 @@ impl Downloads {
 
     pub(super) fn buffers(&self) -> &Buffers {
         &self.buffers
-    }
-}
-
-/// The part of an address that one client cannot choose: all of IPv4, and the first 64 bits of IPv6 (RFC 6177).
-fn network_of(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

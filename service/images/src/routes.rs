@@ -23,10 +23,10 @@ use muster_operations::boot::NoScript;
 use muster_operations::boot_requests::{BootAnswer, BootRequest};
 use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::made_images::ImageForm;
-use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, bmc_of_file};
+use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, BmcFile, bmc_of_file};
 use serde::Deserialize;
 
-use crate::artifact::{Artifact, Common, Images, serve, serve_common};
+use crate::artifact::{Artifact, Common, Images, serve, serve_common, serve_medium};
 use crate::download::Download;
 use crate::downloads::Downloads;
 use crate::serve::{client_of, serve as serve_download};
@@ -145,9 +145,12 @@ async fn by_bmc(
     Query(query): Query<ShortQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let (boot_id, bmc_id) = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
+    let BmcFile { boot_id, bmc_id, tag } = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
     let infra_env = of_boot_id(&images, boot_id).await?;
-    let outcome = short_file(&images, &infra_env, "discovery.iso", &query, &request).await;
+    let outcome = match tag {
+        Some(tag) => serve_medium(&images, &infra_env, (tag, bmc_id), &request).await,
+        None => short_file(&images, &infra_env, "discovery.iso", &query, &request).await,
+    };
     note_read(&images, bmc_id, &request, &outcome);
     note(&images, &infra_env, BootFile::Iso, None, &request, &outcome);
     outcome

@@ -14,7 +14,6 @@
 //! run than its own is one too: such a download breaks, visibly.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -27,11 +26,11 @@ use axum::serve::{IncomingStream, Listener};
 use bytes::Bytes;
 use http::Version;
 use http::request::Parts;
+use muster_connections::Stall;
 use muster_operations::base_file::{BaseFile, truncated};
 use rustix::fs::sendfile;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{Instant, Sleep};
 
 /// The longest announced run. Longer ones save nothing measurable, shorter ones let other connections of the thread have
 /// their turn sooner.
@@ -129,9 +128,7 @@ impl FileChannel {
 pub struct FileStream {
     tcp: TcpStream,
     channel: FileChannel,
-    stall_timeout: Duration,
-    /// Set while a write waits.
-    stalled: Option<Pin<Box<Sleep>>>,
+    stall: Stall,
 }
 
 impl FileStream {
@@ -142,8 +139,7 @@ impl FileStream {
         Self {
             tcp,
             channel: FileChannel::default(),
-            stall_timeout,
-            stalled: None,
+            stall: Stall::after(stall_timeout),
         }
     }
 
@@ -188,25 +184,19 @@ impl FileStream {
         }
     }
 
-    /// Turns a write that has waited too long into an error.
+    /// Tells of a client that is dropped because it takes nothing.
     fn guard(
         &mut self,
         outcome: Poll<io::Result<usize>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        if outcome.is_ready() {
-            self.stalled = None;
-            return outcome;
+        let waited = outcome.is_pending();
+        let outcome = self.stall.guard(outcome, context);
+        if waited && outcome.is_ready() {
+            let seconds = self.stall.timeout().as_secs();
+            tracing::info!(peer = ?self.tcp.peer_addr().ok(), seconds, "a client took nothing for too long: dropped");
         }
-        let deadline = Instant::now() + self.stall_timeout;
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        ready!(stalled.as_mut().poll(context));
-        self.stalled = None;
-        let seconds = self.stall_timeout.as_secs();
-        tracing::info!(peer = ?self.tcp.peer_addr().ok(), seconds, "a client took nothing for too long: dropped");
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        outcome
     }
 }
 

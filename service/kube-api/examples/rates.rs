@@ -35,6 +35,7 @@ async fn main() -> anyhow::Result<()> {
     let storage = SqlStorage::new(database, readers, writers);
     let api = KubeApi::open(storage, vec![serde_saphyr::from_str(CRD)?]).await?;
     measure_writes(&api, count).await?;
+    measure_memory(&api).await?;
     measure_reads(&api, count).await?;
     measure_watch(&api).await
 }
@@ -89,6 +90,50 @@ async fn measure_reads(api: &KubeApi, count: usize) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Memory that the process has at most while everything is read at once, by a client that takes it as it comes: as a list without a
+/// limit, and as the list at the beginning of a watch.
+async fn measure_memory(api: &KubeApi) -> anyhow::Result<()> {
+    let streaming =
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    for (name, query, end) in [
+        ("list", "", ""),
+        ("streaming list", streaming, "k8s.io/initial-events-end"),
+    ] {
+        let resting = peak()?;
+        let request = Request::get(format!("{AGENTS}?{query}")).body(axum::body::Body::empty())?;
+        let response = api.service().oneshot(request).await?;
+        let mut pieces = response.into_body().into_data_stream();
+        let mut size = 0;
+        while let Some(piece) = pieces.next().await.transpose()? {
+            size += piece.len();
+            if !end.is_empty() && piece.windows(end.len()).any(|part| part == end.as_bytes()) {
+                break;
+            }
+        }
+        let peak = peak()?;
+        println!(
+            "{name:<34} {:>8} MB resident at most ({} MB before), {} MB sent",
+            peak >> 10,
+            resting >> 10,
+            size >> 20
+        );
+        ensure!(peak >> 10 <= LARGEST, "more than {LARGEST} MB");
+    }
+    Ok(())
+}
+
+/// MB that the process may have while 10,000 Agents are read at once.
+const LARGEST: u64 = 300;
+
+/// The largest resident memory since this was asked last, kB.
+fn peak() -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = line.context("the kernel tells the peak")?;
+    std::fs::write("/proc/self/clear_refs", "5")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
 /// From the request to the watcher's line, one change after the other.

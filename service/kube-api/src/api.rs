@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
+use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use serde_json::{Value, json};
@@ -63,7 +64,9 @@ impl KubeApi {
         }
         server.load_registry().await?;
         drop(tokio::spawn(background::follow_changes(server.clone())));
+        drop(tokio::spawn(background::follow_definitions(server.clone())));
         drop(tokio::spawn(background::compact_history(server.clone())));
+        drop(tokio::spawn(background::expire_events(server.clone())));
         drop(tokio::spawn(garbage_collector::run(server.clone())));
         Ok(Self {
             server,
@@ -96,6 +99,14 @@ impl KubeApi {
         self.server.storage.compact(revision).await?;
         self.server.watch_cache.compact(revision);
         Ok(revision)
+    }
+
+    /// Deletes Events that nobody repeated in the hour before `now`, which a background task does every minute.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    pub async fn expire_events(&self, now: DateTime<Utc>) -> Result<usize> {
+        self.server.expire_events(now - background::EVENT_TTL).await
     }
 
     /// Ends watches and background tasks.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::Utc;
+
 use crate::crd;
 use crate::server::Server;
 use crate::storage::StorageError;
@@ -14,8 +16,10 @@ const HISTORY: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Wait for a missing change of this process before it is read from the database.
 const GAP_WAIT: Duration = Duration::from_millis(20);
-/// Changes read at once.
-const CHUNK: usize = 1_000;
+/// Events are kept this long after their last repetition. Source: `--event-ttl`.
+pub const EVENT_TTL: Duration = Duration::from_secs(3600);
+/// Between two looks for Events that are older.
+const EVENT_SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Brings changes into the watch cache that this process did not make, or that arrived out of order.
 pub async fn follow_changes(server: Arc<Server>) {
@@ -44,19 +48,46 @@ pub async fn follow_changes(server: Arc<Server>) {
 
 /// Reads all changes that the watch cache does not have.
 async fn catch_up(server: &Server) -> Result<(), StorageError> {
+    let mut read_to = server.watch_cache.latest();
     loop {
-        let latest = server.watch_cache.latest();
-        let changes = server.storage.changes_after(latest, CHUNK).await?;
-        let is_last = changes.len() < CHUNK;
+        let changes = server.storage.changes_after(read_to).await?;
+        if changes.to == read_to {
+            return Ok(());
+        }
+        // Meanwhile this process may have written more.
+        read_to = changes.to.max(server.watch_cache.latest());
         let declares_resource = changes
+            .found
             .iter()
             .any(|change| &*change.key.resource == crd::STORAGE_NAME);
-        server.watch_cache.add_stored(changes);
+        server.watch_cache.add_stored(changes.found);
         if declares_resource {
             server.reload_registry().await;
         }
-        if is_last {
-            return Ok(());
+    }
+}
+
+/// Reads the CRDs again after each change of one: its writer may have gone away before it did.
+pub async fn follow_definitions(server: Arc<Server>) {
+    loop {
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = server.definitions_changed.notified() => server.reload_registry().await,
+        }
+    }
+}
+
+/// Deletes Events that nobody repeated for [`EVENT_TTL`].
+pub async fn expire_events(server: Arc<Server>) {
+    loop {
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = tokio::time::sleep(EVENT_SWEEP_INTERVAL) => {}
+        }
+        match server.expire_events(Utc::now() - EVENT_TTL).await {
+            Ok(0) => {}
+            Ok(expired) => tracing::debug!(expired, "old Events were deleted"),
+            Err(error) => tracing::warn!(%error, "old Events cannot be deleted; trying again later"),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::FieldError;
 use crate::jsonpath::Path;
 use crate::object;
 use crate::resource::{Resource, Scale};
-use crate::schema::{Schema, Type};
+use crate::schema::{Schema, Type, too_costly};
 use crate::strategy::Strategy;
 use crate::table::{Column, Columns};
 
@@ -245,6 +245,21 @@ pub fn complete(definition: &mut Value) {
     }
 }
 
+/// Refused when a CRD is made, not when one is read that an earlier version of this server took.
+fn costly_rule(resource: &Resource) -> Option<FieldError> {
+    let found = too_costly(resource.schema.cel.as_ref()?)?;
+    let field = format!(
+        "{}.schema.openAPIV3Schema{}.x-kubernetes-validations",
+        resource.version, found.path
+    );
+    let detail = format!(
+        "estimated rule cost exceeds budget: {} steps with the sizes that the schema allows, 10,000,000 are possible; try simplifying \
+         the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared",
+        found.steps
+    );
+    Some(FieldError::forbidden(field, detail))
+}
+
 pub fn validate(definition: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &definition["spec"];
@@ -262,8 +277,9 @@ pub fn validate(definition: &Value) -> Vec<FieldError> {
                       knows";
         errors.push(FieldError::forbidden("spec.conversion.strategy", detail));
     }
-    if let Err(error) = resources(definition, &Conversions::default()) {
-        errors.push(error);
+    match resources(definition, &Conversions::default()) {
+        Ok(resources) => errors.extend(resources.iter().filter_map(costly_rule)),
+        Err(error) => errors.push(error),
     }
     errors
 }

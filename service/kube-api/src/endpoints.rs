@@ -4,5 +4,8 @@ mod discovery;
 mod dispatch;
 mod response;
 mod review;
+mod room;
+mod streamed;
 
 pub use dispatch::handle;
+pub use response::IsList;

@@ -370,6 +370,22 @@ impl ApiError {
         )
     }
 
+    /// 413: a JSON patch has too many operations.
+    pub fn too_many_operations(most: usize, operations: usize) -> Self {
+        let message = format!(
+            "Request entity too large: The allowed maximum operations in a JSON patch is {most}, got {operations}"
+        );
+        Self::new(413, "RequestEntityTooLarge", message)
+    }
+
+    /// 422: the `copy` operations of a JSON patch copy too much.
+    pub fn copies_too_much(bytes: usize, most: usize) -> Self {
+        let message = format!(
+            "Unable to complete the copy, the accumulated size increase of copy is {bytes}, exceeding the limit {most}"
+        );
+        Self::new(422, "Invalid", message)
+    }
+
     /// 415: the media type of the body is not supported.
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let message = format!(

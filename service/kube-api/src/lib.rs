@@ -16,6 +16,7 @@ mod error;
 pub mod jsonpath;
 mod object;
 mod peek;
+mod pieces;
 
 // Stored versions and recent changes.
 mod storage;
@@ -50,6 +51,7 @@ mod write;
 mod access;
 mod api;
 mod background;
+mod expiry;
 
 pub use access::{Authority, Credentials, Identity, TlsError, Tokens, kubeconfig, write_private};
 pub use api::{KubeApi, LocalService};

@@ -59,6 +59,26 @@ pub fn resource_version(object: &Value) -> &str {
     metadata_text(object, "resourceVersion")
 }
 
+/// Bytes of a value as JSON.
+pub fn json_length(value: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        Err(_) => usize::MAX,
+    }
+}
+
 pub fn set_resource_version(object: &mut Value, revision: u64) {
     metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
 }
@@ -109,6 +129,26 @@ pub fn set_member(object: &mut Value, name: &str, value: Option<Value>) {
     };
 }
 
+/// Greatest whole number of which floating-point numbers hold all smaller ones. Source: `swag.IsFloat64AJSONInteger`.
+pub const MAX_WHOLE_FLOAT: f64 = 9_007_199_254_740_991.0;
+
+/// Writes whole numbers as a Go server stores them: `5.0` and `5e0` are `5`.
+pub fn normalize_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number
+                .as_f64()
+                .filter(|one| one.fract() == 0.0 && one.abs() <= MAX_WHOLE_FLOAT);
+            if let Some(whole) = whole {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(normalize_numbers),
+        Value::Object(members) => members.values_mut().for_each(normalize_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// The current time as Kubernetes writes it: UTC, whole seconds.
 pub fn now() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
@@ -124,5 +164,21 @@ pub fn api_version(group: &str, version: &str) -> String {
     match group {
         "" => version.to_owned(),
         group => format!("{group}/{version}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_without_a_fraction() {
+        let text =
+            r#"{"a": 5.0, "b": [1e2, -3.0, 0.5], "c": {"d": 1e300, "e": 7, "f": 18446744073709551615}}"#;
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        normalize_numbers(&mut value);
+        let normal = r#"{"a":5,"b":[100,-3,0.5],"c":{"d":1e300,"e":7,"f":18446744073709551615}}"#;
+        assert_eq!(value, serde_json::from_str::<Value>(normal).unwrap());
+        assert!(value["a"].is_i64() && value["b"][0].is_i64());
     }
 }

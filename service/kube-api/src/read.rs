@@ -2,9 +2,11 @@
 
 mod continuation;
 mod list;
+mod pages;
 mod projection;
 mod selection;
 
 pub use list::{Listed, parse_revision};
-pub use projection::Projection;
+pub use pages::ListPages;
+pub use projection::{Item, Projection};
 pub use selection::Selection;

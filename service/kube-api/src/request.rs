@@ -8,7 +8,7 @@ mod options;
 mod path;
 mod protobuf;
 
-pub use caller::Caller;
+pub use caller::{Caller, MASTERS, VIEWERS};
 pub use info::{RequestInfo, field_manager};
 pub use options::{FieldValidation, Options, Propagation, invalid_options};
 pub use path::Target;

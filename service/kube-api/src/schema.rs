@@ -3,13 +3,15 @@
 //! Source of the keywords: `apiextensions.k8s.io/v1 JSONSchemaProps`.
 
 mod compile;
+mod cost;
 mod default;
 mod format;
 mod prune;
 mod structural;
 mod validate;
 
-pub use default::apply_defaults;
-pub use prune::prune;
+pub use cost::by_schema as too_costly;
+pub use default::{DefaultsTooLarge, apply_defaults};
+pub use prune::{drop_nulls, prune};
 pub use structural::{ListType, Schema, Type};
 pub use validate::validate;

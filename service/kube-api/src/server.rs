@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::conversion::Conversions;
@@ -12,13 +12,20 @@ use crate::object;
 use crate::openapi::OpenApi;
 use crate::registry::Registry;
 use crate::request::RequestInfo;
-use crate::storage::{Change, Key, ListQuery, SqlStorage};
+use crate::storage::{Change, Changes, Key, ListQuery, Revision, SqlStorage};
 use crate::watch_cache::WatchCache;
+
+/// Watches that read older changes at once.
+const READING_OLDER: usize = 2;
 
 /// The state of an API server.
 pub struct Server {
     pub(crate) storage: SqlStorage,
-    pub(crate) watch_cache: WatchCache,
+    pub(crate) watch_cache: Arc<WatchCache>,
+    /// Notified when a CRD was written, by whomever.
+    pub(crate) definitions_changed: Arc<Notify>,
+    /// Turns of watches that are behind.
+    reading_older: Semaphore,
     conversions: Conversions,
     registry: RwLock<Arc<Registry>>,
     /// Held while the CRDs are read, so that an older registry never replaces a newer one.
@@ -35,9 +42,20 @@ impl Server {
     /// If the database does not answer.
     pub async fn new(storage: SqlStorage, conversions: Conversions, stop: CancellationToken) -> Result<Self> {
         let (revision, _) = storage.revisions().await?;
+        let watch_cache = Arc::new(WatchCache::starting_after(revision));
+        let definitions_changed = Arc::new(Notify::new());
+        let (cache, notified) = (watch_cache.clone(), definitions_changed.clone());
+        storage.on_commit(move |change| {
+            cache.add(change.clone());
+            if &*change.key.resource == crd::STORAGE_NAME {
+                notified.notify_one();
+            }
+        });
         Ok(Self {
             storage,
-            watch_cache: WatchCache::starting_after(revision),
+            watch_cache,
+            definitions_changed,
+            reading_older: Semaphore::new(READING_OLDER),
             registry: RwLock::new(Arc::new(Registry::new(&[], &conversions))),
             conversions,
             loading: Mutex::new(()),
@@ -54,7 +72,7 @@ impl Server {
             .clone()
     }
 
-    /// Publishes a write of this process to watches.
+    /// Publishes a write of this process to watches, where the storage has not (it tells the first API that is opened on it).
     pub(crate) async fn committed(&self, change: Arc<Change>) {
         let declares_resource = &*change.key.resource == crd::STORAGE_NAME;
         self.watch_cache.add(change);
@@ -62,6 +80,25 @@ impl Server {
         if declares_resource {
             self.reload_registry().await;
         }
+    }
+
+    /// Some or all changes after a revision, if all of them are in memory.
+    pub(crate) fn recent_changes(&self, revision: Revision) -> Option<Changes> {
+        let found = self.watch_cache.after(revision)?;
+        let to = found.last().map_or(revision, |change| change.revision);
+        Some(Changes { found, to })
+    }
+
+    /// Reads changes after a revision that are not in memory any more. Few do so at once: each has a copy until it has them all.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub(crate) async fn older_changes(&self, revision: Revision) -> Result<Changes> {
+        // It is never closed.
+        let _turn = self.reading_older.acquire().await.ok();
+        let mut changes = self.storage.changes_after(revision).await?;
+        self.watch_cache.share(&mut changes.found);
+        Ok(changes)
     }
 
     /// Reads the CRDs; after an error the registry stays as it was.

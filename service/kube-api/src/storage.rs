@@ -12,7 +12,7 @@ mod rows;
 mod sql;
 mod write;
 
-pub use change::{Change, ChangeKind};
+pub use change::{BYTES_AT_ONCE, Change, ChangeKind, Changes};
 pub use cipher::{Cipher, CipherError};
 pub use database::Database;
 pub use error::StorageError;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::error::{ApiError, FieldError, Result};
 use crate::object;
-use crate::read::{Projection, Selection, parse_revision};
+use crate::pieces::Pieces;
+use crate::read::{Item, ListPages, Projection, Selection, parse_revision};
 use crate::request::negotiate::View;
 use crate::request::{RequestInfo, invalid_options};
 use crate::server::Server;
-use crate::storage::{Change, ChangeKind, Revision};
+use crate::storage::{Change, ChangeKind, Changes, Revision};
 use crate::table::{self, IncludeObject};
 
 /// Interval of bookmarks on a quiet watch.
@@ -24,8 +24,6 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// Minimum duration in seconds of a watch without `timeoutSeconds`; up to as much is added. Source:
 /// `--min-request-timeout`.
 const MIN_TIMEOUT_SECONDS: u64 = 1_800;
-/// Changes read from the database at once for a watch that is behind.
-const CHUNK: usize = 500;
 
 struct Watch {
     server: Arc<Server>,
@@ -33,6 +31,8 @@ struct Watch {
     selection: Selection,
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
+    /// Objects that were there when the watch began, and are not sent yet.
+    initial: Option<ListPages>,
     /// The revision up to which all changes were sent.
     cursor: Revision,
     bookmark_due: Interval,
@@ -69,6 +69,7 @@ impl Server {
             selection,
             view,
             growth,
+            initial: None,
             cursor: revision.unwrap_or(0),
             bookmark_due,
             has_headings: false,
@@ -76,24 +77,33 @@ impl Server {
             is_over: false,
             request,
         };
-        let first = if sends_initial {
+        let mut pieces = Pieces::default();
+        if sends_initial {
             if let Some(text) = revision.map(|revision| revision.to_string()) {
                 self.check_not_future(&text).await?;
             }
-            watch.initial().await?
-        } else {
-            if revision.is_none() {
-                watch.cursor = self.storage.revisions().await?.0;
-            }
-            Bytes::new()
-        };
-        let body = stream::unfold((watch, Some(first)), |(mut watch, first)| async move {
-            let bytes = match first {
-                Some(first) => first,
-                None => watch.next().await?,
-            };
-            Some((Ok::<_, Infallible>(bytes), (watch, None)))
-        });
+            let projection = Projection::of(&watch.request, watch.view);
+            let pages = ListPages::of_now(self.clone(), watch.request.clone(), projection)?;
+            watch.initial = Some(pages);
+            watch.next_initial(&mut pieces).await?;
+        } else if revision.is_none() {
+            watch.cursor = self.storage.revisions().await?.0;
+        }
+        // The head of the answer is sent with the first piece, and clients wait for it.
+        let first = pieces.next().unwrap_or_default();
+        let body = stream::unfold(
+            (watch, pieces, Some(first)),
+            |(mut watch, mut pieces, first)| async move {
+                let piece = match first.or_else(|| pieces.next()) {
+                    Some(piece) => piece,
+                    None => {
+                        pieces = watch.next().await?;
+                        pieces.next()?
+                    }
+                };
+                Some((Ok::<_, Infallible>(piece), (watch, pieces, None)))
+            },
+        );
         Ok(Body::from_stream(body))
     }
 }
@@ -113,68 +123,83 @@ fn check_options(request: &RequestInfo) -> Result<()> {
 }
 
 impl Watch {
-    /// The current objects as `ADDED` events.
-    async fn initial(&mut self) -> Result<Bytes> {
-        let projection = Projection::of(&self.request, self.view);
-        let found = self.server.selected(&self.request, &projection).await?;
-        self.cursor = found.revision;
-        let mut lines = String::new();
-        for document in found.documents {
-            push_line(&mut lines, "ADDED", &document);
+    /// The next of the objects that were there, as `ADDED` events, and their end.
+    async fn next_initial(&mut self, lines: &mut Pieces) -> Result<()> {
+        let Some(pages) = &mut self.initial else {
+            return Ok(());
+        };
+        let items = pages.next().await?.unwrap_or_default();
+        self.cursor = pages.revision();
+        let is_over = pages.is_over();
+        for item in items {
+            match item {
+                Item::Document(document) => push_line(lines, "ADDED", &document),
+                Item::Object(object) => self.line("ADDED", object, lines),
+            }
         }
-        for object in found.objects {
-            self.line("ADDED", object, &mut lines);
+        if !is_over {
+            return Ok(());
         }
+        self.initial = None;
         let options = &self.request.options;
         if options.send_initial_events == Some(true) && options.allow_bookmarks {
             let bookmark = self.bookmark(true);
-            lines.push_str(&bookmark);
+            push_line(lines, "BOOKMARK", &bookmark);
         }
-        Ok(lines.into())
+        Ok(())
     }
 
     /// The next lines; `None` at the end.
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<Pieces> {
         loop {
             if self.is_over {
                 return None;
             }
-            let mut lines = String::new();
-            match self.next_changes().await {
-                Ok(changes) => {
-                    for change in changes {
-                        self.push_change(&change, &mut lines);
-                        self.cursor = change.revision;
+            let mut lines = Pieces::default();
+            let is_initial = self.initial.is_some();
+            let found = match is_initial {
+                true => self.next_initial(&mut lines).await.map(|()| None),
+                false => self.next_changes().await.map(Some),
+            };
+            match found {
+                Ok(None) => {}
+                Ok(Some(changes)) => {
+                    for change in &changes.found {
+                        self.push_change(change, &mut lines);
                     }
+                    self.cursor = changes.to;
                 }
                 Err(error) => {
                     self.is_over = true;
-                    lines = format!("{}\n", json!({"type": "ERROR", "object": error.status()}));
+                    lines.push_str(&format!(
+                        "{}\n",
+                        json!({"type": "ERROR", "object": error.status()})
+                    ));
                 }
             }
             if !lines.is_empty() {
                 self.bookmark_due.reset();
-                return Some(lines.into());
+                return Some(lines);
             }
-            if self.cursor < self.server.watch_cache.latest() {
+            if is_initial || self.cursor < self.server.watch_cache.latest() {
                 continue;
             }
             let allows_bookmarks = self.request.options.allow_bookmarks;
             tokio::select! {
                 () = self.server.stop.cancelled() => return None,
                 () = tokio::time::sleep_until(self.ends) => return None,
-                _ = self.bookmark_due.tick(), if allows_bookmarks => return Some(self.bookmark(false).into()),
+                _ = self.bookmark_due.tick(), if allows_bookmarks => return Some(self.bookmark_line()),
                 grown = self.growth.changed() => grown.ok()?,
             }
         }
     }
 
     /// Some or all changes after the cursor.
-    async fn next_changes(&self) -> Result<Vec<Arc<Change>>> {
-        if let Some(changes) = self.server.watch_cache.after(self.cursor) {
-            return Ok(changes);
+    async fn next_changes(&self) -> Result<Changes> {
+        if let Some(recent) = self.server.recent_changes(self.cursor) {
+            return Ok(recent);
         }
-        let changes = self.server.storage.changes_after(self.cursor, CHUNK).await?;
+        let changes = self.server.older_changes(self.cursor).await?;
         let (_, compacted) = self.server.storage.revisions().await?;
         if self.cursor < compacted {
             return Err(ApiError::too_old(self.cursor, compacted));
@@ -182,7 +207,7 @@ impl Watch {
         Ok(changes)
     }
 
-    fn push_change(&mut self, change: &Arc<Change>, lines: &mut String) {
+    fn push_change(&mut self, change: &Arc<Change>, lines: &mut Pieces) {
         let resource = &self.request.resource;
         if change.key.resource != resource.storage_name {
             return;
@@ -223,7 +248,7 @@ impl Watch {
         }
     }
 
-    fn line(&mut self, kind: &str, object: Value, lines: &mut String) {
+    fn line(&mut self, kind: &str, object: Value, lines: &mut Pieces) {
         let shown = match self.view {
             View::Table => {
                 let metadata = json!({"resourceVersion": object::resource_version(&object)});
@@ -240,10 +265,16 @@ impl Watch {
             View::Metadata => table::partial_object(&object),
             View::Whole | View::Discovery(_) => object,
         };
-        push_line(lines, kind, &shown.to_string());
+        push_line(lines, kind, &shown.to_string().into());
     }
 
-    fn bookmark(&self, ends_initial: bool) -> String {
+    fn bookmark_line(&self) -> Pieces {
+        let mut line = Pieces::default();
+        push_line(&mut line, "BOOKMARK", &self.bookmark(false));
+        line
+    }
+
+    fn bookmark(&self, ends_initial: bool) -> Arc<str> {
         let mut metadata = json!({"resourceVersion": self.cursor.to_string(), "creationTimestamp": null});
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
@@ -254,16 +285,14 @@ impl Watch {
             View::Metadata => table::partial_object(&json!({"metadata": metadata})),
             _ => json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata}),
         };
-        let mut lines = String::new();
-        push_line(&mut lines, "BOOKMARK", &object.to_string());
-        lines
+        object.to_string().into()
     }
 }
 
-fn push_line(lines: &mut String, kind: &str, object: &str) {
+fn push_line(lines: &mut Pieces, kind: &str, object: &Arc<str>) {
     lines.push_str("{\"type\":\"");
     lines.push_str(kind);
     lines.push_str("\",\"object\":");
-    lines.push_str(object);
+    lines.push_document(object);
     lines.push_str("}\n");
 }

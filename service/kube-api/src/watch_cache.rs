@@ -1,16 +1,18 @@
 //! Keeps the recent changes in memory, in the order of their revisions, and feeds watches from them.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{Notify, watch};
 
-use crate::storage::{Change, Revision};
+use crate::storage::{BYTES_AT_ONCE, Change, Revision};
 
 /// Maximum number of changes in memory; watches that are further behind read from the database.
 const MAX_CHANGES: usize = 16_384;
 /// Maximum size of their documents in memory.
 const MAX_BYTES: usize = 32 << 20;
+/// Changes of the database that are remembered while some watch has them.
+const MAX_SHARED: usize = 1024;
 
 /// The recent changes without gaps, and a signal for watches when one arrives.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub struct WatchCache {
     latest: watch::Sender<Revision>,
     /// Notified when a change arrived before its predecessor.
     gap: Notify,
+    /// Older changes that were read from the database for a watch and are in its hands: others are given the same ones.
+    older: Mutex<HashMap<Revision, Weak<Change>>>,
 }
 
 #[derive(Debug)]
@@ -43,14 +47,13 @@ impl WatchCache {
             }),
             latest: watch::Sender::new(revision),
             gap: Notify::new(),
+            older: Mutex::default(),
         }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
         // No code in this file can panic while it holds the lock.
-        self.recent
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a committed change; ignores one that is already cached.
@@ -128,7 +131,22 @@ impl WatchCache {
         !self.recent().early.is_empty()
     }
 
-    /// The changes after a revision, or `None` when the cache does not reach back that far.
+    /// Replaces changes that were read from the database by the same ones that another watch has, so that a thousand watches that are
+    /// behind hold one copy.
+    pub fn share(&self, changes: &mut [Arc<Change>]) {
+        let mut older = self.older.lock().unwrap_or_else(PoisonError::into_inner);
+        if older.len() > MAX_SHARED {
+            older.retain(|_, change| change.strong_count() > 0);
+        }
+        for change in changes {
+            match older.get(&change.revision).and_then(Weak::upgrade) {
+                Some(known) => *change = known,
+                None => drop(older.insert(change.revision, Arc::downgrade(change))),
+            }
+        }
+    }
+
+    /// The next changes after a revision, or `None` when the cache does not reach back that far.
     pub fn after(&self, revision: Revision) -> Option<Vec<Arc<Change>>> {
         let recent = self.recent();
         if revision >= recent.latest {
@@ -139,7 +157,13 @@ impl WatchCache {
             return None;
         }
         let skip = usize::try_from(revision + 1 - first).ok()?;
-        Some(recent.changes.range(skip..).cloned().collect())
+        let mut bytes = 0;
+        let next = recent.changes.range(skip..).take_while(|change| {
+            let is_first = bytes == 0;
+            bytes += change.size();
+            is_first || bytes <= BYTES_AT_ONCE
+        });
+        Some(next.cloned().collect())
     }
 }
 
@@ -149,6 +173,10 @@ mod tests {
     use crate::storage::{ChangeKind, Key};
 
     fn change(revision: Revision) -> Arc<Change> {
+        change_of("{}", revision)
+    }
+
+    fn change_of(document: &str, revision: Revision) -> Arc<Change> {
         let key = Key {
             resource: "secrets".into(),
             namespace: "n".into(),
@@ -158,7 +186,7 @@ mod tests {
             revision,
             ChangeKind::Modified,
             key,
-            "{}".into(),
+            document.into(),
             None,
         ))
     }
@@ -187,6 +215,39 @@ mod tests {
         cache.add_stored(vec![change(7), change(8)]);
         assert_eq!((cache.latest(), revisions(&cache, 6)), (9, Some(vec![7, 8, 9])));
         assert_eq!(revisions(&cache, 4), None);
+    }
+
+    #[test]
+    fn large_changes_come_a_few_at_a_time_and_small_ones_all_at_once() {
+        let cache = WatchCache::starting_after(0);
+        let large = "x".repeat(BYTES_AT_ONCE * 2 / 5);
+        for revision in 1..=5 {
+            cache.add(change_of(&large, revision));
+        }
+        cache.add(change_of(&"x".repeat(BYTES_AT_ONCE * 2), 6));
+        for revision in 7..=100 {
+            cache.add(change(revision));
+        }
+        assert_eq!(revisions(&cache, 0), Some(vec![1, 2]));
+        assert_eq!(revisions(&cache, 4), Some(vec![5]));
+        assert_eq!(revisions(&cache, 5), Some(vec![6]));
+        assert_eq!(revisions(&cache, 6), Some((7..=100).collect()));
+    }
+
+    #[test]
+    fn what_one_watch_has_read_others_have_too() {
+        let cache = WatchCache::starting_after(0);
+        let mut one = vec![change(1), change(2)];
+        cache.share(&mut one);
+        let mut other = vec![change(2), change(3)];
+        cache.share(&mut other);
+        assert!(Arc::ptr_eq(&one[1], &other[0]));
+        drop((one, other));
+        // Nothing is kept for nobody.
+        let mut later = vec![change(2)];
+        let read = later[0].clone();
+        cache.share(&mut later);
+        assert!(Arc::ptr_eq(&later[0], &read));
     }
 
     #[test]

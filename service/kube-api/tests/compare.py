@@ -65,6 +65,25 @@ def cases():
     yield 'spec is text','POST',B,{**book('x'),'spec':'t'},None,None
     yield 'minimum','POST',B,book('x',pages=0),None,None
     yield 'float','POST',B,book('x',pages=1.5),None,None
+    yield 'float that is whole','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n1"},"spec":{"title":"t","pages":5.0}}',None,None
+    yield 'exponent','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n2"},"spec":{"title":"t","pages":1e2}}',None,None
+    yield 'integer of 65 bits','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n3"},"spec":{"title":"t","pages":18446744073709551615}}',None,None
+    yield 'exponent too large','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n4"},"spec":{"title":"t","pages":1e19}}',None,None
+    yield 'largest integer','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n5"},"spec":{"title":"t","pages":9223372036854775807}}',None,None
+    yield 'merge with a float','PATCH',B+'/n1','{"spec":{"pages":7.0}}','application/merge-patch+json',None
+    yield 'json patch with a float','PATCH',B+'/n1','[{"op":"add","path":"/spec/pages","value":8.0}]','application/json-patch+json',None
+    yield 'yaml with a float','POST',B,'{apiVersion: library.example.com/v1, kind: Book, metadata: {name: n6}, spec: {title: t, pages: 6.0}}','application/yaml',None
+    yield 'apply with a float','PATCH',B+'/n7?fieldManager=x','{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n7"},"spec":{"title":"t","pages":5.0}}','application/apply-patch+yaml',None
+    yield 'duplicate keys','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n8"},"spec":{"title":"t","pages":5,"pages":6}}',None,None
+    yield 'null optional','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n9","labels":null,"annotations":{}},"spec":{"title":"t","lent":null}}',None,None
+    yield 'empty maps','POST',B,'{"apiVersion":"library.example.com/v1","kind":"Book","metadata":{"name":"n10"},"spec":{"title":"t","keywords":{},"chapters":[]}}',None,None
+    yield 'heartbeat null','PATCH',B+'/n1/status','[{"op":"add","path":"/status","value":{"conditions":[{"type":"Ready","status":"True","heartbeat":null}]}}]','application/json-patch+json',None
+    yield 'secret of nulls','POST','/api/v1/namespaces/shelf/secrets','{"apiVersion":"v1","kind":"Secret","metadata":{"name":"n1","creationTimestamp":null,"labels":null},"data":null}',None,None
+    yield 'lease of nulls','POST','/apis/coordination.k8s.io/v1/namespaces/shelf/leases','{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"n1","creationTimestamp":null},"spec":{"holderIdentity":"x","acquireTime":null,"renewTime":null}}',None,None
+    yield 'event of nulls','POST','/api/v1/namespaces/shelf/events','{"apiVersion":"v1","kind":"Event","metadata":{"name":"n1","namespace":"shelf","creationTimestamp":null},"involvedObject":{"namespace":"shelf","name":"a","kind":"Book"},"reason":"R","message":"m","source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"series":null,"related":null,"type":"Normal","reportingComponent":"","reportingInstance":""}',None,None
+    yield 'config map of nulls','POST','/api/v1/namespaces/shelf/configmaps','{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n1","ownerReferences":null},"data":{"a":"b"},"binaryData":null,"immutable":null}',None,None
+    yield 'delete default','DELETE','/api/v1/namespaces/default',None,None,None
+    yield 'delete kube-system','DELETE','/api/v1/namespaces/kube-system',None,None,None
     yield 'long','POST',B,{**book('x'),'spec':{'title':'x'*70}},None,None
     yield 'status bad','POST',B,{**book('x'),'status':{'readers':'x'}},None,None
     yield 'nameless','POST',B,{**book('x'),'metadata':{}},None,None
@@ -170,6 +189,17 @@ def cases():
     yield 'api','GET','/api',None,None,None
 
 
+# Members that differ from server to server, or with the time.
+VOLATILE = {'uid', 'creationTimestamp', 'resourceVersion', 'managedFields', 'generation', 'selfLink', 'deletionTimestamp'}
+SECTIONS = ('spec', 'data', 'stringData', 'involvedObject', 'reason', 'message', 'type', 'count')
+
+
+def stored(body):
+    """What a write left in an object of one of ours or of the core, without what differs from server to server."""
+    metadata = {name: value for name, value in body.get('metadata', {}).items() if name not in VOLATILE}
+    return {'metadata': metadata, **{name: body[name] for name in SECTIONS if name in body}, **({'status': body['status']} if body.get('kind') == 'Book' and 'status' in body else {})}
+
+
 def shown(answer):
     code, body = answer
     if not isinstance(body, dict):
@@ -187,11 +217,19 @@ def main():
     count = same = messages = 0
     unknown = []
     for name, method, path, body, media_type, accept in cases():
-        answers = [shown(call(server, method, path, body, media_type or 'application/json', accept)) for server in servers]
+        raw = [call(server, method, path, body, media_type or 'application/json', accept) for server in servers]
+        answers = [shown(answer) for answer in raw]
         count += 1
         if any(code == 0 for code, *_ in answers) and name not in KNOWN:
             sys.exit(f'{name}: no answer: {answers}')
         is_same = answers[0][:2] == answers[1][:2]
+        if is_same and method in ('POST', 'PUT', 'PATCH') and all(isinstance(body, dict) and code < 300 for code, body in raw):
+            objects = [json.dumps(stored(body), sort_keys=True) for _, body in raw]
+            if objects[0] != objects[1]:
+                is_same = False
+                print(f'== {name}: stored')
+                for who, text in zip(('real', 'ours'), objects):
+                    print(f'   {who} {text[:600]}')
         same += is_same
         messages += answers[0] == answers[1]
         if not is_same and name not in KNOWN:

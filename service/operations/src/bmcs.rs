@@ -2,7 +2,9 @@
 //! the BMCs is a crate of its own (`service/bmc-driver`): this one knows no HTTP.
 
 mod error;
+mod power;
 mod reads;
+mod resource;
 
 use std::collections::HashSet;
 
@@ -11,23 +13,22 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_core::lifecycle::bmc::{BmcEvent, added, advance, create, deleted, update};
 use muster_core::record::{Bmc, BmcLimits, NewEvent};
 use muster_core::rules::input::Invalid;
-use muster_store::{Store, StoreError};
+use muster_store::{Store, StoreError, Subject};
 use tokio::sync::Notify;
 
 use crate::clock::now;
+use crate::retry::{retry, unless_conflict};
 use crate::{OperationError, Result, request_id};
 
 pub use error::BmcProblem;
 use reads::Reads;
+pub use resource::Following;
 
 /// BMCs that are added at once at most: their requests are in memory together.
 pub const MOST_AT_ONCE: usize = 1000;
 
 /// BMCs of an InfraEnv.
 const MOST: usize = 10_000;
-
-/// Writes that may be faster before one gives up.
-const ATTEMPTS: usize = 8;
 
 /// The BMCs of a service.
 pub struct Bmcs {
@@ -126,25 +127,24 @@ impl Bmcs {
 
     /// Changes its settings.
     pub async fn update(&self, infra_env_id: InfraEnvId, id: BmcId, params: &BmcUpdateParams) -> Result<Bmc> {
-        for _ in 0..ATTEMPTS {
+        retry(Subject::Bmc(id), async || {
             let found = self.get(infra_env_id, id).await?;
             let step = update(&found, params, now()).map_err(BmcProblem::of)?;
-            let Some(step) = step else { return Ok(found) };
+            let Some(step) = step else { return Ok(Some(found)) };
             let (mut next, events) = (step.bmc, step.events);
             match request_id::naming(&self.store).update_bmc(&next, &events).await {
                 Ok(version) => {
                     next.version = version;
                     self.due.notify_one();
-                    return Ok(next);
+                    Ok(Some(next))
                 }
                 Err(StoreError::Conflict { .. }) if self.store.bmc_takes(&next).await? => {
-                    return Err(BmcProblem::Taken(next.name).into());
+                    Err(BmcProblem::Taken(next.name).into())
                 }
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+                other => unless_conflict(other.map(|_| next)),
             }
-        }
-        Err(BmcProblem::Busy(id).into())
+        })
+        .await
     }
 
     /// Discovers its machine.
@@ -167,7 +167,7 @@ impl Bmcs {
     /// # Errors
     /// [`BmcProblem::NotNow`] while its machine is being discovered, or its medium is being taken out.
     pub async fn delete(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<()> {
-        for _ in 0..ATTEMPTS {
+        retry(Subject::Bmc(id), async || {
             let found = self.get(infra_env_id, id).await?;
             let why = match (found.stage.is_active(), found.cleans_up()) {
                 (true, _) => Some("its machine is being discovered: stop it first"),
@@ -178,12 +178,9 @@ impl Bmcs {
                 return Err(BmcProblem::NotNow(format!("BMC {}: {why}", found.name)).into());
             }
             let store = request_id::naming(&self.store);
-            match store.delete_bmc(&found, &[deleted(&found, now())]).await {
-                Err(StoreError::Conflict { .. }) => {}
-                done => return Ok(done?),
-            }
-        }
-        Err(BmcProblem::Busy(id).into())
+            unless_conflict(store.delete_bmc(&found, &[deleted(&found, now())]).await)
+        })
+        .await
     }
 
     /// Stores what an event makes of a BMC, again when others were faster; `run`: void when the discovery is not that one any more.
@@ -192,32 +189,35 @@ impl Bmcs {
     /// # Errors
     /// A user's request that is not followed, and those of the database.
     pub async fn apply(&self, id: BmcId, run: Option<i64>, event: BmcEvent) -> Result<Option<Bmc>> {
-        for _ in 0..ATTEMPTS {
+        retry(Subject::Bmc(id), async || {
             let Some(found) = self.store.find_bmc(id).await? else {
                 return Err(BmcProblem::Missing(id).into());
             };
             if run.is_some_and(|run| run != found.run) {
-                return Ok(None);
+                return Ok(Some(None));
             }
             let step = advance(&found, event.clone(), &self.limits, now()).map_err(BmcProblem::of)?;
-            let Some(step) = step else { return Ok(None) };
+            let Some(step) = step else { return Ok(Some(None)) };
             let (mut next, events) = (step.bmc, step.events);
-            match request_id::naming(&self.store).update_bmc(&next, &events).await {
-                Ok(version) => {
-                    next.version = version;
-                    if next.stage != found.stage {
-                        tracing::info!(bmc.id = %id, name = next.name, phase = %next.stage.phase(), "BMC");
-                    }
-                    if next.progress.due_at.is_some_and(|due| due <= now()) {
-                        self.due.notify_one();
-                    }
-                    return Ok(Some(next));
-                }
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+            let store = request_id::naming(&self.store);
+            if next.progress.abandoned && !next.cleans_up() {
+                let deleted = unless_conflict(store.delete_bmc(&found, &events).await)?;
+                return Ok(deleted.map(|()| None));
             }
-        }
-        Err(BmcProblem::Busy(id).into())
+            let Some(version) = unless_conflict(store.update_bmc(&next, &events).await)? else {
+                return Ok(None);
+            };
+            next.version = version;
+            if next.stage != found.stage {
+                tracing::info!(bmc.id = %id, name = next.name, phase = %next.stage.phase(), "BMC");
+            }
+            let due = next.progress.due_at.is_some_and(|due| due <= now());
+            if due || next.power.pending().is_some_and(|request| !request.begun) {
+                self.due.notify_one();
+            }
+            Ok(Some(Some(next)))
+        })
+        .await
     }
 
     /// Waits until something became due here.

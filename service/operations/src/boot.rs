@@ -71,18 +71,23 @@ impl Operations {
     pub async fn boot_script(&self, infra_env: &InfraEnv, on_failure: OnFailure) -> Result<String, NoScript> {
         let image = self.discovery.of(infra_env).await?;
         let rootfs_url = self.urls.short_rootfs(infra_env);
+        let arguments = infra_env.kernel_arguments();
+        let own = match &image {
+            DiscoveryImage::Muster(live) => live.image.kargs.default_arguments_before(&arguments),
+            DiscoveryImage::CoreOs(_) => String::new(),
+        };
         let script = BootScript {
             kernel_url: &self.urls.kernel(infra_env),
             initrd_url: &self.urls.initrd(infra_env),
             system: match &image {
-                DiscoveryImage::Muster(live) => System::Muster {
-                    default_arguments: live.image.kargs.default_arguments(),
+                DiscoveryImage::Muster(_) => System::Muster {
+                    default_arguments: &own,
                 },
                 DiscoveryImage::CoreOs(_) => System::CoreOs {
                     rootfs_url: &rootfs_url,
                 },
             },
-            kernel_arguments: &infra_env.kernel_arguments(),
+            kernel_arguments: &arguments,
             on_failure,
         };
         Ok(script.render()?)

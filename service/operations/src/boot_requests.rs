@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::TimeDelta;
 use muster_api::boot::{BootFile, BootFileRequests, BootingMachine};
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::inventory::Inventory;
 use muster_api::time::{Timestamp, millis};
+use muster_core::record::Host;
 use muster_core::rules::stages::boots_from_disk;
 use muster_ipxe::MacAddress;
 use muster_store::{BootRequests, HostForm, NEW_BOOT, Store, StoreError};
@@ -27,6 +27,9 @@ const LISTED: TimeDelta = TimeDelta::days(1);
 
 /// Hosts whose inventories are in memory at once.
 const HOSTS_AT_ONCE: usize = 100;
+
+/// Programs by which people download an ISO, and no machine does: browsers and our own command line. (BMCs call themselves `curl`.)
+const OF_PEOPLE: [&str; 2] = ["Mozilla/", "muster/"];
 
 /// Names a machine and the file that it asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -142,18 +145,15 @@ pub async fn booting_machines(
     }
     let keys = store.list_host_keys(infra_env_id).await?;
     for chunk in keys.chunks(HOSTS_AT_ONCE) {
-        for listed in store.read_hosts(chunk, HostForm::Whole).await? {
-            let host = &listed.host;
-            let Some(inventory) = &host.inventory else {
-                continue;
-            };
-            for boot in boots.iter_mut().filter(|boot| boot.is_of(inventory)) {
+        for host in &store.read_hosts(chunk, HostForm::Whole).await? {
+            for boot in boots.iter_mut().filter(|boot| boot.is_of(host)) {
                 // Of several the one that registered last is there now.
                 let registered_at = host.data.registered_at;
                 if boot.host.is_none_or(|known| known.registered_at < registered_at) {
                     boot.host = Some(Known {
                         id: host.id,
                         registered_at,
+                        heard_at: registered_at.max(host.checked_in_at),
                         installed: boots_from_disk(&host.state, &host.data),
                     });
                 }
@@ -178,13 +178,17 @@ struct Boot {
 struct Known {
     id: HostId,
     registered_at: Timestamp,
+    /// Its last stored poll.
+    heard_at: Timestamp,
     /// It boots from its disk.
     installed: bool,
 }
 
 /// Rows become machines: those that name a card, and with them those of their address that name none; of the rest each address.
-/// Requests of boots before the last one are left out.
-fn boots_of(newest_first: Vec<BootRequests>) -> Vec<Boot> {
+/// Requests of boots before the last one are left out, and those of people.
+fn boots_of(mut newest_first: Vec<BootRequests>) -> Vec<Boot> {
+    let of_people = |one: &BootRequests| OF_PEOPLE.iter().any(|name| one.user_agent.starts_with(name));
+    newest_first.retain(|one| one.file != BootFile::Iso || !of_people(one));
     let mut card_of_address: HashMap<String, String> = HashMap::new();
     for named in newest_first.iter().filter(|one| !one.mac.is_empty()) {
         card_of_address
@@ -226,11 +230,19 @@ fn boots_of(newest_first: Vec<BootRequests>) -> Vec<Boot> {
 }
 
 impl Boot {
-    fn is_of(&self, inventory: &Inventory) -> bool {
+    fn is_of(&self, host: &Host) -> bool {
+        let inventory = host.inventory.as_ref();
         if !self.mac.is_empty() {
-            let mut interfaces = inventory.interfaces.iter();
-            return interfaces.any(|one| one.mac_address.eq_ignore_ascii_case(&self.mac));
+            // A host without an inventory has registered just now, or is on its way into a cluster.
+            let fingerprint = host.data.fingerprint.as_ref();
+            let told = fingerprint.into_iter().flat_map(|fingerprint| &fingerprint.macs);
+            let interfaces = inventory.into_iter().flat_map(|inventory| &inventory.interfaces);
+            let mut macs = interfaces.map(|one| &one.mac_address).chain(told);
+            return macs.any(|mac| mac.eq_ignore_ascii_case(&self.mac));
         }
+        let Some(inventory) = inventory else {
+            return false;
+        };
         let interfaces = inventory.interfaces.iter();
         let addresses = interfaces.flat_map(|one| one.ipv4_addresses.iter().chain(&one.ipv6_addresses));
         let own = addresses.map(|address| address.split('/').next().unwrap_or_default());
@@ -241,8 +253,9 @@ impl Boot {
 
     fn told(self) -> BootingMachine {
         let begun = self.requests.iter().map(|one| one.first_at).min();
-        let registered_at = self.host.map(|known| known.registered_at);
-        let registered = registered_at.zip(begun).is_some_and(|(at, begun)| at >= begun);
+        // One that polls has an agent, also when it goes on reading its medium after a pause.
+        let heard_at = self.host.map(|known| known.heard_at);
+        let registered = heard_at.zip(begun).is_some_and(|(at, begun)| at >= begun);
         let newest = self.requests.first();
         let (ip_address, user_agent) = newest
             .map(|one| (one.address.clone(), one.user_agent.clone()))
@@ -283,7 +296,8 @@ impl Boot {
 
 #[cfg(test)]
 mod tests {
-    use muster_core::record::{Host, HostState};
+    use muster_api::fingerprint::Fingerprint;
+    use muster_core::record::HostState;
     use serde_json::json;
 
     use super::*;
@@ -305,6 +319,7 @@ mod tests {
     };
 
     const CARD: &str = "52:54:00:aa:bb:cc";
+    const SECOND_CARD: &str = "52:54:00:aa:bb:cd";
 
     #[tokio::test]
     async fn requests_of_one_machine_are_told_as_one_boot() {
@@ -379,7 +394,14 @@ mod tests {
         let store = &world.operations.store;
         let begun = world.operations.now();
         let notes = BootNotes::default();
-        for (mac, address) in [(CARD, "192.0.2.7"), ("", "192.0.2.8"), ("", "192.0.2.9")] {
+        let asked = [
+            (CARD, "192.0.2.7"),
+            ("", "192.0.2.8"),
+            ("", "192.0.2.9"),
+            ("", "192.0.2.10"),
+            (SECOND_CARD, "192.0.2.11"),
+        ];
+        for (mac, address) in asked {
             notes.note(
                 request(infra_env_id, mac, address, BootFile::Script),
                 SERVED,
@@ -397,6 +419,7 @@ mod tests {
                 ..pooled.clone()
             };
             host.data.registered_at = registered_at;
+            host.checked_in_at = registered_at;
             host
         };
         let (new, old) = (begun + MINUTE, begun - MINUTE);
@@ -404,13 +427,56 @@ mod tests {
         let mut by_card = with(&upper, "198.51.100.1", "", HostState::KnownUnbound, new);
         let mut by_bmc = with("", "198.51.100.2", "192.0.2.8", HostState::KnownUnbound, old);
         let mut installed = with("", "192.0.2.9", "", HostState::AddedToExistingCluster, old);
-        for host in [&mut by_card, &mut by_bmc, &mut installed] {
+        // It reads its medium on and on, and polls.
+        let mut reading = with("", "192.0.2.10", "", HostState::KnownUnbound, old);
+        reading.checked_in_at = new;
+        // Its inventory was forgotten with the move.
+        let mut binding = with("", "", "", HostState::Binding, new);
+        binding.inventory = None;
+        binding.data.fingerprint = Some(Fingerprint {
+            macs: vec![SECOND_CARD.into()],
+            ..Fingerprint::default()
+        });
+        for host in [
+            &mut by_card,
+            &mut by_bmc,
+            &mut installed,
+            &mut reading,
+            &mut binding,
+        ] {
             world.insert(host).await;
         }
         let told = booting_machines(store, infra_env_id, new).await.unwrap();
-        let mut told: Vec<_> = told.iter().map(|one| (one.host_id, one.registered)).collect();
-        told.sort_by_key(|(_, registered)| *registered);
-        assert_eq!(told, [(Some(by_bmc.id), false), (Some(by_card.id), true)]);
+        let told: HashMap<_, _> = told.iter().map(|one| (one.host_id, one.registered)).collect();
+        let wanted = [
+            (Some(by_bmc.id), false),
+            (Some(by_card.id), true),
+            (Some(reading.id), true),
+            (Some(binding.id), true),
+        ];
+        assert_eq!(told, wanted.into());
+    }
+
+    #[tokio::test]
+    async fn what_people_download_is_no_machine() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let (store, begun) = (&world.operations.store, world.operations.now());
+        let notes = BootNotes::default();
+        for (address, user_agent, file) in [
+            ("192.0.2.1", "Mozilla/5.0 (X11; Linux x86_64)", BootFile::Iso),
+            ("192.0.2.2", "muster/0.1.0", BootFile::Iso),
+            ("192.0.2.3", "curl/8.5.0", BootFile::Iso),
+            ("192.0.2.4", "Mozilla/5.0 (a BMC's)", BootFile::Kernel),
+        ] {
+            let answer = BootAnswer { user_agent, ..SERVED };
+            notes.note(request(pooled.infra_env_id, "", address, file), answer, begun);
+        }
+        notes.write(store).await.unwrap();
+        let told = booting_machines(store, pooled.infra_env_id, begun).await.unwrap();
+        let mut told: Vec<&str> = told.iter().map(|one| one.ip_address.as_str()).collect();
+        told.sort_unstable();
+        assert_eq!(told, ["192.0.2.3", "192.0.2.4"]);
     }
 
     #[tokio::test]

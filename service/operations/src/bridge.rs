@@ -1,5 +1,6 @@
 //! Holds the state of the custom-resource bridge, for `/ready` and the outbox.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -15,12 +16,14 @@ pub enum BridgeStatus {
     Off,
     /// The API server has not answered yet.
     Starting,
+    /// Somebody else runs such controllers: who and what to do.
+    Waiting(String),
     /// The API server lacks kinds of ours.
     LacksKinds(String),
     /// Controllers run here.
     Leading,
-    /// Controllers run here, and some of their watches fail: which and why.
-    LeadingWithoutWatches(String),
+    /// Controllers run here, and something is wrong: watches that fail, hosts without an InfraEnv.
+    LeadingBut(String),
     /// They run in another replica, named here.
     Following(String),
     /// The API server does not answer.
@@ -32,9 +35,9 @@ impl fmt::Display for BridgeStatus {
         match self {
             Self::Off => write!(f, "off"),
             Self::Starting => write!(f, "starting"),
-            Self::LacksKinds(what) => write!(f, "{what}"),
+            Self::LacksKinds(what) | Self::Waiting(what) => write!(f, "{what}"),
             Self::Leading => write!(f, "ok, leading"),
-            Self::LeadingWithoutWatches(why) => write!(f, "leading, but {why}"),
+            Self::LeadingBut(why) => write!(f, "leading, but {why}"),
             Self::Following(leader) => write!(f, "ok, {leader} leads"),
             Self::Unreachable { since, why } => {
                 let since = since.format("%Y-%m-%dT%H:%M:%SZ");
@@ -49,6 +52,8 @@ pub struct BridgeState {
     status: Mutex<BridgeStatus>,
     in_database: bool,
     watches: WatchHealth,
+    /// What else users should know while the controllers run here.
+    remarks: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl BridgeState {
@@ -63,7 +68,17 @@ impl BridgeState {
             status: Mutex::new(status),
             in_database,
             watches: WatchHealth::default(),
+            remarks: Mutex::default(),
         }
+    }
+
+    /// Sets what else users should know about `subject` while the controllers run here; `None`: nothing.
+    pub fn remark(&self, subject: &'static str, remark: Option<String>) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        match remark {
+            Some(remark) => remarks.insert(subject, remark),
+            None => remarks.remove(subject),
+        };
     }
 
     /// True when the Kubernetes API is kept in the service's database, and is unavailable with it.
@@ -73,9 +88,20 @@ impl BridgeState {
 
     pub fn status(&self) -> BridgeStatus {
         let status = self.lock().clone();
-        match self.watches.report(Instant::now()) {
-            Some(why) if status == BridgeStatus::Leading => BridgeStatus::LeadingWithoutWatches(why),
-            Some(_) | None => status,
+        if status != BridgeStatus::Leading {
+            return status;
+        }
+        let remarks = self
+            .remarks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let watches = self.watches.report(Instant::now());
+        let all: Vec<String> = watches.into_iter().chain(remarks.into_values()).collect();
+        if all.is_empty() {
+            status
+        } else {
+            BridgeStatus::LeadingBut(all.join("; "))
         }
     }
 
@@ -122,6 +148,11 @@ mod tests {
             state.status().to_string(),
             "no answer since 2026-11-18T11:06:40Z: timed out, trying again"
         );
+        state.set(BridgeStatus::Leading);
+        state.remark("orphans", Some("3 hosts have no Agents".into()));
+        assert_eq!(state.status().to_string(), "leading, but 3 hosts have no Agents");
+        state.remark("orphans", None);
+        assert_eq!(state.status().to_string(), "ok, leading");
         state.set(BridgeStatus::Following("a-1".into()));
         assert_eq!(state.status().to_string(), "ok, a-1 leads");
         state.unreachable(at(20), "refused".into());

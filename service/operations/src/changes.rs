@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId};
 use muster_store::{Store, Subject};
 use tokio::sync::Notify;
 
@@ -24,11 +24,10 @@ pub struct Changes {
 
 #[derive(Default)]
 struct Inner {
-    hosts: Topic<(InfraEnvId, HostId)>,
+    hosts: Versions<(InfraEnvId, HostId)>,
+    bmcs: Versions<BmcId>,
     infra_envs: Topic<InfraEnvId>,
     clusters: Topic<ClusterId>,
-    /// Newest published version of each host that is still in the outbox. A replica receives notifications of its own writes, too.
-    published: Mutex<HashMap<(InfraEnvId, HostId), i64>>,
     outbox: Notify,
 }
 
@@ -43,10 +42,12 @@ impl Changes {
 
     /// Hosts that were changed, created or deleted, in all InfraEnvs. Endless.
     pub fn subscribe_hosts(&self) -> impl Stream<Item = (InfraEnvId, HostId)> + Send + use<> {
-        if !self.inner.hosts.has_subscribers() {
-            lock(&self.inner.published).clear();
-        }
         self.inner.hosts.subscribe()
+    }
+
+    /// BMCs of custom resources that were changed, added or deleted. Endless.
+    pub fn subscribe_bmcs(&self) -> impl Stream<Item = BmcId> + Send + use<> {
+        self.inner.bmcs.subscribe()
     }
 
     /// InfraEnvs that were changed, created or deleted. Endless.
@@ -61,13 +62,14 @@ impl Changes {
 
     /// True while there is a subscriber of hosts, which there is in the replica whose controllers run.
     pub fn has_subscribers(&self) -> bool {
-        self.inner.hosts.has_subscribers()
+        self.inner.hosts.topic.has_subscribers()
     }
 
     /// Publishes a change; `version` 0: unknown.
     pub fn publish(&self, subject: Subject, version: i64) {
         match subject {
-            Subject::Host { infra_env_id, id } => self.publish_host((infra_env_id, id), version),
+            Subject::Host { infra_env_id, id } => self.inner.hosts.publish((infra_env_id, id), version),
+            Subject::Bmc(id) => self.inner.bmcs.publish(id, version),
             Subject::InfraEnv(id) => {
                 self.inner.infra_envs.publish(id);
                 self.inner.outbox.notify_one();
@@ -79,28 +81,17 @@ impl Changes {
         }
     }
 
-    fn publish_host(&self, key: (InfraEnvId, HostId), version: i64) {
-        if !self.has_subscribers() {
-            return;
-        }
-        {
-            let mut published = lock(&self.inner.published);
-            let newest = published.entry(key).or_insert(0);
-            if *newest >= version && version != 0 {
-                return;
+    /// Publishes a host's or a BMC's change from the outbox, which forgets it then, unless it was published before. False: other
+    /// records are not published from there.
+    pub(crate) fn publish_from_outbox(&self, subject: Subject, version: i64) -> bool {
+        match subject {
+            Subject::Host { infra_env_id, id } => {
+                self.inner.hosts.publish_from_outbox((infra_env_id, id), version);
             }
-            *newest = version.max(*newest);
+            Subject::Bmc(id) => self.inner.bmcs.publish_from_outbox(id, version),
+            Subject::InfraEnv(_) | Subject::Cluster(_) => return false,
         }
-        self.inner.hosts.publish(key);
-    }
-
-    /// Publishes a host's change from the outbox, which forgets it then, unless it was published before.
-    pub(crate) fn publish_from_outbox(&self, key: (InfraEnvId, HostId), version: i64) {
-        self.publish_host(key, version);
-        let mut published = lock(&self.inner.published);
-        if published.get(&key).is_some_and(|newest| *newest <= version) {
-            published.remove(&key);
-        }
+        true
     }
 
     /// Waits until an InfraEnv or a cluster changes: then there is work in the outbox.
@@ -111,6 +102,54 @@ impl Changes {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A topic whose versions are published once. A replica receives notifications of its own writes, too.
+struct Versions<T> {
+    topic: Topic<T>,
+    /// Newest published version of each record that is still in the outbox.
+    published: Mutex<HashMap<T, i64>>,
+}
+
+impl<T> Default for Versions<T> {
+    fn default() -> Self {
+        Self {
+            topic: Topic::default(),
+            published: Mutex::default(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash + Send + 'static> Versions<T> {
+    fn subscribe(&self) -> impl Stream<Item = T> + Send + use<T> {
+        if !self.topic.has_subscribers() {
+            lock(&self.published).clear();
+        }
+        self.topic.subscribe()
+    }
+
+    fn publish(&self, key: T, version: i64) {
+        if !self.topic.has_subscribers() {
+            return;
+        }
+        {
+            let mut published = lock(&self.published);
+            let newest = published.entry(key).or_insert(0);
+            if *newest >= version && version != 0 {
+                return;
+            }
+            *newest = version.max(*newest);
+        }
+        self.topic.publish(key);
+    }
+
+    fn publish_from_outbox(&self, key: T, version: i64) {
+        self.publish(key, version);
+        let mut published = lock(&self.published);
+        if published.get(&key).is_some_and(|newest| *newest <= version) {
+            published.remove(&key);
+        }
+    }
 }
 
 /// Subscribers, each with a queue of its own. A dropped stream is unsubscribed.
@@ -222,12 +261,12 @@ mod tests {
         let (subject, key) = host();
         changes.publish(subject, 4);
         assert_eq!(hosts.next().await, Some(key));
-        changes.publish_from_outbox(key, 4);
+        assert!(changes.publish_from_outbox(subject, 4));
         assert_eq!(hosts.next().now_or_never(), None);
-        changes.publish_from_outbox(key, 5);
+        changes.publish_from_outbox(subject, 5);
         assert_eq!(hosts.next().await, Some(key));
         assert!(
-            lock(&changes.inner.published).is_empty(),
+            lock(&changes.inner.hosts.published).is_empty(),
             "what the outbox forgot is forgotten here"
         );
     }
@@ -240,7 +279,7 @@ mod tests {
         drop(changes.subscribe_hosts());
         changes.publish(subject, 2);
         assert!(!changes.has_subscribers());
-        assert!(lock(&changes.inner.published).is_empty());
+        assert!(lock(&changes.inner.hosts.published).is_empty());
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ use crate::clock::now;
 use crate::cluster_cache::ClusterCache;
 pub use crate::cluster_cache::ClusterContext;
 use crate::error::OperationError;
+use crate::refused_deletions::RefusedDeletions;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
@@ -20,12 +21,14 @@ use crate::{Result, random, request_id};
 pub struct Clusters {
     store: Store,
     cache: Arc<ClusterCache>,
+    refusals: RefusedDeletions<ClusterId>,
 }
 
 impl Clusters {
     pub fn new(store: Store) -> Self {
         Self {
             cache: ClusterCache::of(&store),
+            refusals: RefusedDeletions::default(),
             store,
         }
     }
@@ -160,12 +163,11 @@ impl Clusters {
             ClusterDeletion::Absent => Err(missing(id)),
             ClusterDeletion::Installing(hosts) => {
                 let refused = OperationError::Installing {
-                    cluster_id: id,
+                    name: found.data.name.clone(),
                     hosts,
                 };
-                request_id::naming(&self.store)
-                    .insert_events(&[events::deregister_failed(&found, &refused.to_string(), now())])
-                    .await?;
+                let event = |why: &str| events::deregister_failed(&found, why, now());
+                self.refusals.tell(&self.store, id, &refused, event).await?;
                 Err(refused)
             }
         }

@@ -164,14 +164,15 @@ impl DiscoveryImage {
 
     /// The kernel line of a machine that starts kernel and initramfs without firmware: the image's own arguments, then the user's.
     pub fn kernel_line(&self, infra_env: &InfraEnv, rootfs_url: &str) -> Vec<String> {
+        let arguments = infra_env.kernel_arguments();
         let mut line: Vec<String> = match self {
             Self::Muster(live) => {
-                let own = live.image.kargs.default_arguments().split_whitespace();
-                own.map(str::to_owned).collect()
+                let own = live.image.kargs.default_arguments_before(&arguments);
+                own.split_whitespace().map(str::to_owned).collect()
             }
             Self::CoreOs(open) => open.image.netboot_arguments(rootfs_url),
         };
-        line.extend(infra_env.kernel_arguments());
+        line.extend(arguments);
         line
     }
 }

@@ -1,6 +1,6 @@
 //! Defines how operations fail, in terms of the domain. REST and the controllers each map this once.
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::Refused;
 use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
@@ -34,20 +34,20 @@ pub enum OperationError {
         id: HostId,
     },
     /// An InfraEnv is not deleted while it has hosts.
-    #[error("infra_env {infra_env_id} still has {hosts} host(s); delete them first")]
+    #[error("the InfraEnv {name} still has {hosts} host(s); delete them first")]
     Inhabited {
-        /// The InfraEnv.
-        infra_env_id: InfraEnvId,
+        /// Of the InfraEnv.
+        name: String,
         /// Number of its hosts.
         hosts: i64,
     },
     /// A cluster is not deleted while hosts are being installed for it.
     #[error(
-        "{hosts} host(s) of cluster {cluster_id} are being installed; wait for them, reset them or delete them first"
+        "{hosts} host(s) of the cluster {name} are being installed; wait for them, reset them or delete them first"
     )]
     Installing {
-        /// The cluster.
-        cluster_id: ClusterId,
+        /// Of the cluster.
+        name: String,
         /// Number of hosts being installed.
         hosts: i64,
     },
@@ -64,6 +64,7 @@ fn named(subject: &Subject) -> String {
         Subject::Host { infra_env_id, id } => format!("host {id} in infra_env {infra_env_id}"),
         Subject::InfraEnv(id) => format!("infra_env {id}"),
         Subject::Cluster(id) => format!("cluster {id}"),
+        Subject::Bmc(id) => format!("BMC {id}"),
     }
 }
 
@@ -72,6 +73,7 @@ fn busy(subject: &Subject) -> &'static str {
         Subject::Host { .. } => "the host is being changed by others again and again; try again",
         Subject::InfraEnv(_) => "the InfraEnv is being changed by others again and again; try later",
         Subject::Cluster(_) => "the cluster is being changed by others again and again; try later",
+        Subject::Bmc(_) => "the BMC is being changed by others again and again; try later",
     }
 }
 
@@ -101,7 +103,7 @@ impl OperationError {
     /// True when other writers were faster.
     pub fn is_conflict(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::Store(StoreError::Conflict { .. }) | Self::Bmc(BmcProblem::Busy(_)) => true,
+            Self::Busy(_) | Self::Store(StoreError::Conflict { .. }) => true,
             Self::Missing(_)
             | Self::Bmc(_)
             | Self::Refused(_)
@@ -116,7 +118,7 @@ impl OperationError {
     /// True when the same call may succeed later without a change of what it asks for.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::KeyInUse { .. } | Self::Bmc(BmcProblem::Busy(_)) => true,
+            Self::Busy(_) | Self::KeyInUse { .. } => true,
             Self::Store(error) => error.is_temporary(),
             Self::Missing(_)
             | Self::Bmc(_)
@@ -135,9 +137,14 @@ impl OperationError {
             | Self::Invalid(_)
             | Self::Inhabited { .. }
             | Self::Installing { .. }
-            | Self::Bmc(BmcProblem::Missing(_) | BmcProblem::NotNow(_) | BmcProblem::Taken(_))
+            | Self::Bmc(
+                BmcProblem::Missing(_)
+                | BmcProblem::NotNow(_)
+                | BmcProblem::Taken(_)
+                | BmcProblem::OfResource { .. },
+            )
             | Self::Store(StoreError::Missing { .. }) => true,
-            Self::Busy(_) | Self::KeyInUse { .. } | Self::Bmc(BmcProblem::Busy(_)) | Self::Store(_) => false,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::Store(_) => false,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod apply;
+mod asked_logs;
 mod decided;
 mod delete;
 mod environment;
@@ -13,5 +14,6 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
+pub use decided::ByUser;
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -17,6 +17,7 @@ use crate::boot_media::BootMedia;
 use crate::clock::now;
 use crate::error::OperationError;
 use crate::os_images::OsImages;
+use crate::refused_deletions::RefusedDeletions;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
@@ -31,6 +32,8 @@ pub struct InfraEnvs {
     store: Store,
     cache: Cache<InfraEnvId, Arc<InfraEnv>>,
     deleted: Cache<InfraEnvId, ()>,
+    /// Why deletions were refused, as the last event about it says.
+    refusals: RefusedDeletions<InfraEnvId>,
     by_kube: Cache<KubeRef, InfraEnvId>,
     boot_media: Arc<BootMedia>,
     os_images: Arc<OsImages>,
@@ -43,6 +46,7 @@ impl InfraEnvs {
             store,
             cache: Cache::builder().time_to_live(TIME_TO_LIVE).build(),
             deleted: Cache::builder().time_to_live(DELETED_TIME_TO_LIVE).build(),
+            refusals: RefusedDeletions::default(),
             by_kube: Cache::builder().build(),
             os_images,
         }
@@ -245,12 +249,11 @@ impl InfraEnvs {
             Deletion::Absent => Err(missing(id)),
             Deletion::Inhabited(hosts) => {
                 let refused = OperationError::Inhabited {
-                    infra_env_id: id,
+                    name: found.name.clone(),
                     hosts,
                 };
-                request_id::naming(&self.store)
-                    .insert_events(&[events::deregister_failed(&found, &refused.to_string(), now())])
-                    .await?;
+                let event = |why: &str| events::deregister_failed(&found, why, now());
+                self.refusals.tell(&self.store, id, &refused, event).await?;
                 Err(refused)
             }
         }

@@ -2,8 +2,10 @@
 
 pub mod boot_requests;
 pub mod deadlines;
+pub mod disk;
 pub mod flush;
 pub mod hearing;
+pub mod inventory_sizes;
 pub mod os_images;
 pub mod outbox;
 pub mod reseal;
@@ -23,8 +25,10 @@ use crate::Operations;
 pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &CancellationToken) {
     jobs.spawn(boot_requests::run(operations.clone(), stop.clone()));
     jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
+    jobs.spawn(disk::run(operations.clone(), stop.clone()));
     jobs.spawn(flush::run(operations.clone(), stop.clone()));
     jobs.spawn(hearing::run(operations.clone(), stop.clone()));
+    jobs.spawn(inventory_sizes::run(operations.clone(), stop.clone()));
     jobs.spawn(os_images::run(operations.clone(), stop.clone()));
     jobs.spawn(outbox::run(operations.clone(), stop.clone()));
     jobs.spawn(reseal::run(operations.clone(), stop.clone()));

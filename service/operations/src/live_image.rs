@@ -38,6 +38,12 @@ pub enum LiveImageUnavailable {
     /// The file cannot be opened.
     #[error("cannot open the live image {}", path.display())]
     Open { path: PathBuf, source: io::Error },
+    /// Somebody writes to it.
+    #[error("the live image {} is being written; rename a new file over it instead", path.display())]
+    BeingWritten { path: PathBuf },
+    /// The disk that it is on does not answer.
+    #[error("the disk of the live image has not answered for {} s", DEADLINE.as_secs())]
+    Hangs,
     /// The file is not a live image that this program can use.
     #[error("cannot use the live image {}", path.display())]
     Unusable { path: PathBuf, source: LiveImageError },
@@ -57,16 +63,27 @@ pub struct LiveImages {
 
 /// The places where the live image of one architecture may be, and the one in use.
 #[derive(Debug)]
-pub struct LiveImageFile {
+pub struct LiveImageFile(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     /// As `uname -m` prints it.
     machine: &'static str,
     /// The option that names it.
     option: &'static str,
     searched: Vec<PathBuf>,
+    /// Where a copy is kept of what is served.
+    copies: Option<PathBuf>,
     current: RwLock<Option<Arc<OpenLiveImage>>>,
-    /// Held while a file is opened and hashed, so that it happens once.
-    opening: Mutex<()>,
+    /// Held by who asks the disk, so that a file is opened and hashed once, and a disk that hangs takes one thread.
+    asking: Arc<Mutex<()>>,
 }
+
+/// Time that the disk of a live image may take to answer.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The same for somebody who only asks how it is.
+const SHORT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// An opened live image.
 #[derive(Debug)]
@@ -77,6 +94,9 @@ pub struct OpenLiveImage {
     pub machine: &'static str,
     /// Time of the last write.
     pub modified: SystemTime,
+    /// The state of the file at `path` when it was opened.
+    stamp: FileStamp,
+    /// The file, or a copy that nobody else writes to.
     base: Arc<BaseFile>,
     /// Read when a host first asks for it.
     packed_agent: OnceLock<Arc<[u8]>>,
@@ -90,14 +110,16 @@ const LARGEST_AGENT: u64 = 64 << 20;
 const LARGEST_PROGRAM: u64 = 256 << 20;
 
 impl LiveImages {
-    /// Searches these paths for the image of each architecture; the first that exists wins. Opens nothing yet.
+    /// Searches these paths for the image of each architecture; the first that exists wins. Opens nothing yet. In `copies`, a folder, an
+    /// unnamed copy of what is served is kept, so that nobody who overwrites a file in place changes what machines boot.
     pub fn new(
         x86_64: impl IntoIterator<Item = PathBuf>,
         aarch64: impl IntoIterator<Item = PathBuf>,
+        copies: Option<&Path>,
     ) -> Self {
         Self {
-            x86_64: LiveImageFile::new("x86_64", "--live-image", x86_64),
-            aarch64: LiveImageFile::new("aarch64", "--live-image-aarch64", aarch64),
+            x86_64: LiveImageFile::new("x86_64", "--live-image", x86_64, copies),
+            aarch64: LiveImageFile::new("aarch64", "--live-image-aarch64", aarch64, copies),
         }
     }
 
@@ -149,34 +171,70 @@ impl LiveImages {
 }
 
 impl LiveImageFile {
-    fn new(machine: &'static str, option: &'static str, searched: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self {
+    fn new(
+        machine: &'static str,
+        option: &'static str,
+        searched: impl IntoIterator<Item = PathBuf>,
+        copies: Option<&Path>,
+    ) -> Self {
+        Self(Arc::new(Inner {
             machine,
             option,
             searched: searched.into_iter().collect(),
+            copies: copies.map(Path::to_owned),
             current: RwLock::default(),
-            opening: Mutex::default(),
-        }
+            asking: Arc::default(),
+        }))
     }
 
     fn exists(&self) -> bool {
-        self.find().is_ok()
+        self.0.opened().is_some() || self.0.find().is_ok()
     }
 
     /// The image as it is on disk now. Costs one `stat` while the file stays the same.
     pub async fn current(&self) -> Result<Arc<OpenLiveImage>, LiveImageUnavailable> {
+        self.current_within(DEADLINE).await
+    }
+
+    async fn current_within(&self, deadline: Duration) -> Result<Arc<OpenLiveImage>, LiveImageUnavailable> {
+        let inner = self.0.clone();
+        let asking = async {
+            let turn = inner.asking.clone().lock_owned().await;
+            let ask = move || {
+                let _turn = turn;
+                inner.open_as_it_is()
+            };
+            let outcome = tokio::task::spawn_blocking(ask).await;
+            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        };
+        let outcome = tokio::time::timeout(deadline, asking).await;
+        outcome.unwrap_or(Err(LiveImageUnavailable::Hangs))
+    }
+
+    async fn describe(&self) -> String {
+        match self.current_within(SHORT_DEADLINE).await {
+            Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
+            Err(error) => chain(&error),
+        }
+    }
+
+    /// The image that was opened last, if one was.
+    fn opened(&self) -> Option<Arc<OpenLiveImage>> {
+        self.0.opened()
+    }
+}
+
+impl Inner {
+    fn open_as_it_is(&self) -> Result<Arc<OpenLiveImage>, LiveImageUnavailable> {
         let (path, stamp) = self.find()?;
         if let Some(open) = self.unchanged(path, stamp) {
             return Ok(open);
         }
-        let _opening = self.opening.lock().await;
-        let (path, stamp) = self.find()?;
-        if let Some(open) = self.unchanged(path, stamp) {
-            return Ok(open);
-        }
-        let (owned, machine) = (path.to_owned(), self.machine);
-        let outcome = tokio::task::spawn_blocking(move || OpenLiveImage::open(owned, machine)).await;
-        let open = Arc::new(outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?);
+        let open = Arc::new(OpenLiveImage::open(
+            path.to_owned(),
+            self.machine,
+            self.copies.as_deref(),
+        )?);
         tracing::info!(path = %open.path.display(), agent = open.image.agent_version, "live image opened");
         *self
             .current
@@ -185,14 +243,6 @@ impl LiveImageFile {
         Ok(open)
     }
 
-    async fn describe(&self) -> String {
-        match self.current().await {
-            Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
-            Err(error) => chain(&error),
-        }
-    }
-
-    /// The image that was opened last, if one was.
     fn opened(&self) -> Option<Arc<OpenLiveImage>> {
         let current = self
             .current
@@ -227,22 +277,31 @@ impl LiveImageFile {
             .expect("no code panics while holding the lock");
         current
             .as_ref()
-            .filter(|open| open.path == path && open.base.stamp() == stamp)
+            .filter(|open| open.path == path && open.stamp == stamp)
             .cloned()
     }
 }
 
 impl OpenLiveImage {
-    /// Opens and reads the whole file once; blocks. `machine`: what it is to be for.
-    pub fn open(path: PathBuf, machine: &'static str) -> Result<Self, LiveImageUnavailable> {
+    /// Opens and reads the whole file once; blocks. `machine`: what it is to be for; `copies`: as in [`LiveImages::new`].
+    pub fn open(
+        path: PathBuf,
+        machine: &'static str,
+        copies: Option<&Path>,
+    ) -> Result<Self, LiveImageUnavailable> {
         let opened = File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
             // An image that was moved here is new here, whenever it was made.
             let arrived = SystemTime::UNIX_EPOCH + Duration::from_secs(metadata.ctime().unsigned_abs());
             let modified = metadata.modified()?.max(arrived);
-            Ok((BaseFile::new(file)?, modified))
+            let stamp = FileStamp::from(&metadata);
+            let base = copies.map_or_else(|| Ok(None), |folder| copy(&file, stamp, folder))?;
+            Ok((BaseFile::new(base.unwrap_or(file))?, stamp, modified))
         });
-        let (base, modified) = match opened {
+        let (base, stamp, modified) = match opened {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                return Err(LiveImageUnavailable::BeingWritten { path });
+            }
             Ok(opened) => opened,
             Err(source) => return Err(LiveImageUnavailable::Open { path, source }),
         };
@@ -262,6 +321,7 @@ impl OpenLiveImage {
             image,
             machine,
             modified,
+            stamp,
             base: Arc::new(base),
             packed_agent: OnceLock::new(),
             agent_program: OnceLock::new(),
@@ -313,6 +373,24 @@ impl OpenLiveImage {
     /// The file, for reading.
     pub fn base(&self) -> &Arc<BaseFile> {
         &self.base
+    }
+}
+
+/// A copy without a name, where there is space for one. `ResourceBusy` when somebody wrote to the file meanwhile.
+fn copy(file: &File, stamp: FileStamp, folder: &Path) -> io::Result<Option<File>> {
+    let copied = tempfile::tempfile_in(folder).and_then(|mut copy| {
+        io::copy(&mut &*file, &mut copy)?;
+        Ok(copy)
+    });
+    if FileStamp::from(&file.metadata()?) != stamp {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    match copied {
+        Ok(copy) => Ok(Some(copy)),
+        Err(error) => {
+            tracing::warn!(%error, folder = %folder.display(), "no copy of the live image is kept: replace it only by renaming a new file over it");
+            Ok(None)
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::clusters::Clusters;
 use crate::coreos_images::CoreOsImages;
 use crate::discovery_image::DiscoveryImages;
+use crate::disk::Disk;
 use crate::event_quota::EventQuota;
 use crate::hearing::Hearing;
 use crate::hosts::{HostImages, HostSettings, Hosts};
@@ -30,6 +31,7 @@ use crate::jobs::retention::Retention;
 use crate::jobs::rounds::Rounds;
 use crate::live_image::LiveImages;
 use crate::made_images::MadeImages;
+use crate::mounted_media::MountedMedia;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
 use crate::{Result, error::chain};
@@ -55,6 +57,8 @@ pub struct Operations {
     pub(crate) boot_notes: BootNotes,
     /// For how long things are kept.
     pub retention: Retention,
+    /// The disk that the database is on, where that is known.
+    pub disk: Option<Disk>,
     /// Permits of uploads of logs: the database has one writer at a time.
     pub log_uploads: Semaphore,
     /// When the jobs came round.
@@ -75,6 +79,7 @@ pub struct Operations {
     pub discovery: Arc<DiscoveryImages>,
     /// What was made of them for InfraEnvs.
     pub(crate) made_images: MadeImages,
+    pub(crate) mounted_media: MountedMedia,
     /// Images that are written to disks.
     pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
@@ -101,6 +106,8 @@ pub struct OperationSettings {
     pub downloaded_images: PathBuf,
     /// For how long things are kept.
     pub retention: Retention,
+    /// As in [`Operations`].
+    pub disk: Option<Disk>,
     /// The longest that phases of discoveries through BMCs last.
     pub bmcs: BmcLimits,
     /// The clocks by which hosts are judged.
@@ -157,6 +164,7 @@ impl Operations {
             boot_notes: BootNotes::default(),
             hearing,
             retention: settings.retention,
+            disk: settings.disk,
             log_uploads: Semaphore::new(LOG_UPLOADS),
             rounds: Rounds::default(),
             auth: Arc::new(auth),
@@ -165,6 +173,7 @@ impl Operations {
             live_images,
             discovery,
             made_images: MadeImages::default(),
+            mounted_media: MountedMedia::default(),
             os_images,
             bridge: Arc::new(bridge),
             image_options: Arc::new(settings.image_options),

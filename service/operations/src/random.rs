@@ -33,6 +33,11 @@ pub fn step_suffix() -> String {
     format!("{number:08x}")
 }
 
+/// A number from 0 to 1, for pauses that differ; a half where the system gives no random bytes.
+pub fn fraction() -> f64 {
+    getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

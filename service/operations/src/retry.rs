@@ -1,12 +1,20 @@
 //! Repeats a read, a decision and a write while other writers are faster.
 
+use std::time::Duration;
+
 use muster_store::{StoreError, Subject};
 
-use crate::{OperationError, Result};
+use crate::{OperationError, Result, random};
 
-const ATTEMPTS: usize = 8;
+/// Attempts whose pauses, of [`longest_pause`], last six seconds at most.
+const ATTEMPTS: u32 = 20;
 
-/// Runs `attempt` until it returns a value; `None` means that the record changed since it was read.
+/// Attempts without a pause: most often, the other writer had just one change to make.
+const AT_ONCE: u32 = 2;
+
+/// Runs `attempt` until it returns a value; `None` means that the record changed since it was read. A random pause before the third and
+/// later ones lets two replicas that change the same record in a loop take turns: otherwise the one that is nearer to the database
+/// could win every time.
 ///
 /// # Errors
 /// Those of `attempt`; [`OperationError::Busy`] after too many attempts.
@@ -14,12 +22,20 @@ pub(crate) async fn retry<T, F>(subject: Subject, mut attempt: impl FnMut() -> F
 where
     F: Future<Output = Result<Option<T>>>,
 {
-    for _ in 0..ATTEMPTS {
+    for number in 1..=ATTEMPTS {
         if let Some(done) = attempt().await? {
             return Ok(done);
         }
+        if (AT_ONCE..ATTEMPTS).contains(&number) {
+            tokio::time::sleep(longest_pause(number).mul_f64(random::fraction())).await;
+        }
     }
     Err(OperationError::Busy(subject))
+}
+
+/// 10 ms, and twice as much after each attempt up to 400 ms.
+fn longest_pause(attempt: u32) -> Duration {
+    Duration::from_millis(400.min(10 << attempt.saturating_sub(AT_ONCE).min(6)))
 }
 
 /// The outcome of a write for [`retry`]: a version conflict is `None`.

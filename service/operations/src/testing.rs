@@ -90,6 +90,7 @@ impl World {
                 node_agent: true,
                 limits: WaitLimits::default(),
                 max_hosts: 3,
+                max_inventories: 1 << 30,
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -103,13 +104,14 @@ impl World {
                 deleted: Some(TimeDelta::hours(72)),
                 ..Retention::default()
             },
+            disk: None,
             bmcs: BmcLimits::default(),
             clock: clocks.clone(),
         };
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
-            LiveImages::new([], []),
+            LiveImages::new([], [], None),
             BridgeState::new(false, false),
             settings,
         ));

@@ -10,11 +10,23 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
 
-/// The boot id and the BMC that a file below `/bmc` is for: [`Urls::bmc_iso`] made its name.
-pub fn bmc_of_file(file: &str) -> Option<(&str, BmcId)> {
-    let (boot_id, id) = file.strip_suffix(".iso")?.split_once('-')?;
-    let id = id.parse().ok().filter(|_| id.len() == 32)?;
-    Some((boot_id, id))
+/// What a file below `/bmc` is for: [`Urls::bmc_iso`] made its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BmcFile<'a> {
+    pub boot_id: &'a str,
+    pub bmc_id: BmcId,
+    /// Of the image; `None`: the present one, whatever that is.
+    pub tag: Option<&'a str>,
+}
+
+pub fn bmc_of_file(file: &str) -> Option<BmcFile<'_>> {
+    let (boot_id, rest) = file.strip_suffix(".iso")?.split_once('-')?;
+    let (id, tag) = match rest.split_once('-') {
+        Some((id, tag)) => (id, Some(tag)),
+        None => (rest, None),
+    };
+    let bmc_id = id.parse().ok().filter(|_| id.len() == 32)?;
+    Some(BmcFile { boot_id, bmc_id, tag })
 }
 
 /// Base URLs, without trailing slash.
@@ -33,10 +45,11 @@ impl Urls {
     }
 
     /// The same for one BMC, so that a request says which BMC boots; one folder deep, since some take no more
-    /// (docs/protocol/redfish.md#4).
-    pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId) -> String {
+    /// (docs/protocol/redfish.md#4). `tag` names the image ([`Operations::medium_tag`](crate::Operations::medium_tag)).
+    pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId, tag: Option<&str>) -> String {
+        let tag = tag.map(|tag| format!("-{tag}")).unwrap_or_default();
         format!(
-            "{}/bmc/{}-{}.iso",
+            "{}/bmc/{}-{}{tag}.iso",
             self.boot,
             infra_env.boot_id,
             bmc_id.0.simple()
@@ -154,10 +167,13 @@ mod tests {
             assert!(!url.contains(['?', '&']), "{url}");
         }
         let bmc_id = BmcId::random();
-        let url = urls.bmc_iso(&made, bmc_id);
-        assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
-        let file = url.rsplit('/').next().unwrap();
-        assert_eq!(bmc_of_file(file), Some((made.boot_id.as_str(), bmc_id)));
+        for tag in [None, Some("0123abcd")] {
+            let url = urls.bmc_iso(&made, bmc_id, tag);
+            assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
+            let file = url.rsplit('/').next().unwrap();
+            let boot_id = made.boot_id.as_str();
+            assert_eq!(bmc_of_file(file), Some(BmcFile { boot_id, bmc_id, tag }));
+        }
         for other in ["discovery.iso", "initrd.img", "a-zz.iso"] {
             assert_eq!(bmc_of_file(other), None);
         }

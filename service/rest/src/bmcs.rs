@@ -4,6 +4,7 @@ mod change;
 mod create;
 mod discovery;
 mod import;
+mod power;
 mod read;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -19,4 +20,5 @@ pub fn routes() -> OpenApiRouter<Rest> {
         .routes(routes!(read::get_bmc, change::update_bmc, change::delete_bmc))
         .routes(routes!(discovery::discover_bmc))
         .routes(routes!(discovery::stop_bmc))
+        .routes(routes!(power::power_bmc))
 }

@@ -9,8 +9,7 @@ use muster_core::lifecycle::cluster::Shape;
 use muster_core::lifecycle::cluster::view::HostSums;
 use muster_store::{HostForm, Store, StoreError, StoredCluster};
 
-use crate::host_list::{AT_ONCE, HostList};
-use crate::json_list;
+use crate::host_list::{HostList, MOST_AT_ONCE};
 use crate::views::Views;
 
 /// What stands before the hosts of a cluster. Nothing else of it is called so, and in texts the quotes are escaped.
@@ -59,8 +58,7 @@ impl ClusterText {
             shape: |_: &_, view| Some(view),
         };
         let text = |text: Bytes| stream::once(async move { Ok(text) });
-        let hosts = json_list::entries(hosts.parts(&keys));
-        Ok(text(head).chain(hosts).chain(text(tail)))
+        Ok(text(head).chain(hosts.entries(keys)).chain(text(tail)))
     }
 
     async fn keys(&self, id: ClusterId) -> Result<Vec<(InfraEnvId, HostId)>, StoreError> {
@@ -81,9 +79,9 @@ impl ClusterText {
             Shape::Alone | Shape::Imported => HostForm::Whole,
         };
         let mut sums = HostSums::default();
-        for part in keys.chunks(AT_ONCE) {
-            for listed in self.store.read_hosts(part, form).await? {
-                sums.add(&listed.host);
+        for part in keys.chunks(MOST_AT_ONCE) {
+            for host in &self.store.read_hosts(part, form).await? {
+                sums.add(host);
             }
         }
         Ok(sums)

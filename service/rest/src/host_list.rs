@@ -1,20 +1,56 @@
-//! Answers lists of hosts as they are read, a hundred at a time.
+//! Answers lists of hosts as they are read, some at a time.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::mem;
+use std::time::Duration;
 
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
-use muster_http::Problem;
-use muster_store::{HostForm, Store, StoreError};
+use muster_http::places::Places;
+use muster_http::{Caller, Problem};
+use muster_store::{HostForm, ListedHost, Store, StoreError};
+use tokio::sync::OwnedSemaphorePermit;
 
+use crate::host_text::HostText;
 use crate::json_list;
 use crate::views::Views;
 
-/// Hosts read at once.
-pub const AT_ONCE: usize = 100;
+/// The most hosts that are read at once.
+pub const MOST_AT_ONCE: usize = 100;
+
+/// Those that are read first, before anything is known of their size.
+const FIRST: usize = 1;
+
+/// Bytes of inventories that are read at once. More would keep a thread from its other work too long.
+const BYTES_AT_ONCE: usize = 2 << 20;
+
+/// Bytes of JSON that are written at once.
+const PIECE: usize = 128 << 10;
+
+/// Lists of one InfraEnv or cluster at once, for agents and for everybody else.
+static TURNS: Places = Places::new(2);
+
+/// Time that a list waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits for the turn of another list of hosts `of` an InfraEnv or a cluster.
+///
+/// # Errors
+/// 503 if it does not come.
+pub async fn turn(of: impl Display, caller: Caller) -> Result<OwnedSemaphorePermit, Problem> {
+    let is_agent = matches!(caller, Caller::InfraEnv(_));
+    let turn = TURNS.take(&format!("{of} {is_agent}"), PATIENCE).await;
+    turn.ok_or_else(|| {
+        Problem::unavailable(
+            "other lists of these hosts are being answered; try again, or ask for parts (limit)",
+        )
+    })
+}
 
 /// The hosts of a list.
 pub struct HostList<F> {
@@ -30,34 +66,95 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn answer(self, keys: &[(InfraEnvId, HostId)]) -> Result<Response, Problem> {
-        json_list::answer(self.parts(keys)).await
+    pub async fn answer(
+        self,
+        keys: Vec<(InfraEnvId, HostId)>,
+        turn: OwnedSemaphorePermit,
+    ) -> Result<Response, Problem> {
+        let entries = self.entries(keys).inspect(move |_| {
+            // Kept until the last part is sent.
+            let _ = &turn;
+        });
+        json_list::whole("[", entries, "]").await
     }
 
-    /// The hosts, part by part.
-    pub fn parts(
+    /// The JSON of the hosts with commas between them, piece by piece.
+    pub fn entries(
         self,
-        keys: &[(InfraEnvId, HostId)],
-    ) -> impl Stream<Item = Result<Vec<HostView>, StoreError>> + Send + use<F> {
-        let parts: Vec<Vec<_>> = keys.chunks(AT_ONCE).map(<[_]>::to_vec).collect();
-        let list = Arc::new(self);
-        stream::iter(parts).then(move |keys| {
-            let list = list.clone();
-            async move { list.part(&keys).await }
+        keys: Vec<(InfraEnvId, HostId)>,
+    ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send + use<F> {
+        let listing = Listing {
+            list: self,
+            keys: keys.into_iter(),
+            count: FIRST,
+            read: VecDeque::new(),
+            has_entries: false,
+        };
+        stream::try_unfold(listing, |mut listing| async move {
+            // Between pieces others have their turn: compression takes megabytes of what compresses well without waiting.
+            tokio::task::yield_now().await;
+            let piece = listing.next().await?;
+            Ok(piece.map(|piece| (piece, listing)))
         })
     }
+}
 
-    async fn part(&self, keys: &[(InfraEnvId, HostId)]) -> Result<Vec<HostView>, StoreError> {
-        let mut part = Vec::with_capacity(keys.len());
-        for listed in self.store.read_hosts(keys, self.form).await? {
-            let host = &listed.host;
-            let mut view = self.views.host(host).await?;
-            let is_named = host.data.requested_hostname.is_some() || host.inventory.is_some();
-            if !is_named && !listed.reported_hostname.is_empty() {
-                view.requested_hostname = listed.reported_hostname;
+/// A list that is being answered.
+struct Listing<F> {
+    list: HostList<F>,
+    keys: std::vec::IntoIter<(InfraEnvId, HostId)>,
+    /// Hosts to be read next.
+    count: usize,
+    /// Those that are read and not written yet.
+    read: VecDeque<HostText>,
+    /// True when some were written.
+    has_entries: bool,
+}
+
+impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> Listing<F> {
+    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+        let mut piece = Vec::new();
+        while piece.len() < PIECE {
+            if let Some(host) = self.read.front_mut() {
+                if host.write(&mut piece, PIECE) {
+                    self.read.pop_front();
+                }
+            } else if !self.read_more().await? {
+                break;
             }
-            part.extend((self.shape)(host, view));
         }
-        Ok(part)
+        Ok(Some(piece).filter(|piece| !piece.is_empty()).map(Bytes::from))
     }
+
+    /// False when there are no more.
+    async fn read_more(&mut self) -> Result<bool, StoreError> {
+        let asked: Vec<_> = self.keys.by_ref().take(self.count).collect();
+        if asked.is_empty() {
+            return Ok(false);
+        }
+        let list = &self.list;
+        let read = list.store.read_listed_hosts(&asked, list.form).await?;
+        self.count = count_of_next(&read);
+        for listed in read {
+            let view = list.views.listed(&listed.host, listed.texts).await?;
+            if let Some(entry) = (list.shape)(&listed.host, view) {
+                let mut text = HostText::of(entry).map_err(json_list::unwritable)?;
+                if mem::replace(&mut self.has_entries, true) {
+                    text.follow_another();
+                }
+                self.read.push_back(text);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// As many hosts as make a part when they are like these.
+fn count_of_next(part: &[ListedHost]) -> usize {
+    let bytes: usize = part
+        .iter()
+        .map(|listed| listed.texts.inventory.len() + listed.texts.connectivity.len())
+        .sum();
+    let of_one = bytes / part.len().max(1);
+    (BYTES_AT_ONCE / of_one.max(1)).clamp(1, MOST_AT_ONCE)
 }

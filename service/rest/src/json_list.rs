@@ -56,13 +56,18 @@ fn text<T: Serialize>(part: &[T], has_entries: &mut bool) -> Result<Bytes, Store
             text.push(b',');
         }
         *has_entries = true;
-        serde_json::to_writer(&mut text, entry).map_err(|source| StoreError::Encode {
-            table: "a list",
-            column: "entry",
-            source,
-        })?;
+        serde_json::to_writer(&mut text, entry).map_err(unwritable)?;
     }
     Ok(text.into())
+}
+
+/// The error of an entry that cannot be written as JSON.
+pub fn unwritable(source: serde_json::Error) -> StoreError {
+    StoreError::Encode {
+        table: "a list",
+        column: "entry",
+        source,
+    }
 }
 
 #[cfg(test)]

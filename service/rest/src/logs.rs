@@ -1,24 +1,21 @@
-//! Logs of hosts and of installation controllers: up, down, and how it goes. Source: docs/protocol/rest-behaviour.md#3.5.
+//! Logs of hosts and of installation controllers: up, down, and how it goes. Source: docs/protocol/rest-behaviour.md#3.5. Logs that an
+//! operator asks a host for are our own, below a path of their own.
 
+mod asked;
 mod download;
 mod progress;
 mod upload;
+mod which;
 
 use axum::extract::DefaultBodyLimit;
-use muster_api::ids::HostId;
 use muster_http::Allowed;
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// Largest upload, bytes: the protocol's limit.
-pub const UPLOAD_LIMIT: usize = 262_144_000;
-
 /// Largest request that holds one, bytes.
-const REQUEST_LIMIT: usize = UPLOAD_LIMIT + (1 << 20);
+const REQUEST_LIMIT: usize = upload::LIMIT + (1 << 20);
 
 /// The operations of these callers.
 pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
@@ -37,25 +34,16 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     }
 }
 
-/// Whose logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum LogsType {
-    /// A host's.
-    Host,
-    /// The installation controller's.
-    Controller,
-    /// All that there are; only to be asked for.
-    All,
-}
-
-/// Which logs.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct DownloadQuery {
-    /// `all` when absent.
-    #[param(inline)]
-    logs_type: Option<LogsType>,
-    /// Required with `host`.
-    host_id: Option<HostId>,
+/// The operations of these callers about logs that hosts are asked for.
+pub fn asked_routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = OpenApiRouter::new();
+    match allowed {
+        Allowed::User => routes
+            .routes(routes!(asked::ask_host_for_logs, asked::get_host_logs))
+            .routes(routes!(asked::download_host_logs)),
+        Allowed::Agent => routes
+            .routes(routes!(asked::upload_host_logs))
+            .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
+        Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+    }
 }

@@ -7,8 +7,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
-use bytes::Bytes;
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_http::body::ORDINARY_LIMIT;
 use muster_http::gate::{Gate, require};
@@ -23,6 +22,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::declared::declared_only;
+use crate::described::Described;
 use crate::state::Rest;
 use crate::{
     bmcs, clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions,
@@ -34,19 +34,35 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers above this many bytes are compressed for clients that can read it.
 const COMPRESS_ABOVE: u64 = 1400;
 
-/// All operations of the protocol, each group behind its gate.
-fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
-    let groups = Allowed::VARIANTS
+/// The callers who have operations that are no part of the protocol.
+const OF_ADDITIONS: [Allowed; 2] = [Allowed::User, Allowed::Agent];
+
+/// The operations of these callers, each group behind its gate.
+fn operations(
+    gate: Option<&Gate>,
+    callers: &[Allowed],
+    group: fn(Allowed) -> OpenApiRouter<Rest>,
+) -> OpenApiRouter<Rest> {
+    let groups = callers
         .iter()
         .map(|&allowed| behind(gate, allowed, group(allowed)));
     groups.fold(OpenApiRouter::new(), OpenApiRouter::merge)
 }
 
-/// Those of all paths. What is no part of the protocol is for operators alone.
+/// Those of all paths.
 fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
-        .nest(BASE_PATH, operations(gate))
-        .nest(MUSTER_PATH, behind(gate, Allowed::User, bmcs::routes()))
+        .nest(BASE_PATH, operations(gate, Allowed::VARIANTS, group))
+        .nest(MUSTER_PATH, operations(gate, &OF_ADDITIONS, additions))
+}
+
+/// The operations of these callers that are no part of the protocol.
+fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = logs::asked_routes(allowed);
+    match allowed {
+        Allowed::User => routes.merge(bmcs::routes()),
+        Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+    }
 }
 
 fn behind(gate: Option<&Gate>, allowed: Allowed, mut routes: OpenApiRouter<Rest>) -> OpenApiRouter<Rest> {
@@ -59,7 +75,7 @@ fn behind(gate: Option<&Gate>, allowed: Allowed, mut routes: OpenApiRouter<Rest>
     }
 }
 
-/// The operations of these callers.
+/// The operations of the protocol of these callers.
 fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = infra_envs::routes(allowed)
         .merge(hosts::routes(allowed))
@@ -93,11 +109,10 @@ pub fn openapi() -> OpenApi {
 pub fn api(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
     let (operations, _) = everything(Some(&gate)).split_for_parts();
-    // It is the same for everybody: written once, not for each request.
-    let description = Bytes::from(openapi().to_json().expect("the description is JSON"));
-    let described = move || {
-        let description = description.clone();
-        async move { ([(header::CONTENT_TYPE, "application/json")], description) }
+    let description = Described::new();
+    let described = move |headers: HeaderMap| {
+        let answer = description.answer(&headers);
+        async move { answer }
     };
     // A list of a thousand hosts is compressed for each who asks: speed before size.
     let compression = CompressionLayer::new()

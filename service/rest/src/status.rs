@@ -11,6 +11,7 @@ use http::{StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use muster_api::host::HostStatus;
 use muster_operations::Operations;
+use muster_operations::disk::Disk;
 use muster_operations::urls::Urls;
 use muster_store::Store;
 use serde::Serialize;
@@ -67,6 +68,14 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
             DATABASE_PATIENCE.as_secs()
         )),
     };
+    let lost = operations.disk.as_ref().is_some_and(Disk::is_replaced);
+    let database = match lost {
+        true => Err(
+            "its file was removed or replaced while it is in use: put it back, or restore a backup"
+                .to_owned(),
+        ),
+        false => database,
+    };
     let (code, status) = match &database {
         Ok(()) => (StatusCode::OK, "ready"),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
@@ -85,10 +94,26 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
         status,
         kubernetes,
         jobs: operations.rounds.describe(),
-        database: database.err().unwrap_or_else(|| "ok".into()),
+        database: database
+            .err()
+            .unwrap_or_else(|| writable(operations.disk.as_ref())),
         live_image: operations.live_images.describe().await,
     };
     (code, Json(readiness))
+}
+
+/// `ok`, or why nothing can be written though everything is answered.
+fn writable(disk: Option<&Disk>) -> String {
+    let full = disk.filter(|disk| disk.space().is_ok_and(|space| space.is_used_up()));
+    full.map_or_else(
+        || "ok".to_owned(),
+        |disk| {
+            format!(
+                "cannot write: the disk of {} has no space left; free some",
+                disk.folder().display()
+            )
+        },
+    )
 }
 
 /// Prometheus text.

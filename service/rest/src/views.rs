@@ -11,7 +11,7 @@ use muster_api::infra_env::InfraEnv as InfraEnvView;
 use muster_core::lifecycle::cluster::view::{HostSums, Shape};
 use muster_core::lifecycle::host::Shown;
 use muster_core::lifecycle::{host, infra_env};
-use muster_core::record::{Host, InfraEnv};
+use muster_core::record::{Host, HostTexts, InfraEnv};
 use muster_http::Caller;
 use muster_operations::check_ins::CheckIns;
 use muster_operations::clusters::Clusters;
@@ -64,6 +64,11 @@ impl Views {
 
     /// A host as `GET` answers it.
     pub async fn host(&self, found: &Host) -> Result<HostView, StoreError> {
+        self.listed(found, HostTexts::of(found)).await
+    }
+
+    /// The same of a host whose documents are `texts`.
+    pub async fn listed(&self, found: &Host, texts: HostTexts) -> Result<HostView, StoreError> {
         let kube = match self.infra_envs.find(found.infra_env_id).await? {
             Some(infra_env) => {
                 self.clusters
@@ -73,16 +78,14 @@ impl Views {
             None => false,
         };
         let seen = self.check_ins.last((found.infra_env_id, found.id));
-        Ok(host::view(
-            found,
-            Shown {
-                last_seen: seen.as_ref().map(|seen| seen.at),
-                host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
-                user: USER,
-                kube,
-                secrets: self.secrets,
-            },
-        ))
+        let shown = Shown {
+            last_seen: seen.as_ref().map(|seen| seen.at),
+            host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
+            user: USER,
+            kube,
+            secrets: self.secrets,
+        };
+        Ok(host::listed_view(found, texts, shown))
     }
 
     /// A host as actions answer it: without its stages, as upstream.

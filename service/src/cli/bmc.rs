@@ -1,10 +1,11 @@
 //! `muster bmc`: one file a command.
 
 mod add;
-mod chosen;
+pub mod chosen;
 mod import;
 mod list;
 mod password;
+pub mod power;
 mod set;
 mod settings;
 mod show;
@@ -17,19 +18,25 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub enum BmcCommand {
     /// Add one: its machine is switched off, booted from the InfraEnv's image, and becomes a host
+    #[command(aliases = ["create", "new"])]
     Add(Box<add::AddArgs>),
     /// List all, with how far the discovery of their machines has come
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
     /// Show one: what is awaited, the last checks, and the machine as its BMC tells it
+    #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
     /// Change one: credentials, the trusted certificate, the address
+    #[command(visible_alias = "update", aliases = ["edit", "patch"])]
     Set(Box<set::SetArgs>),
     /// Discover machines (again): they are switched off and booted from the image
     Discover(chosen::ActionArgs),
     /// End the discovery of machines, and take the image out of their BMCs
     Stop(chosen::ActionArgs),
+    /// Switch a machine on or off, reset it, or ask for its power state
+    Power(power::PowerArgs),
     /// Delete some, with their passwords; the hosts stay
+    #[command(visible_alias = "rm")]
     Delete(chosen::ActionArgs),
     /// Add many from a CSV or YAML file, all or none
     Import(import::ImportArgs),
@@ -44,6 +51,7 @@ pub async fn run(command: BmcCommand) -> Result<()> {
         BmcCommand::Set(args) => set::run(*args).await,
         BmcCommand::Discover(args) => chosen::discover(args).await,
         BmcCommand::Stop(args) => chosen::stop(args).await,
+        BmcCommand::Power(args) => power::run(args).await,
         BmcCommand::Delete(args) => chosen::delete(args).await,
         BmcCommand::Import(args) => import::run(args).await,
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use muster_api::{BASE_PATH, MUSTER_PATH};
+use muster_api::{BASE_PATH, MUSTER_PATH, NOTE_HEADER};
 use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -29,6 +29,7 @@ impl Client {
     pub fn new(args: &ServiceArgs) -> Result<Self> {
         let target = args.target()?;
         let builder = reqwest::Client::builder()
+            .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE);
         let builder = match &target.ca {
@@ -162,6 +163,9 @@ impl Client {
     async fn good(&self, answer: Response) -> Result<Response> {
         let status = answer.status();
         if status.is_success() {
+            if let Some(note) = answer.headers().get(NOTE_HEADER) {
+                eprintln!("note: {}", String::from_utf8_lossy(note.as_bytes()));
+            }
             return Ok(answer);
         }
         let text = answer.text().await.unwrap_or_default();

@@ -17,10 +17,13 @@ pub enum ClusterCommand {
     #[command(visible_alias = "ls")]
     List(ListArgs),
     /// Make a cluster known that exists already, so that hosts can be added to it
+    #[command(alias = "add")]
     Import(import::ImportArgs),
     /// Show one
+    #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
     /// Forget one that has no hosts
+    #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
 }
 

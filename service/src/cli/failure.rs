@@ -11,7 +11,7 @@ pub const EXIT_CODES: &str = "Exit codes:
   1  failed
   2  the command line is wrong, or a name in it is not clear
   3  nothing has that name or id
-  4  the service refused: not in this state, or the values are not acceptable
+  4  the service refused: no right to it, not in this state, or the values are not acceptable
   5  the service does not answer, or does not know the caller";
 
 /// The kinds of errors. Their numbers are the exit codes.
@@ -25,7 +25,7 @@ pub enum Kind {
     NotFound = 3,
     /// The service refused.
     Refused = 4,
-    /// No answer, or no right to one.
+    /// No answer, or the caller is not known.
     Unreachable = 5,
 }
 
@@ -63,7 +63,7 @@ impl Failure {
         Self::new(Kind::Refused, words)
     }
 
-    /// No answer, or no right to one.
+    /// No answer, or the caller is not known.
     pub fn unreachable(words: impl Into<String>) -> Self {
         Self::new(Kind::Unreachable, words)
     }
@@ -102,6 +102,14 @@ fn failure_in(error: &Error) -> Option<&Failure> {
 /// The kind of an error.
 pub fn kind_of(error: &Error) -> Kind {
     failure_in(error).map_or(Kind::Failed, |failure| failure.kind)
+}
+
+/// The error with one more way out, if it is a [`Failure`].
+pub fn with_hint(error: Error, hint: String) -> Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => failure.hint(hint).into(),
+        Err(error) => error,
+    }
 }
 
 /// What is printed about an error: the causes in one line, then the ways out, indented. Never a backtrace.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use anyhow::Result;
 use muster_api::cluster::Cluster;
 use muster_api::host::Host;
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Disk, Interface, Inventory};
 use reqwest::header::HeaderValue;
@@ -14,6 +14,9 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::failure::{Kind, kind_of};
+
+/// Characters of an id that tell it from others.
+const SHORT_ID: usize = 8;
 
 /// Fields of a host that hold JSON as text.
 const JSON_TEXTS: [&str; 11] = [
@@ -43,7 +46,15 @@ pub struct Member {
     pub cluster: String,
 }
 
+/// What tells a host from all others.
+pub type HostKey = (InfraEnvId, HostId);
+
 impl Member {
+    /// Its key: one machine may be a host of several InfraEnvs.
+    pub fn key(&self) -> HostKey {
+        (self.pool.id, self.host.id)
+    }
+
     /// Its name: as requested, or as it calls itself. Until it is known that is its id.
     pub fn name(&self) -> String {
         let id = self.host.id.to_string();
@@ -205,7 +216,22 @@ pub async fn members_again(
 
 async fn clusters(client: &Client) -> Result<HashMap<ClusterId, String>> {
     let clusters: Vec<Cluster> = client.get("/clusters").await?;
-    Ok(clusters.into_iter().map(|one| (one.id, one.name)).collect())
+    Ok(told_apart(
+        clusters.into_iter().map(|one| (one.id, one.name)).collect(),
+    ))
+}
+
+/// Names of clusters; where several have the same, each with the beginning of its id, which commands take in place of the name.
+fn told_apart(clusters: Vec<(ClusterId, String)>) -> HashMap<ClusterId, String> {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for (_, name) in &clusters {
+        *count.entry(name.clone()).or_default() += 1;
+    }
+    let named = clusters.into_iter().map(|(id, name)| match count.get(&name) {
+        Some(2..) => (id, format!("{name} ({})", &id.to_string()[..SHORT_ID])),
+        _ => (id, name),
+    });
+    named.collect()
 }
 
 async fn pools(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<InfraEnv>> {
@@ -266,7 +292,22 @@ fn cluster_name(clusters: &HashMap<ClusterId, String>, id: Option<ClusterId>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::natural;
+    use muster_api::ids::ClusterId;
+
+    use super::{natural, told_apart};
+
+    #[test]
+    fn clusters_of_one_name_are_told_apart() {
+        let ids = [ClusterId::random(), ClusterId::random(), ClusterId::random()];
+        let named = ids.into_iter().zip(["prod", "prod", "test"].map(str::to_owned));
+        let told = told_apart(named.collect());
+        assert_eq!(told[&ids[2]], "test");
+        assert_ne!(told[&ids[0]], told[&ids[1]]);
+        assert!(
+            told[&ids[0]].starts_with(&format!("prod ({}", &ids[0].to_string()[..8])),
+            "{told:?}"
+        );
+    }
 
     #[test]
     fn numbers_in_names_are_counted() {

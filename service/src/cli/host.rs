@@ -13,6 +13,7 @@ mod history;
 mod install;
 pub mod list;
 mod logs;
+mod power;
 mod rows;
 mod set;
 mod show;
@@ -30,8 +31,10 @@ pub enum HostCommand {
     /// List machines that fetched files to boot from and have not registered
     Booting(booting::BootingArgs),
     /// Show a host: its state, what it waits for, its hardware, its disks and why not
+    #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
     /// Change name, role, installation disk or labels: of one host, or of many as a table says
+    #[command(visible_alias = "update", aliases = ["edit", "patch"])]
     Set(Box<set::SetArgs>),
     /// Approve hosts of an InfraEnv custom resource, so that they may join a cluster
     Approve(approve::ApproveArgs),
@@ -41,9 +44,12 @@ pub enum HostCommand {
     Unbind(unbind::UnbindArgs),
     /// Install known hosts into their clusters
     Install(install::InstallArgs),
+    /// Switch a host on or off through its BMC, reset it, or ask for its power state
+    Power(power::PowerArgs),
     /// Forget hosts. One that is still on registers again by itself
+    #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
-    /// Download the logs of a host's installation
+    /// Ask a host for its logs, and download them
     Logs(logs::LogsArgs),
     /// Show what happened to a host
     History(history::HistoryArgs),
@@ -54,6 +60,7 @@ pub async fn run(command: HostCommand) -> Result<()> {
     match command {
         HostCommand::List(args) => list::run(args).await,
         HostCommand::Booting(args) => booting::run(args).await,
+        HostCommand::Power(args) => power::run(args).await,
         HostCommand::Show(args) => show::run(args).await,
         HostCommand::Set(args) => set::run(*args).await,
         HostCommand::Approve(args) => approve::run(args).await,

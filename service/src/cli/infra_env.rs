@@ -22,12 +22,16 @@ pub enum InfraEnvCommand {
     #[command(visible_alias = "ls")]
     List(ListArgs),
     /// Create one and print where its ISO and its iPXE script are
+    #[command(aliases = ["add", "new"])]
     Create(Box<create::CreateArgs>),
     /// Show one
+    #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
     /// Change one; machines that boot from now on see it
+    #[command(visible_alias = "set", aliases = ["edit", "patch"])]
     Update(Box<update::UpdateArgs>),
     /// Delete one that has no hosts
+    #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
     /// Print where its ISO and its iPXE script are, or download the ISO
     Iso(iso::IsoArgs),

@@ -1,8 +1,10 @@
 //! Keeps commands from making a second thing of a name by mistake.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use super::failure::Failure;
+use super::fleet::{HostKey, Member};
 
 /// The refusal to make a second one. `kind`: as in "cluster"; `command`: the command about such things.
 pub fn there_already(kind: &str, name: &str, id: impl Display, command: &str) -> Failure {
@@ -14,4 +16,22 @@ pub fn there_already(kind: &str, name: &str, id: impl Display, command: &str) ->
 /// Tells that one of the same name was there before.
 pub fn note_twin(kind: &str, id: impl Display) {
     eprintln!("note: {kind} {id} has this name, too: commands need the id of the one that is meant");
+}
+
+/// The host of the same InfraEnv that is called as `member` is to be called, once all that are `renamed` have their new names;
+/// `None`: `member` keeps its name, or is the only one.
+pub fn same_name<'a>(
+    member: &Member,
+    renamed: &HashMap<HostKey, String>,
+    all: &'a [Member],
+) -> Option<&'a Member> {
+    let name = renamed.get(&member.key())?;
+    let is_called_so = |other: &&Member| match renamed.get(&other.key()) {
+        Some(new) => new == name,
+        None => other.name() == *name,
+    };
+    let mut others = all
+        .iter()
+        .filter(|other| other.pool.id == member.pool.id && other.host.id != member.host.id);
+    others.find(is_called_so)
 }

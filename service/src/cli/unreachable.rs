@@ -90,7 +90,7 @@ pub fn refusal(base: &str, status: StatusCode, body: &str, has_token: bool) -> F
         return not_muster(base, &format!("status {status}"));
     };
     let kind = match status.as_u16() {
-        401 | 403 => Kind::Unreachable,
+        401 => Kind::Unreachable,
         404 => Kind::NotFound,
         400..500 => Kind::Refused,
         _ => Kind::Failed,

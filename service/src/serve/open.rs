@@ -1,10 +1,11 @@
 //! Opens what the service needs from its options: data directory, keys, listeners, operations.
 
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use muster_connections::{Budgets, Connections, Listener};
 use muster_core::record::{BmcLimits, Secret};
 use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_operations::auth::{Auth, Claims, Keys, keys};
@@ -18,29 +19,60 @@ use muster_operations::{OperationSettings, Operations, now};
 use muster_store::Store;
 
 use crate::kubernetes::Source;
-use crate::listen;
+use crate::listen::{self, API_HEAD, BOOT_HEAD};
 use crate::settings::{AuthMode, ServeArgs};
 
 /// File names of the live images beside the program or in the data directory.
 const LIVE_IMAGE_NAMES: [&str; 2] = ["muster-live-x86_64.iso", "muster-live-aarch64.iso"];
 
+/// The address that the built-in Kubernetes API listens on unless it is told otherwise.
+const KUBE_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6443);
+
 /// Listening sockets, bound before anything else so that a port in use is reported at once.
 pub(super) struct Listeners {
-    pub(super) api: TcpListener,
-    pub(super) boot: TcpListener,
+    pub(super) api: Listener,
+    pub(super) boot: Listener,
     /// Of the built-in Kubernetes API, where there is one.
-    pub(super) kube: Option<TcpListener>,
+    pub(super) kube: Option<Listener>,
     /// Of health and metrics, where they have one.
-    pub(super) status: Option<TcpListener>,
+    pub(super) status: Option<Listener>,
 }
 
 impl Listeners {
-    pub(super) fn bind(args: &ServeArgs, kube: &Source) -> Result<Self> {
-        let api = listen::bind(args.listen, "--listen")?;
-        let boot = listen::bind(args.boot_listen(), "--boot-listen")?;
+    pub(super) fn bind(args: &ServeArgs, kube: &Source, budgets: Budgets) -> Result<Self> {
+        let bind = |address, flag, name, budget, head| {
+            listen::bind(address, flag, Connections::new(name, budget), head)
+        };
+        let api = bind(args.listen, "--listen", "api", budgets.api, API_HEAD)?;
+        let boot = bind(
+            args.boot_listen(),
+            "--boot-listen",
+            "boot",
+            budgets.boot,
+            BOOT_HEAD,
+        )?;
         let kube = match kube {
             Source::Builtin => {
-                let bound = listen::bind(args.kube_listen, "--kube-listen");
+                let listen = |address| {
+                    bind(
+                        address,
+                        "--kube-listen",
+                        "kubernetes",
+                        budgets.kubernetes,
+                        API_HEAD,
+                    )
+                };
+                let bound = match args.kube_listen {
+                    Some(address) => listen(address),
+                    // Another local cluster has it, as often as not; the kubeconfig names the port that was found.
+                    None => listen(KUBE_LISTEN).or_else(|_| {
+                        tracing::warn!(
+                            "port {} is taken: the built-in Kubernetes API has another one",
+                            KUBE_LISTEN.port()
+                        );
+                        listen(SocketAddr::new(KUBE_LISTEN.ip(), 0))
+                    }),
+                };
                 Some(bound.context(
                     "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
                 )?)
@@ -49,7 +81,7 @@ impl Listeners {
         };
         let status = args
             .status_listen
-            .map(|address| listen::bind(address, "--status-listen"));
+            .map(|address| bind(address, "--status-listen", "status", budgets.status, API_HEAD));
         let status = status.transpose()?;
         Ok(Self {
             api,
@@ -62,8 +94,8 @@ impl Listeners {
     /// The addresses under which the service is reached.
     pub(super) fn urls(&self, args: &ServeArgs) -> Result<Urls> {
         Ok(Urls {
-            public: args.public_url(self.api.local_addr()?)?,
-            boot: args.boot_url(self.boot.local_addr()?)?,
+            public: args.public_url(self.api.tcp.local_addr()?)?,
+            boot: args.boot_url(self.boot.tcp.local_addr()?)?,
         })
     }
 }
@@ -95,6 +127,7 @@ pub(super) async fn operations(
         node_agent: args.installation.node_agent,
         limits: args.installation.limits(),
         max_hosts: args.retention.max_hosts,
+        max_inventories: u64::from(args.retention.max_inventories) << 20,
     };
     let os_images = args.installation.os_images()?;
     // What an image holds of the options: addresses, the form of its configuration, and tokens.
@@ -121,6 +154,7 @@ pub(super) async fn operations(
             os_images,
             downloaded_images: args.data.data_dir.join("os-images"),
             retention: args.retention.retention(),
+            disk: args.own_disk(),
             bmcs: BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         },
@@ -177,7 +211,7 @@ fn live_images(args: &ServeArgs) -> LiveImages {
         Some(path) => vec![path.clone()],
         None => default_places(args, LIVE_IMAGE_NAMES[index]),
     });
-    LiveImages::new(x86_64, aarch64)
+    LiveImages::new(x86_64, aarch64, Some(&args.data.data_dir))
 }
 
 fn default_places(args: &ServeArgs, name: &str) -> Vec<PathBuf> {

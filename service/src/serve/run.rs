@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_controllers::metal3::Flow;
 use muster_http::listener::whole;
 use muster_http::only_known_names;
 use muster_images::Downloads;
@@ -16,9 +17,10 @@ use super::banner::Banner;
 use super::certificate::{Identity, names};
 use super::data_lock::DataLock;
 use super::front::front;
-use super::notify;
 use super::open::{Listeners, operations, prepare_data_dir, store};
 use super::signals::Signals;
+use super::{last_resort, notify};
+use crate::bmcs::drives;
 use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
 use crate::{image_downloads, listen, logging, upkeep};
@@ -34,21 +36,28 @@ const SECONDS: [f64; 12] = [
 /// Runs the service.
 pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
-    listen::raise_file_limit();
+    let (descriptors, budgets) = listen::raise_file_limit();
     prepare_data_dir(&args.data.data_dir)?;
     // Kept until the end. On PostgreSQL several services may run, and each takes a name of its own.
-    let is_sqlite = args.database_url().starts_with("sqlite:");
-    let _lock = is_sqlite
-        .then(|| DataLock::take(&args.data.data_dir))
+    let _lock = args
+        .own_disk()
+        .map(|_| DataLock::take(&args.data.data_dir))
         .transpose()?;
+    if let Some(disk) = args.own_disk()
+        && let Err(error) = disk.give_up_reserve()
+    {
+        tracing::warn!(%error, "the space of the data dir's disk is not known");
+    }
     let kube_source = args.kube_source()?;
-    let listeners = Listeners::bind(&args, &kube_source)?;
-    let (api, boot) = (listeners.api.local_addr()?, listeners.boot.local_addr()?);
+    let listeners = Listeners::bind(&args, &kube_source, budgets)?;
+    let (api, boot) = (listeners.api.tcp.local_addr()?, listeners.boot.tcp.local_addr()?);
     let urls = listeners.urls(&args)?;
+    listen::tell_budgets(descriptors, budgets);
     let names = names(&urls, api);
     let mut identity = Identity::new(&args, &names)?;
     // Before a client can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
+    last_resort::start(args.drain_timeout)?;
     let mut tasks = Tasks::default();
     let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
     // The database may be waited for, and brought up to date: `/health` answers meanwhile.
@@ -111,9 +120,13 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             .run_until_cancelled(image_downloads::run(downloading))
             .await;
     });
+    let metal3 = kube.client().filter(|_| Flow::from(args.metal3) != Flow::Off);
+    let bmcs = args.bmcs.settings(&operations.urls, metal3);
+    let bmc_client = bmcs.client();
     tasks.background.spawn(muster_bmc_driver::run(
         operations.clone(),
-        args.bmcs.settings(&operations.urls),
+        bmc_client.clone(),
+        bmcs,
         tasks.stop_background.clone(),
     ));
     tasks
@@ -126,6 +139,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             capi_provider: args.capi_provider,
             mirror: !args.no_mirror,
             metal3: args.metal3.into(),
+            drives: drives(bmc_client),
+            namespaces: args.namespaces.clone().into(),
+            take_over: args.take_over,
         },
         &mut tasks.requests,
         &mut tasks.background,

@@ -1,24 +1,33 @@
 //! Stores BMCs, and who works on which of them.
 
 mod claim;
+mod hosts;
+mod orphans;
+mod resource;
 
 use std::borrow::Cow;
 
 use muster_api::bmc::{BmcInventory, BmcPhase};
-use muster_api::ids::{BmcId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{Bmc, BmcProgress, BmcSettings, BmcStage, ImageReads, NewEvent, Secret};
+use muster_core::record::{
+    Bmc, BmcAsked, BmcPower, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, NewEvent, Secret,
+};
+use sqlx::Row as _;
 use sqlx::any::AnyRow;
-use sqlx::{Any, Row as _, Transaction};
 
 use crate::Result;
 use crate::error::{StoreError, failed, is_unique_violation};
 use crate::event;
 use crate::lenient::readable;
-use crate::row::{Json, Reading, Sealed, micros, row};
+use crate::notify::PendingChanges;
+use crate::row::{Json, Reading, Sealed, kube_columns, kube_ref, micros, row, storable};
 use crate::statement::commit;
 use crate::store::Store;
 use crate::vault::Vault;
+use resource::note;
+
+pub(crate) use orphans::delete_all;
 
 row! {
     BmcRow<'a> of "bmcs" by [id] {
@@ -35,11 +44,17 @@ row! {
         phase: BmcPhase,
         stage: Json<Cow<'a, BmcStage>>,
         progress: Json<Cow<'a, BmcProgress>>,
+        host_id: Option<HostId>,
         inventory: Option<Json<Cow<'a, BmcInventory>>>,
         due_at: Option<Timestamp>,
         image_requests: i64,
         image_bytes: i64,
         image_at: Option<Timestamp>,
+        kube_namespace: Option<String>,
+        kube_name: Option<String>,
+        asked: Option<Json<Cow<'a, BmcAsked>>>,
+        power: Option<Json<Cow<'a, BmcPower>>>,
+        power_due_at: Option<Timestamp>,
     }
 }
 
@@ -48,6 +63,8 @@ const NOT_UPDATED: [&str; 4] = ["created_at", "image_requests", "image_bytes", "
 
 impl<'a> BmcRow<'a> {
     fn of(bmc: &'a Bmc, version: i64) -> Self {
+        let resource = bmc.resource.as_ref();
+        let (kube_namespace, kube_name) = kube_columns(resource.map(|resource| &resource.kube));
         Self {
             id: bmc.id,
             infra_env_id: bmc.infra_env_id,
@@ -62,11 +79,17 @@ impl<'a> BmcRow<'a> {
             phase: bmc.stage.phase(),
             stage: Json(Cow::Borrowed(&bmc.stage)),
             progress: Json(Cow::Borrowed(&bmc.progress)),
+            host_id: bmc.host_id,
             inventory: bmc.inventory.as_ref().map(|told| Json(Cow::Borrowed(told))),
             due_at: bmc.progress.due_at,
             image_requests: bmc.image.requests,
             image_bytes: bmc.image.bytes,
             image_at: bmc.image.last_at,
+            kube_namespace,
+            kube_name,
+            asked: resource.map(|resource| Json(Cow::Borrowed(&resource.asked))),
+            power: Some(Json(Cow::Borrowed(&bmc.power))),
+            power_due_at: bmc.power.pending().map(|request| request.asked_at),
         }
     }
 }
@@ -78,6 +101,7 @@ impl Store {
     /// `Missing` when their InfraEnv does not exist; `Conflict` when a name or a place is taken, with the name of the BMC.
     pub async fn insert_bmcs(&self, bmcs: &[Bmc], events: &[NewEvent]) -> Result<()> {
         let mut transaction = self.writer().await?;
+        let mut pending = PendingChanges::default();
         for bmc in bmcs {
             self.hold_infra_env(&mut transaction, bmc.infra_env_id).await?;
             let values = BmcRow::of(bmc, 1).values(self.vault())?;
@@ -90,9 +114,10 @@ impl Store {
             if inserted.rows_affected() == 0 {
                 return Err(conflict(&bmc.name));
             }
+            note(&mut transaction, &mut pending, self, (bmc, 1), &[]).await?;
         }
         event::insert(&mut transaction, self, events).await?;
-        commit(transaction).await
+        pending.commit(transaction, self).await
     }
 
     /// The BMC with this id.
@@ -100,14 +125,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` when its row cannot be read.
     pub async fn find_bmc(&self, id: BmcId) -> Result<Option<Bmc>> {
-        let mut connection = self.reader().await?;
-        let sql = format!("SELECT {} FROM bmcs WHERE id = $1", BmcRow::COLUMNS);
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(failed("reading a BMC"))?;
-        row.as_ref().map(|row| bmc_from(self.vault(), row)).transpose()
+        self.find_bmc_where("id = $1", &[id.to_string()]).await
     }
 
     /// The BMCs of an InfraEnv, by name. A row that cannot be read is left out, logged and counted.
@@ -179,8 +197,9 @@ impl Store {
         if updated.rows_affected() == 0 {
             return Err(conflict(&bmc.name));
         }
-        event::insert(&mut transaction, self, events).await?;
-        commit(transaction).await?;
+        let mut pending = PendingChanges::default();
+        note(&mut transaction, &mut pending, self, (bmc, version), events).await?;
+        pending.commit(transaction, self).await?;
         Ok(version)
     }
 
@@ -199,8 +218,16 @@ impl Store {
         if deleted.rows_affected() == 0 {
             return Err(conflict(&bmc.name));
         }
-        event::insert(&mut transaction, self, events).await?;
-        commit(transaction).await
+        let mut pending = PendingChanges::default();
+        note(
+            &mut transaction,
+            &mut pending,
+            self,
+            (bmc, bmc.version + 1),
+            events,
+        )
+        .await?;
+        pending.commit(transaction, self).await
     }
 
     /// True when another BMC of the InfraEnv has this name, or any has this place: the words for a `Conflict`.
@@ -214,7 +241,7 @@ impl Store {
         )
         .bind(bmc.id.to_string())
         .bind(bmc.infra_env_id.to_string())
-        .bind(crate::row::storable(&bmc.name))
+        .bind(storable(&bmc.name))
         .bind(bmc.place())
         .fetch_optional(&mut *connection)
         .await
@@ -244,19 +271,6 @@ impl Store {
     }
 }
 
-/// Deletes the BMCs of an InfraEnv, which is being deleted.
-pub(crate) async fn delete_all(
-    transaction: &mut Transaction<'static, Any>,
-    infra_env_id: InfraEnvId,
-) -> Result<()> {
-    sqlx::query("DELETE FROM bmcs WHERE infra_env_id = $1")
-        .bind(infra_env_id.to_string())
-        .execute(&mut **transaction)
-        .await
-        .map_err(failed("deleting the BMCs of an InfraEnv"))?;
-    Ok(())
-}
-
 fn conflict(name: &str) -> StoreError {
     StoreError::Conflict {
         table: "bmcs",
@@ -266,7 +280,10 @@ fn conflict(name: &str) -> StoreError {
 
 fn bmc_from(vault: &Vault, row: &AnyRow) -> Result<Bmc> {
     let row = BmcRow::read(&Reading::new(row, BmcRow::TABLE, BmcRow::KEY).sealed(vault))?;
+    let asked = row.asked.map(|asked| asked.0.into_owned()).unwrap_or_default();
+    let kube = kube_ref(row.kube_namespace, row.kube_name);
     Ok(Bmc {
+        resource: kube.map(|kube| BmcResource { kube, asked }),
         id: row.id,
         infra_env_id: row.infra_env_id,
         name: row.name,
@@ -278,6 +295,8 @@ fn bmc_from(vault: &Vault, row: &AnyRow) -> Result<Bmc> {
         run: row.run,
         stage: row.stage.0.into_owned(),
         progress: row.progress.0.into_owned(),
+        power: row.power.map(|power| power.0.into_owned()).unwrap_or_default(),
+        host_id: row.host_id,
         inventory: row.inventory.map(|told| told.0.into_owned()),
         image: ImageReads {
             requests: row.image_requests,

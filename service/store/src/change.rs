@@ -7,9 +7,10 @@ use sqlx::{Any, Transaction};
 use crate::Result;
 use crate::error::failed;
 use crate::event;
+use crate::kind::Kind;
 use crate::notify::PendingChanges;
 use crate::row::micros;
-use crate::statement::new_id;
+use crate::statement::{in_parts, new_id, push_tuples};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -56,31 +57,49 @@ pub(crate) async fn note_change(
     version: i64,
     at: Timestamp,
 ) -> Result<()> {
-    let (kind, key) = subject.columns();
-    let notifies = transaction.backend_name() == "PostgreSQL";
-    let returning = if notifies {
-        " RETURNING CAST(pg_notify($6, $7) AS TEXT)"
-    } else {
-        ""
+    note_changes(transaction, pending, &[(subject, version, at)]).await
+}
+
+/// The same of several records, each once.
+pub(crate) async fn note_changes(
+    transaction: &mut Transaction<'static, Any>,
+    pending: &mut PendingChanges,
+    changes: &[(Subject, i64, Timestamp)],
+) -> Result<()> {
+    let kind = match transaction.backend_name() {
+        "PostgreSQL" => Kind::Postgres,
+        _ => Kind::Sqlite,
     };
-    let sql = format!(
-        "INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ($1, $2, $3, $4, $5, 0)
-         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0{returning}"
-    );
-    let text = format!("{kind} {key} {version}");
-    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
-        .bind(kind)
-        .bind(key)
-        .bind(new_id())
-        .bind(version)
-        .bind(micros(at));
-    if notifies {
-        query = query.bind(CHANNEL).bind(text);
+    for part in in_parts(changes) {
+        let mut sql =
+            String::from("INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ");
+        push_tuples(&mut sql, kind, part.len(), 6);
+        sql.push_str(
+            " ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0",
+        );
+        if kind == Kind::Postgres {
+            sql.push_str(&format!(
+                " RETURNING CAST(pg_notify('{CHANNEL}', kind || ' ' || key || ' ' || version) AS TEXT)"
+            ));
+        }
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        for (subject, version, at) in part {
+            let (kind, key) = subject.columns();
+            query = query
+                .bind(kind)
+                .bind(key)
+                .bind(new_id())
+                .bind(*version)
+                .bind(micros(*at))
+                .bind(0_i64);
+        }
+        query
+            .execute(&mut **transaction)
+            .await
+            .map_err(failed("noting changes in the outbox"))?;
+        for (subject, version, _) in part {
+            pending.add(*subject, *version);
+        }
     }
-    query
-        .execute(&mut **transaction)
-        .await
-        .map_err(failed("noting a change in the outbox"))?;
-    pending.add(subject, version);
     Ok(())
 }

@@ -5,7 +5,7 @@ mod list;
 mod recent;
 mod row;
 
-pub(crate) use insert::insert;
+pub(crate) use insert::{Told, insert, insert_told};
 pub use list::{EventCounts, EventPage, EventQuery, Order};
 pub(crate) use recent::StoredEvents;
 pub use row::StoredEvent;

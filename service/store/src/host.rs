@@ -1,16 +1,24 @@
 //! Hosts: one record for each machine and InfraEnv, with its inventory, its history and its place in a cluster.
 
+mod batch;
 mod brief;
+mod change;
+mod deleted;
 mod documents;
 mod history;
 mod kube;
 mod list;
+mod listed;
 mod membership;
+mod queue;
 mod read;
 mod row;
 mod write;
 
 pub use brief::HostBrief;
-pub use history::{HistoryEntry, HistoryRecord};
-pub use list::{HostForm, ListedHost};
+pub use change::HistoryEntry;
+pub use history::HistoryRecord;
+pub use list::HostForm;
+pub use listed::ListedHost;
+pub(crate) use queue::HostQueue;
 pub(crate) use row::HOST_KEY;

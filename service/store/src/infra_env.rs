@@ -216,7 +216,7 @@ impl Store {
         if hosts > 0 {
             return Ok(Deletion::Inhabited(hosts));
         }
-        bmc::delete_all(&mut transaction, id).await?;
+        bmc::delete_all(self, &mut transaction, id, at).await?;
         let nothing = ("settings", "{}".to_owned());
         deletion::mark(&mut transaction, "infra_envs", id, version + 1, at, nothing).await?;
         let change = Change {

@@ -1,5 +1,7 @@
 //! Stores logs that hosts and installation controllers upload, in chunks that are written one by one, so that an upload
 //! holds neither memory nor the write lock. An unfinished upload is invisible.
+//!
+//! Logs of a host that an operator asked for belong to no cluster: the column `cluster_id` is empty then.
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -14,6 +16,7 @@ use crate::store::Store;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogOwner {
+    /// Of a cluster, or of none.
     Host {
         infra_env_id: InfraEnvId,
         host_id: HostId,
@@ -26,7 +29,8 @@ pub enum LogOwner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLog {
     pub id: String,
-    pub cluster_id: ClusterId,
+    /// `None`: the operator asked the host for them.
+    pub cluster_id: Option<ClusterId>,
     pub owner: LogOwner,
     /// Bytes.
     pub size: i64,
@@ -38,13 +42,17 @@ pub struct StoredLog {
 #[derive(Debug)]
 pub struct LogUpload {
     id: String,
-    cluster_id: ClusterId,
+    cluster_id: Option<ClusterId>,
     owner: LogOwner,
     size: i64,
     chunks: i64,
 }
 
 impl LogUpload {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Bytes so far.
     pub fn size(&self) -> i64 {
         self.size
@@ -52,17 +60,17 @@ impl LogUpload {
 }
 
 impl Store {
-    /// Begins an upload.
+    /// Begins an upload to a cluster, or to none.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn begin_log(
         &self,
-        cluster_id: ClusterId,
+        cluster_id: impl Into<Option<ClusterId>>,
         owner: LogOwner,
         now: Timestamp,
     ) -> Result<LogUpload> {
-        let id = new_id();
+        let (id, cluster_id) = (new_id(), cluster_id.into());
         let (infra_env_id, host_id) = columns(owner);
         let mut transaction = self.writer().await?;
         sqlx::query(
@@ -70,7 +78,7 @@ impl Store {
              VALUES ($1, $2, $3, $4, 0, 0, $5, NULL)",
         )
         .bind(&id)
-        .bind(cluster_id.to_string())
+        .bind(cluster_column(cluster_id))
         .bind(host_id)
         .bind(infra_env_id)
         .bind(micros(now))
@@ -111,13 +119,15 @@ impl Store {
     /// # Errors
     /// `Conflict` when the upload was discarded in between.
     pub async fn finish_log(&self, upload: LogUpload, now: Timestamp) -> Result<()> {
-        let (_, host_id) = columns(upload.owner);
+        let (infra_env_id, host_id) = columns(upload.owner);
         let mut transaction = self.writer().await?;
         sqlx::query(
-            "DELETE FROM logs WHERE cluster_id = $1 AND COALESCE(host_id, '') = COALESCE($2, '') AND completed_at IS NOT NULL",
+            "DELETE FROM logs WHERE cluster_id = $1 AND COALESCE(host_id, '') = COALESCE($2, '') AND completed_at IS NOT NULL
+             AND (cluster_id <> '' OR infra_env_id = $3)",
         )
-        .bind(upload.cluster_id.to_string())
+        .bind(cluster_column(upload.cluster_id))
         .bind(host_id)
+        .bind(infra_env_id)
         .execute(&mut *transaction)
         .await
         .map_err(failed("removing older logs"))?;
@@ -140,14 +150,14 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Discards an upload.
+    /// Discards an upload, by its id.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn discard_log(&self, upload: LogUpload) -> Result<()> {
+    pub async fn discard_log(&self, id: &str) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("DELETE FROM logs WHERE id = $1")
-            .bind(upload.id)
+            .bind(id)
             .execute(&mut *transaction)
             .await
             .map_err(failed("discarding an upload of logs"))?;
@@ -199,6 +209,28 @@ impl Store {
         rows.iter().map(log_from).collect()
     }
 
+    /// The last complete upload of a host, to a cluster or to none.
+    ///
+    /// # Errors
+    /// `Corrupt` when the row cannot be read.
+    pub async fn last_log_of_host(
+        &self,
+        infra_env_id: InfraEnvId,
+        host_id: HostId,
+    ) -> Result<Option<StoredLog>> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT id, cluster_id, host_id, infra_env_id, size, chunks, completed_at FROM logs
+             WHERE infra_env_id = $1 AND host_id = $2 AND completed_at IS NOT NULL ORDER BY completed_at DESC, id DESC LIMIT 1",
+        )
+        .bind(infra_env_id.to_string())
+        .bind(host_id.to_string())
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed("looking for the logs of a host"))?;
+        row.as_ref().map(log_from).transpose()
+    }
+
     /// One chunk of an upload; `None` when it was replaced in between.
     ///
     /// # Errors
@@ -219,6 +251,10 @@ impl Store {
     }
 }
 
+fn cluster_column(cluster_id: Option<ClusterId>) -> String {
+    cluster_id.map(|id| id.to_string()).unwrap_or_default()
+}
+
 fn columns(owner: LogOwner) -> (Option<String>, Option<String>) {
     match owner {
         LogOwner::Host {
@@ -231,10 +267,14 @@ fn columns(owner: LogOwner) -> (Option<String>, Option<String>) {
 
 fn log_from(row: &AnyRow) -> Result<StoredLog> {
     let reading = Reading::new(row, "logs", &["id"]);
+    let cluster: String = reading.get("cluster_id")?;
     let host = (reading.get("infra_env_id")?, reading.get("host_id")?);
     Ok(StoredLog {
         id: reading.get("id")?,
-        cluster_id: reading.get("cluster_id")?,
+        cluster_id: match cluster.is_empty() {
+            true => None,
+            false => Some(reading.get("cluster_id")?),
+        },
         owner: match host {
             (Some(infra_env_id), Some(host_id)) => LogOwner::Host {
                 infra_env_id,

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::error::StoreError;
 use crate::kind::Kind;
 use crate::migrations::{is_contract, migrator};
-use crate::store::Store;
+use crate::store::{CONNECTION_PATIENCE, Store};
 use crate::vault::Vault;
 
 /// Time for a server to come up before opening fails: it is often started together with Muster.
@@ -21,9 +21,6 @@ const STARTING_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Connections to PostgreSQL, where nobody says more.
 const CONNECTIONS: u32 = 16;
-
-/// Time that an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
-const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// For every SQLite connection. `synchronous=FULL` syncs the log at each commit, so that a power cut loses nothing that was
 /// committed; NORMAL would be enough for the death of the process only. Another process (`muster token`) may hold the write

@@ -16,7 +16,7 @@ use crate::subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxScope {
     All,
-    /// InfraEnvs and clusters: changes of hosts are for another replica.
+    /// InfraEnvs and clusters: changes of hosts and BMCs are for the replica whose controllers run.
     NotHosts,
 }
 

@@ -200,7 +200,6 @@ mod tests {
             checked_in_at: now,
             data: HostData::new(now),
             has_inventory: true,
-            reported_hostname: String::new(),
         })
     }
 

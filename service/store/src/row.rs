@@ -192,6 +192,7 @@ where
 }
 
 /// A value of a column as it is bound. NULL has the type of its column, too: PostgreSQL insists.
+#[derive(Clone)]
 pub(crate) enum Cell {
     Text(Option<String>),
     Number(Option<i64>),
@@ -305,6 +306,7 @@ pub(crate) fn document<T: Serialize>(
 }
 
 /// The values of a row, as parameters `$1`, `$2`, ... of a statement.
+#[derive(Clone)]
 pub(crate) struct Values {
     table: &'static str,
     cells: Vec<(&'static str, Cell)>,
@@ -354,8 +356,28 @@ impl Values {
 
     /// The parameter that holds a column's value.
     pub(crate) fn parameter(&self, column: &str) -> String {
+        format!("${}", self.place(column))
+    }
+
+    /// The place of a column among the values, from 1.
+    pub(crate) fn place(&self, column: &str) -> usize {
         let at = self.cells.iter().position(|(own, _)| *own == column);
-        format!("${}", at.expect("a column of the row") + 1)
+        at.expect("a column of the row") + 1
+    }
+
+    /// The columns, in the order of the values.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &'static str> {
+        self.cells.iter().map(|(column, _)| *column)
+    }
+
+    /// The same row with another version.
+    pub(crate) fn with_version(mut self, version: i64) -> Self {
+        for (column, cell) in &mut self.cells {
+            if *column == "version" {
+                *cell = Cell::Number(Some(version));
+            }
+        }
+        self
     }
 
     /// Stores the row as a new one.
@@ -478,7 +500,8 @@ impl<'r> Reading<'r> {
             .map_err(|reason| self.corrupt(column, reason))
     }
 
-    fn corrupt(&self, column: &'static str, reason: Cow<'static, str>) -> StoreError {
+    /// The error of a column that cannot be read; `reason` never quotes the value.
+    pub(crate) fn corrupt(&self, column: &'static str, reason: Cow<'static, str>) -> StoreError {
         StoreError::Corrupt {
             table: self.table,
             id: self.id.clone(),

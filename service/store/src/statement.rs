@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::error::{StoreError, failed};
 use crate::kind::Kind;
+use crate::row::Values;
 
 /// A new id that sorts after those made before it.
 pub(crate) fn new_id() -> String {
@@ -31,5 +32,53 @@ pub(crate) fn push_tuples(sql: &mut String, kind: Kind, rows: usize, columns: us
             }
         }
         sql.push(')');
+    }
+}
+
+/// Rows in one statement of [`in_parts`].
+const ROWS_AT_ONCE: usize = 32;
+
+/// The rows in parts whose lengths are powers of two: each length is a text of its own, and prepared statements of few texts are
+/// kept.
+pub(crate) fn in_parts<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let length = rows.len().min(ROWS_AT_ONCE).checked_ilog2()?;
+        let (part, rest) = rows.split_at(1 << length);
+        rows = rest;
+        Some(part)
+    })
+}
+
+/// Inserts rows of one table, at least one, in one statement; an error says that it came while `doing`.
+pub(crate) async fn insert_rows(
+    transaction: &mut Transaction<'static, Any>,
+    kind: Kind,
+    (table, columns): (&str, &str),
+    rows: Vec<Values>,
+    doing: &'static str,
+) -> Result<(), StoreError> {
+    let mut sql = format!("INSERT INTO {table} ({columns}) VALUES ");
+    push_tuples(&mut sql, kind, rows.len(), rows[0].len());
+    let query = sqlx::query(sqlx::AssertSqlSafe(sql));
+    rows.into_iter()
+        .fold(query, |query, row| row.bind(query))
+        .execute(&mut **transaction)
+        .await
+        .map_err(failed(doing))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_powers_of_two_and_all_rows() {
+        let rows: Vec<usize> = (0..75).collect();
+        let parts: Vec<&[usize]> = in_parts(&rows).collect();
+        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        assert_eq!(lengths, [32, 32, 8, 2, 1]);
+        assert_eq!(parts.concat(), rows);
+        assert_eq!(in_parts::<usize>(&[]).count(), 0);
     }
 }

@@ -3,18 +3,25 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use muster_core::record::EventLimits;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Transaction};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
 
 use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
+use crate::host::HostQueue;
 use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
 use crate::vault::Vault;
+
+/// Time that an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
+pub(crate) const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The open database. Cloning is cheap; clones share connections.
 #[derive(Clone)]
@@ -34,6 +41,9 @@ struct Shared {
     polled: Arc<Polled>,
     subscribers: Subscribers,
     stored_events: StoredEvents,
+    host_queue: HostQueue,
+    /// Places for the readers of lists of hosts: the other readers are left to boots and to hosts that are not known yet.
+    list_readers: Semaphore,
     /// The URL of PostgreSQL, for a connection beside the pools.
     server: Option<String>,
 }
@@ -49,6 +59,7 @@ pub struct StatementCounts {
 
 impl Store {
     pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool, url: &str, vault: Vault) -> Self {
+        let most_readers = usize::try_from(readers.options().get_max_connections()).unwrap_or(1);
         let shared = Shared {
             kind,
             readers,
@@ -58,6 +69,8 @@ impl Store {
             polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
             subscribers: Subscribers::default(),
             stored_events: StoredEvents::default(),
+            host_queue: HostQueue::new(kind),
+            list_readers: Semaphore::new(most_readers.div_ceil(2)),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
@@ -90,6 +103,14 @@ impl Store {
 
     pub(crate) fn event_limits(&self) -> &EventLimits {
         &self.event_limits
+    }
+
+    pub(crate) fn shared_event_limits(&self) -> Arc<EventLimits> {
+        Arc::clone(&self.event_limits)
+    }
+
+    pub(crate) fn host_queue(&self) -> &HostQueue {
+        &self.shared.host_queue
     }
 
     /// The keys of the secrets in it.
@@ -163,6 +184,17 @@ impl Store {
             .acquire()
             .await
             .map_err(failed("waiting for a connection"))
+    }
+
+    /// The turn of a part of a list of hosts.
+    ///
+    /// # Errors
+    /// It does not come in the time that a connection may take.
+    pub(crate) async fn list_turn(&self) -> Result<SemaphorePermit<'_>> {
+        let turn = timeout(CONNECTION_PATIENCE, self.shared.list_readers.acquire()).await;
+        let turn = turn.ok().and_then(|acquired| acquired.ok());
+        turn.ok_or(sqlx::Error::PoolTimedOut)
+            .map_err(failed("waiting for the turn of a list"))
     }
 
     /// Begins a write transaction. On SQLite it takes the write lock at once, so that a transaction that has read never finds

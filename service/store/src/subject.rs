@@ -1,6 +1,6 @@
 //! Names a record that changed, in the outbox and in notifications.
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId};
 
 /// A record that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,6 +12,7 @@ pub enum Subject {
     InfraEnv(InfraEnvId),
     /// A cluster, or what its hosts know of each other.
     Cluster(ClusterId),
+    Bmc(BmcId),
 }
 
 impl Subject {
@@ -20,6 +21,7 @@ impl Subject {
             Self::Host { infra_env_id, id } => ("host", format!("{infra_env_id}/{id}")),
             Self::InfraEnv(id) => ("infra_env", id.to_string()),
             Self::Cluster(id) => ("cluster", id.to_string()),
+            Self::Bmc(id) => ("bmc", id.to_string()),
         }
     }
 
@@ -34,6 +36,7 @@ impl Subject {
             }
             "infra_env" => key.parse().ok().map(Self::InfraEnv),
             "cluster" => key.parse().ok().map(Self::Cluster),
+            "bmc" => key.parse().ok().map(Self::Bmc),
             _ => None,
         }
     }

@@ -47,6 +47,8 @@ fn bmcs_are_added_shown_changed_and_deleted() {
     golden("set-nothing", &["set", "r1u8"]);
     golden("set-accept-nothing", &["set", "r1u8", "--accept-certificate"]);
     golden("stop", &["stop", "r1u8"]);
+    golden("power-what", &["power", "r1u8", "cycle"]);
+    golden("power-no-wait", &["power", "r1u8", "off", "--no-wait"]);
 
     world.file(
         "rack.csv",

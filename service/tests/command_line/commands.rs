@@ -81,6 +81,10 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
         ],
     );
     golden(
+        "host-history-changes",
+        &["host", "history", "node-1", "--limit", "1"],
+    );
+    golden(
         "host-set-same",
         &["host", "set", "node-1", "--role", "worker", "--disk", "sda"],
     );
@@ -127,6 +131,8 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     golden("cluster-show", &["cluster", "show", "prod"]);
     // Its agent registers again by itself.
     world.host(&lab, 3, "worker-3");
+    // Both are called as before, by the inventory that the move has forgotten.
+    golden("host-list-binding", &["hosts", "--cluster", "prod"]);
     golden("host-unbind", &["host", "unbind", "worker-3"]);
     golden("host-delete", &["host", "delete", "node-1"]);
     golden("token-revoke", &["token", "revoke", "--infra-env", "lab"]);
@@ -147,27 +153,12 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     );
     golden(
         "host-history",
-        &[
-            "host",
-            "history",
-            "00000000-0000-4000-8000-000000000002",
-            "--limit",
-            "2",
-            "-o",
-            "wide",
-        ],
+        &["host", "history", "worker-2", "--limit", "2", "-o", "wide"],
     );
     golden(
         "host-history-states",
         &[
-            "host",
-            "history",
-            "00000000-0000-4000-8000-000000000002",
-            "--states",
-            "--limit",
-            "2",
-            "-o",
-            "wide",
+            "host", "history", "worker-2", "--states", "--limit", "2", "-o", "wide",
         ],
     );
     all_agree(differences);
@@ -186,8 +177,9 @@ fn many_hosts_are_changed_by_a_table_or_none() {
     );
     world.file(
         "wrong.csv",
-        "host,name,disk\nworker-1,Node 1,\nworker-9,,\nworker-2,,sdb\n,x,\nworker-3,worker-2\nworker-3,,\n",
+        "host,name,disk\nworker-1,Node 1,sdz\nworker-9,,\nworker-2,,sdb\n,x,\nworker-3,worker-2,\nworker-3,,\nworker-1,y\n",
     );
+    world.file("semicolons.csv", "host;name\nworker-1;node-1\n");
     world.file("columns.csv", "hots,nmae\n");
     // The service refuses a pool of so long a name, which nothing here knows before.
     let long = "x".repeat(8193);
@@ -203,6 +195,7 @@ fn many_hosts_are_changed_by_a_table_or_none() {
     };
     golden("wrong", &["host", "set", "--from-csv", "wrong.csv"]);
     golden("columns", &["host", "set", "--from-csv", "columns.csv"]);
+    golden("semicolons", &["host", "set", "--from-csv", "semicolons.csv"]);
     golden("missing", &["host", "set", "--from-csv", "no-such.csv"]);
     golden("dry-run", &["host", "set", "--from-csv", "good.csv", "--dry-run"]);
     assert_eq!(names(), "worker-1\nworker-2\nworker-3\n");
@@ -331,6 +324,43 @@ fn contexts_name_services() {
     world.file(".config/muster/config.toml", "contexts = 7");
     golden("file-broken", &["hosts"]);
     all_agree(differences);
+}
+
+#[test]
+fn what_is_called_otherwise_elsewhere_is_understood() {
+    let world = World::start(&[]);
+    world.prints(&["infraenv", "new", "--name", "lab"]);
+    world.prints(&["infra-env", "set", "lab", "--ntp-sources", "192.0.2.1"]);
+    let lab = world.prints(&["infra-envs", "get", "lab", "-o", "jsonpath={.id}"]);
+    world.host(&format!("/infra-envs/{}", lab.trim()), 1, "worker-1");
+    world.prints(&["host", "update", "worker-1", "--name", "node-1"]);
+    assert!(
+        world
+            .prints(&["host", "describe", "node-1"])
+            .contains("known-unbound")
+    );
+    world.prints(&["host", "rm", "node-1"]);
+}
+
+#[test]
+fn clusters_of_one_name_are_told_apart() {
+    let world = World::start(&[]);
+    let lab = world.infra_env("lab");
+    world.host(&lab, 1, "worker-1");
+    let import = |api: &'static str| world.prints(&["cluster", "import", "--name", "prod", "--api", api]);
+    import("192.0.2.1");
+    let first = world.prints(&["cluster", "list", "-o", "name"]);
+    import("192.0.2.2");
+    let refused = world.transcript(world.muster(&["host", "bind", "worker-1", "--cluster", "prod"]));
+    assert!(
+        refused.contains("means 2 clusters")
+            && refused.contains("192.0.2.2")
+            && refused.ends_with("exit code 2\n"),
+        "{refused}"
+    );
+    world.prints(&["host", "bind", "worker-1", "--cluster", first.trim()]);
+    let shown = world.prints(&["host", "show", "worker-1"]);
+    assert!(shown.contains(&format!("prod ({})", &first[..8])), "{shown}");
 }
 
 #[test]

@@ -6,5 +6,6 @@ mod bmcs;
 mod commands;
 mod golden;
 mod help;
+mod logs;
 mod mistakes;
 mod world;

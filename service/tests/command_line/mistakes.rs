@@ -90,6 +90,10 @@ fn names_of_things() {
                 "host-set-name",
                 &["host", "set", "worker-0", "--name", "Worker 0"],
             ),
+            (
+                "host-set-name-taken",
+                &["host", "set", "worker-0", "--name", "worker-1"],
+            ),
             ("host-set-disk", &["host", "set", "worker-0", "--disk", "sdz"]),
             (
                 "host-set-disk-too-small",
@@ -99,7 +103,7 @@ fn names_of_things() {
             ("host-unbind-unbound", &["host", "unbind", "worker-0"]),
             ("host-install-unbound", &["host", "install", "worker-0"]),
             ("host-one-of-two", &["host", "unbind", "worker-0", "worker-1"]),
-            ("host-logs-unbound", &["host", "logs", "worker-0"]),
+            ("host-power-without-bmc", &["host", "power", "worker-0", "off"]),
             (
                 "host-approve-without-agent",
                 &["host", "approve", "worker-0", "--data-dir", "data"],
@@ -270,6 +274,18 @@ fn the_way_to_the_service() {
             .trim(),
     );
     check_commands(&world, [("token-of-another-service", foreign)]);
+    // Who is known and has no right to it is refused, as other requests are.
+    let mut read_only = world.muster(&["infra-env", "create", "--name", "x"]);
+    let token = world.prints(&[
+        "token",
+        "create",
+        "--operator",
+        "--read-only",
+        "--data-dir",
+        "data",
+    ]);
+    read_only.env("MUSTER_TOKEN", token.trim());
+    check_commands(&world, [("token-read-only", read_only)]);
 }
 
 #[test]

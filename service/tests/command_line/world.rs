@@ -146,9 +146,14 @@ impl World {
 
     /// Registers the made-up host number `n` with an inventory; returns its path below the API.
     pub fn host(&self, infra_env: &str, n: u64, name: &str) -> String {
+        self.host_with_agent(infra_env, n, name, "muster-agent/0.1.0")
+    }
+
+    /// The same with an agent of that version.
+    pub fn host_with_agent(&self, infra_env: &str, n: u64, name: &str, agent: &str) -> String {
         let id = format!("00000000-0000-4000-8000-{n:012x}");
         let client = self.rest();
-        let body = json!({"host_id": id, "discovery_agent_version": "muster-agent/0.1.0"});
+        let body = json!({"host_id": id, "discovery_agent_version": agent});
         client.post(&format!("{infra_env}/hosts"), &body).expect(201);
         let host = format!("{infra_env}/hosts/{id}");
         let reply = json!({"step_type": "inventory", "step_id": "inventory-1", "exit_code": 0,

@@ -55,12 +55,30 @@ fn rest_does_not_move_the_host_of_an_agent_and_the_agent_tells_why_it_does() {
     let bind = json!({"cluster_id": cluster});
     let refused = rest.post(&format!("{host}/actions/bind"), &bind).expect(400);
     let message = refused.error_message();
-    for word in ["spec.clusterDeploymentName", &format!("default/{id}")] {
+    let line = format!("kubectl -n default patch agent {id} --type merge -p ");
+    for word in [
+        "spec.clusterDeploymentName",
+        &format!("default/{id}"),
+        &format!(
+            "{line}'{{\"spec\":{{\"clusterDeploymentName\":{{\"name\":\"prod\",\"namespace\":\"default\"}}}}}}'"
+        ),
+    ] {
         assert!(message.contains(word), "{message}");
     }
     let seen = rest.get(&host).expect(200).json();
     assert_eq!(seen["status"], "known-unbound", "{}", seen["status_info"]);
-    rest.patch(&host, &json!({"host_name": "by-rest"})).expect(201);
+    let taken = rest.patch(&host, &json!({"host_name": "by-rest"})).expect(201);
+    let note = taken.header("muster-note");
+    assert!(
+        note.contains(&format!("{line}'{{\"spec\":{{\"hostname\":\"by-rest\"}}}}'")),
+        "{note}"
+    );
+    let set = world.muster(&["host", "set", &id, "--role", "worker"]);
+    let told = String::from_utf8_lossy(&set.stderr);
+    assert!(
+        set.status.success() && told.contains("note: the host's Agent") && told.contains(&line),
+        "{told}"
+    );
     await_told(&rest, &infra_env, &id, &["last word", &format!("default/{id}")]);
 
     let agent = format!("agent/{id}");

@@ -39,24 +39,26 @@ fn get<'a>(objects: &'a BTreeMap<(String, String), Value>, kind: &str, name: &st
 }
 
 #[test]
-fn the_base_holds_everything_and_the_kinds_that_are_ours() {
+fn the_base_holds_everything_but_the_kinds_which_are_apart() {
     let objects = built("base");
     let deployment = get(&objects, "Deployment", "muster");
     let labels = &deployment["spec"]["template"]["metadata"]["labels"];
     assert_eq!(labels["app.kubernetes.io/name"], "muster");
     assert_eq!(&deployment["spec"]["selector"]["matchLabels"], labels);
-    for (kind, name) in [("Service", "muster"), ("PodDisruptionBudget", "muster")] {
+    for (kind, name, selector) in [
+        ("Service", "muster", "/spec/selector"),
+        ("Service", "muster-status", "/spec/selector"),
+        ("PodDisruptionBudget", "muster", "/spec/selector/matchLabels"),
+        ("NetworkPolicy", "muster", "/spec/podSelector/matchLabels"),
+    ] {
         let object = get(&objects, kind, name);
         assert_eq!(object["metadata"]["namespace"], "muster");
-        let selector = &object["spec"]["selector"];
-        let selector = if kind == "Service" {
-            selector
-        } else {
-            &selector["matchLabels"]
-        };
-        assert_eq!(selector, labels, "{kind}");
+        assert_eq!(object.pointer(selector), Some(labels), "{kind}");
     }
-    let kinds: BTreeSet<_> = objects
+    // Deleting base deletes no custom resource.
+    assert!(objects.keys().all(|(kind, _)| kind != "CustomResourceDefinition"));
+    let kinds = built("crds");
+    let kinds: BTreeSet<_> = kinds
         .iter()
         .filter(|((kind, _), _)| kind == "CustomResourceDefinition")
         .map(|(_, object)| object["spec"]["names"]["kind"].as_str().unwrap())
@@ -68,6 +70,7 @@ fn the_base_holds_everything_and_the_kinds_that_are_ours() {
         "AgentClusterInstall",
         "AgentMachine",
         "AgentMachineTemplate",
+        "BMC",
         "InfraEnv",
         "NMStateConfig",
     ];
@@ -110,8 +113,24 @@ fn the_pod_runs_the_program_with_options_that_it_has() {
         .collect();
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
         let get = &container[probe]["httpGet"];
-        assert_eq!(ports[get["port"].as_str().unwrap()], 8090, "{probe}");
+        assert_eq!(ports[get["port"].as_str().unwrap()], 8092, "{probe}");
+        // The status listener speaks plain HTTP whatever the API speaks.
+        assert_eq!(get.get("scheme"), None, "{probe}");
     }
+    for (name, port) in [
+        ("MUSTER_LISTEN", "8090"),
+        ("MUSTER_BOOT_LISTEN", "8091"),
+        ("MUSTER_STATUS_LISTEN", "8092"),
+    ] {
+        let variables = container["env"].as_array().unwrap();
+        let value = variables.iter().find(|one| one["name"] == name).unwrap()["value"].as_str();
+        assert_eq!(
+            value,
+            Some(format!("[::]:{port}").as_str()),
+            "every address of both families"
+        );
+    }
+    assert_is_restricted(pod);
     for port in get(&objects, "Service", "muster")["spec"]["ports"]
         .as_array()
         .unwrap()
@@ -174,4 +193,163 @@ fn the_example_puts_its_own_addresses_and_image_in_place() {
         map["data"]["MUSTER_PUBLIC_URL"],
         "https://muster.example.test:8090"
     );
+}
+
+/// As OpenShift's restricted-v2 has it: the user is chosen by the namespace, so a pod names none; nothing is privileged, volumes are of
+/// harmless kinds. Kubernetes' own `restricted` asks for no more.
+fn assert_is_restricted(pod: &Value) {
+    let container = &pod["containers"][0];
+    for context in [&pod["securityContext"], &container["securityContext"]] {
+        for member in [
+            "runAsUser",
+            "runAsGroup",
+            "fsGroup",
+            "supplementalGroups",
+            "seLinuxOptions",
+            "privileged",
+        ] {
+            assert_eq!(context.get(member), None, "{member}");
+        }
+    }
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+    let own = &container["securityContext"];
+    assert_eq!(own["allowPrivilegeEscalation"], false);
+    assert_eq!(own["capabilities"]["drop"], serde_json::json!(["ALL"]));
+    assert_eq!(own["readOnlyRootFilesystem"], true);
+    for member in ["hostNetwork", "hostPID", "hostIPC"] {
+        assert_eq!(pod.get(member), None, "{member}");
+    }
+    for volume in pod["volumes"].as_array().expect("it is in the manifest") {
+        let kinds = ["emptyDir", "secret", "configMap", "projected"];
+        assert!(kinds.iter().any(|kind| volume.get(kind).is_some()), "{volume}");
+    }
+    // Whoever runs it can write where it writes.
+    let data = container["env"]
+        .as_array()
+        .expect("it is in the manifest")
+        .iter()
+        .find(|one| one["name"] == "MUSTER_DATA_DIR");
+    let data = data.expect("it is in the manifest")["value"]
+        .as_str()
+        .expect("a folder");
+    let mounts = container["volumeMounts"]
+        .as_array()
+        .expect("it is in the manifest")
+        .iter();
+    assert!(
+        mounts
+            .map(|mount| mount["mountPath"].as_str().expect("it is in the manifest"))
+            .any(|path| data.starts_with(path))
+    );
+}
+
+/// An overlay of base with a component, as a user writes it.
+fn with_component(name: &str) -> BTreeMap<(String, String), Value> {
+    let folder = tempfile::tempdir_in(root().join("deploy")).expect("it is in the manifest");
+    let kustomization = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: muster\nresources: [../base]\ncomponents: [../{name}]\n"
+    );
+    std::fs::write(folder.path().join("kustomization.yaml"), kustomization).expect("it is in the manifest");
+    built(
+        folder
+            .path()
+            .file_name()
+            .expect("a name")
+            .to_str()
+            .expect("a name"),
+    )
+}
+
+#[test]
+fn a_certificate_of_the_users_is_mounted_as_a_folder_and_probes_do_not_mind() {
+    let objects = with_component("tls");
+    let pod = &get(&objects, "Deployment", "muster")["spec"]["template"]["spec"];
+    assert_is_restricted(pod);
+    let container = &pod["containers"][0];
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let mount = mounts
+        .iter()
+        .find(|mount| mount["name"] == "tls")
+        .expect("a mount");
+    assert_eq!(
+        mount.get("subPath"),
+        None,
+        "a file that is mounted by its name never changes"
+    );
+    let folder = mount["mountPath"].as_str().unwrap();
+    for name in ["MUSTER_TLS_CERT", "MUSTER_TLS_KEY", "MUSTER_SERVICE_CA"] {
+        let variables = container["env"].as_array().unwrap();
+        let value = variables.iter().find(|one| one["name"] == name).unwrap()["value"]
+            .as_str()
+            .unwrap();
+        assert!(value.starts_with(folder), "{value}");
+    }
+    // What base says is still there.
+    assert!(
+        container["env"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["name"] == "MUSTER_STATUS_LISTEN")
+    );
+    assert_eq!(container["livenessProbe"]["httpGet"]["port"], "status");
+}
+
+#[test]
+fn chosen_namespaces_need_no_rights_in_others() {
+    let objects = with_component("namespaced");
+    let bindings: Vec<&str> = objects
+        .keys()
+        .filter(|(kind, _)| kind == "ClusterRoleBinding")
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert_eq!(bindings, ["muster-cluster"]);
+    let role = get(&objects, "ClusterRole", "muster-cluster");
+    let reads_secrets = |rule: &Value| {
+        rule["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one == "secrets")
+    };
+    assert!(!role["rules"].as_array().unwrap().iter().any(reads_secrets));
+}
+
+#[test]
+fn other_overlays_build() {
+    let route = built("openshift");
+    let route = get(&route, "Route", "muster");
+    assert_eq!(route["spec"]["tls"]["termination"], "passthrough");
+    let monitoring = with_component("monitoring");
+    let monitor = get(&monitoring, "ServiceMonitor", "muster");
+    let service = get(&monitoring, "Service", "muster-status");
+    let labels = service["metadata"]["labels"].as_object().unwrap();
+    for (key, value) in monitor["spec"]["selector"]["matchLabels"].as_object().unwrap() {
+        assert_eq!(labels.get(key), Some(value), "{key}");
+    }
+}
+
+#[test]
+fn users_of_a_namespace_have_its_custom_resources() {
+    let objects = built("base");
+    let edit = get(&objects, "ClusterRole", "muster-edit");
+    let view = get(&objects, "ClusterRole", "muster-view");
+    assert_eq!(
+        edit["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"],
+        "true"
+    );
+    assert_eq!(
+        view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"],
+        "true"
+    );
+    for role in [edit, view] {
+        for rule in role["rules"].as_array().unwrap() {
+            let statuses = rule["resources"].as_array().unwrap();
+            assert!(
+                statuses.iter().all(|one| !one.as_str().unwrap().contains('/')),
+                "{rule}"
+            );
+        }
+    }
 }

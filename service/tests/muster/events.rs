@@ -63,4 +63,16 @@ fn each_mistake_is_an_event_with_its_own_words_and_kubectl_can_sort_them() {
         inputs.any(|line| line.contains(word))
     };
     assert!(told("worker_0") && told("localhost"), "{sorted}");
+
+    // A cluster that is not there: the protocol's condition is that of a wait, and the mistake is told all the same.
+    for name in ["prdo", "porduction"] {
+        let reference = json!({"name": name, "namespace": "muster-rest"});
+        let patch = json!({"spec": {"clusterDeploymentName": reference}}).to_string();
+        kubectl.run(&["patch", &agent, "--type", "merge", "-p", &patch]);
+        kubectl.await_that(&format!("an Event about {name}"), &["events"], LIMIT, |seen| {
+            let told = of_reason(seen, "UnknownCluster");
+            let words = format!("there is no ClusterDeployment muster-rest/{name}");
+            told.iter().find(|(_, told)| told.contains(&words)).map(|_| ())
+        });
+    }
 }

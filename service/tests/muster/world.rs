@@ -1,7 +1,7 @@
 //! A service of one test, with the built-in Kubernetes API.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use muster_tests::condition::await_condition;
@@ -67,6 +67,16 @@ impl World {
 
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// What a command of `muster` against this service answers.
+    pub fn muster(&self, arguments: &[&str]) -> Output {
+        let mut muster = Command::new(env!("CARGO_BIN_EXE_muster"));
+        muster
+            .env_clear()
+            .env("MUSTER_URL", &self.url)
+            .env("HOME", self.folder.path());
+        muster.args(arguments).output().expect("muster runs")
     }
 
     pub fn kubectl(&self) -> Kubectl {

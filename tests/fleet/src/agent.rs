@@ -54,6 +54,8 @@ struct Desk {
     host: HostId,
     /// The agent's version as the service expects it.
     version: Arc<str>,
+    /// The header that tells the machine's parts, as Muster's own agents send it; `None`: as agents of other makes.
+    fingerprint: Option<Arc<str>>,
 }
 
 /// An agent at work.
@@ -106,6 +108,7 @@ impl Agent {
                 wire,
                 host,
                 version,
+                fingerprint: None,
             },
             sent: Sent::default(),
             installing: None,
@@ -115,6 +118,14 @@ impl Agent {
             first_replies: Vec::new(),
             turn: 0,
         }
+    }
+
+    /// The same as an agent of Muster's own, which tells the ids of its machine's parts when it registers.
+    #[must_use]
+    pub fn with_fingerprint(mut self) -> Self {
+        let fingerprint = self.desk.machine.fingerprint();
+        self.desk.fingerprint = Some(fingerprint.header_value().into());
+        self
     }
 
     /// From `boot` on, until it is dropped.
@@ -155,7 +166,8 @@ impl Agent {
             let version = Arc::clone(&self.desk.version);
             let ask = Ask::new(Operation::Register, Method::POST, &path)
                 .json(body.to_string().into())
-                .version(&version);
+                .version(&version)
+                .fingerprint(self.desk.fingerprint.as_deref());
             let (ending, answer) = self.desk.wire.ask(ask).await;
             match ending {
                 Ending::Status(201) => match serde_json::from_slice::<Registered>(&answer) {

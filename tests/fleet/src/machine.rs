@@ -9,6 +9,7 @@ mod network;
 pub use hostile::{Hostility, hostile};
 
 use md5::{Digest, Md5};
+use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
 use muster_api::inventory::{Boot, Cpu, Inventory, Memory, SystemVendor};
 use rand::rngs::ChaCha8Rng;
@@ -101,6 +102,19 @@ impl Machine {
         HostId(Uuid::from_bytes(Md5::digest(self.board_serial()).into()))
     }
 
+    /// The ids of its parts, as its SMBIOS tables and its cards have them.
+    pub fn fingerprint(self) -> Fingerprint {
+        let interfaces = network::interfaces(self);
+        let cards = interfaces.into_iter().filter(|one| one.kind == "physical");
+        Fingerprint {
+            board_serial: self.board_serial(),
+            system_serial: self.system_serial(),
+            system_uuid: Uuid::from_bytes(Md5::digest(self.system_serial()).into()).to_string(),
+            macs: cards.map(|card| card.mac_address).collect(),
+            disk_wwns: Vec::new(),
+        }
+    }
+
     /// Its name in the network.
     pub fn hostname(self) -> String {
         match self.flaw() {
@@ -182,6 +196,7 @@ impl Machine {
             } else {
                 "2.0".into()
             },
+            problems: Vec::new(),
             truncation: None,
         }
     }

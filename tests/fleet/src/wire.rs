@@ -16,7 +16,8 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use muster_api::AGENT_VERSION_HEADER;
+use muster_api::fingerprint::FINGERPRINT_HEADER;
+use muster_api::{AGENT_VERSION_HEADER, BASE_PATH, MUSTER_PATH};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
@@ -98,13 +99,15 @@ pub type Credential = (HeaderName, HeaderValue);
 pub struct Ask<'a> {
     pub operation: Operation,
     pub method: Method,
-    /// Below the protocol's base path.
+    /// Below the protocol's base path, or that of Muster's own operations with it.
     pub path: &'a str,
     pub body: Body,
     /// The media type of the body, if it has one.
     pub content_type: Option<&'a str>,
     /// The agent's version, where the protocol has it.
     pub version: Option<&'a str>,
+    /// The header with the ids of the machine's parts, at a registration.
+    pub fingerprint: Option<&'a str>,
     /// The fault that makes the agent ask this, and what it tries.
     pub because: Option<(Fault, &'a str)>,
 }
@@ -118,6 +121,7 @@ impl<'a> Ask<'a> {
             body: Body::empty(),
             content_type: None,
             version: None,
+            fingerprint: None,
             because: None,
         }
     }
@@ -136,6 +140,11 @@ impl<'a> Ask<'a> {
 
     pub fn version(mut self, version: &'a str) -> Self {
         self.version = Some(version);
+        self
+    }
+
+    pub fn fingerprint(mut self, fingerprint: Option<&'a str>) -> Self {
+        self.fingerprint = fingerprint;
         self
     }
 
@@ -181,6 +190,15 @@ impl Wire {
         }
     }
 
+    /// Operations of Muster's own have a base path of their own.
+    fn uri(&self, path: &str) -> String {
+        let base = match path.starts_with(MUSTER_PATH) {
+            true => self.base.trim_end_matches(BASE_PATH),
+            false => &self.base,
+        };
+        format!("{base}{path}")
+    }
+
     fn request(&self, ask: &mut Ask<'_>) -> Result<Request<Body>, http::Error> {
         let accept = match ask.operation {
             Operation::Download => "*/*",
@@ -192,7 +210,7 @@ impl Wire {
         };
         let mut request = Request::builder()
             .method(ask.method.clone())
-            .uri(format!("{}{}", self.base, ask.path))
+            .uri(self.uri(ask.path))
             .header(header::ACCEPT, accept)
             .header(header::ACCEPT_ENCODING, "gzip")
             .header("x-request-id", Uuid::new_v4().to_string());
@@ -201,6 +219,9 @@ impl Wire {
         }
         if let Some(version) = ask.version {
             request = request.header(AGENT_VERSION_HEADER, version);
+        }
+        if let Some(fingerprint) = ask.fingerprint {
+            request = request.header(FINGERPRINT_HEADER, fingerprint);
         }
         if let Some(content_type) = ask.content_type {
             request = request.header(header::CONTENT_TYPE, content_type);

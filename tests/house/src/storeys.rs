@@ -97,8 +97,13 @@ pub const STOREYS: &[Storey] = &[
         never: &["muster-rest", "muster-controllers", "kube"],
     },
     Storey {
-        package: "muster-kube-api",
+        package: "muster-connections",
         sees: Some(&[]),
+        never: &["sqlx", "kube", "kube-runtime", "reqwest"],
+    },
+    Storey {
+        package: "muster-kube-api",
+        sees: Some(&["muster-connections"]),
         never: &[],
     },
 ];

@@ -128,6 +128,12 @@ pub fn operations() -> Vec<Operation> {
         operation("v2ListHosts", AGENT, "", None),
         operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
         operation("v2GetHost", OPERATOR_ONLY, "", None),
+        // The agent of this host is another vendor's.
+        refusable("MusterAskHostForLogs", OPERATOR_ONLY, 409, None),
+        operation("MusterGetHostLogs", OPERATOR_ONLY, "", None),
+        refusable("MusterDownloadHostLogs", OPERATOR_ONLY, 409, None),
+        // The right form of it stands in `service/rest/tests/tokens/asked_logs.rs`.
+        refusable("MusterUploadHostLogs", AGENT, 409, Some(json!({}))),
         operation("MusterListBmcs", OPERATOR_ONLY, "", None),
         // The second one has the address of the first.
         refusable("MusterCreateBmc", OPERATOR_ONLY, 409, Some(bmc.clone())),
@@ -142,6 +148,12 @@ pub fn operations() -> Vec<Operation> {
         // It is under way when it is asked for again.
         refusable("MusterDiscoverBmc", OPERATOR_ONLY, 409, None),
         operation("MusterStopBmc", OPERATOR_ONLY, "", None),
+        operation(
+            "MusterPowerBmc",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"action": "status"})),
+        ),
         operation("MusterDeleteBmc", OPERATOR_ONLY, "", None),
         operation("MusterListBootingMachines", OPERATOR_ONLY, "", None),
         operation("MusterListHostHistory", OPERATOR_ONLY, "", None),

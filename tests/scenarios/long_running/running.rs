@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use muster_api::BASE_PATH;
 use muster_tests::artifacts::{muster_program, project_root};
 use muster_tests::balancer::Balancer;
 use muster_tests::condition::{assert_every, await_condition, await_every};
 use muster_tests::fleet::Fleet;
 use muster_tests::http::HttpClient;
 use muster_tests::postgres::Postgres;
+use muster_tests::process::resident;
 use muster_tests::service::{Service, Settings};
 use muster_tests::small_disk::SmallDisk;
 use serde_json::{Value, json};
@@ -171,12 +173,17 @@ impl Running {
     /// The hosts that an operator sees now, without what each tells of 3,000 others.
     #[track_caller]
     pub(super) fn hosts(&self) -> Vec<Value> {
-        let list = self
-            .client
-            .get(&format!("/infra-envs/{}/hosts?brief=true", self.infra_env))
-            .expect(200)
-            .json();
-        list.as_array().unwrap().clone()
+        self.try_hosts().unwrap()
+    }
+
+    /// The hosts; an error while the service catches up with all that the agents of so many hosts repeat after an outage.
+    fn try_hosts(&self) -> Result<Vec<Value>, String> {
+        let path = format!("{BASE_PATH}/infra-envs/{}/hosts?brief=true", self.infra_env);
+        let answer = self.client.try_request("GET", &path, None)?;
+        match (answer.status, answer.json()) {
+            (200, Value::Array(hosts)) => Ok(hosts),
+            (status, answer) => Err(format!("{status}: {answer}")),
+        }
     }
 
     #[track_caller]
@@ -302,7 +309,7 @@ impl Running {
             "all hosts to be heard again",
             self.scale.silence * 3,
             || {
-                let hosts = self.hosts();
+                let hosts = self.try_hosts()?;
                 let at_rest = hosts
                     .iter()
                     .filter(|host| !installing.contains(&text(&host["id"])));
@@ -346,14 +353,9 @@ impl Running {
         let bytes = self
             .postgres
             .query(&self.database, "SELECT pg_database_size(current_database())");
-        let resident = self.replicas.iter().map(|replica| {
-            let status = fs::read_to_string(format!("/proc/{}/status", replica.id())).unwrap();
-            let line = status
-                .lines()
-                .find_map(|line| line.strip_prefix("VmRSS:"))
-                .unwrap();
-            line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1e3
-        });
+        #[expect(clippy::cast_precision_loss, reason = "far fewer bytes than 2^52")]
+        let megabytes = |replica: &Service| resident(replica.id()) as f64 / 1e6;
+        let resident = self.replicas.iter().map(megabytes);
         let size = Size {
             replica_mb: resident.fold(0.0, f64::max),
             database_mb: bytes.trim().parse::<f64>().unwrap() / 1e6,

@@ -45,11 +45,11 @@ struct On {
 }
 
 impl BmcMachine {
-    /// `machine` without a medium, whose SMBIOS tables get UUID and serial number of `hardware`.
+    /// `machine` without a medium, whose SMBIOS tables get UUID and serial number of `hardware`, in slots that the caller has.
     ///
     /// # Panics
     /// If there is no temporary folder.
-    pub fn new(machine: Machine, hardware: Hardware) -> Self {
+    pub fn new(machine: Machine, hardware: Hardware, slots: Slots) -> Self {
         let identity = format!(
             "type=1,manufacturer=Contoso,product=3500RX,serial={},uuid={}",
             hardware.serial, hardware.uuid
@@ -60,7 +60,7 @@ impl BmcMachine {
             machine: machine.smbios(&identity).managed(),
             hardware,
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
-            _slots: Slots::one(),
+            _slots: slots,
         }
     }
 
@@ -85,7 +85,7 @@ impl BmcMachine {
             .memory_mib(memory_mib)
             .disk(disk)
             .nic(Nic::user("virtio-net-pci", mac, UserNet::new(2).hostname(name)));
-        Self::new(machine, hardware)
+        Self::new(machine, hardware, Slots::one())
     }
 
     /// The serial console since power-on, the last one when it is off.

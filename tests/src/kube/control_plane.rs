@@ -26,6 +26,12 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(20);
 const TOKEN: &str = "token-of-the-labs-administrator";
 /// Controllers that tests need: certificates are signed, owners' objects and namespaces' content are deleted.
 const CONTROLLERS: &str = "csrsigning,csrcleaner,garbagecollector,namespace,nodelifecycle";
+/// Further ones where pods run.
+const POD_CONTROLLERS: &str = "deployment-controller,replicaset-controller,serviceaccount-controller,\
+    root-ca-certificate-publisher-controller,disruption-controller";
+
+/// The namespace of Muster's ServiceAccount and lease.
+pub const SERVICE_NAMESPACE: &str = "muster";
 
 /// Options of a control plane.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +39,7 @@ pub struct Settings {
     more: Vec<String>,
     is_without_controllers: bool,
     nodes_need_no_heartbeat: bool,
+    has_pods: bool,
 }
 
 impl Settings {
@@ -54,6 +61,13 @@ impl Settings {
     #[must_use]
     pub fn without_heartbeats(mut self) -> Self {
         self.nodes_need_no_heartbeat = true;
+        self
+    }
+
+    /// With what pods need: the controllers that make them, and tokens of their service accounts.
+    #[must_use]
+    pub fn with_pods(mut self) -> Self {
+        self.has_pods = true;
         self
     }
 
@@ -180,6 +194,34 @@ impl ControlPlane {
         self.folder.path().join("admin.kubeconfig")
     }
 
+    /// A kubeconfig for Muster, with the rights of `deploy/base/rbac.yaml` and no others: a token of its ServiceAccount. The rights are
+    /// applied first.
+    #[track_caller]
+    pub fn service_kubeconfig(&self) -> PathBuf {
+        let kubectl = self.kubectl().namespace(SERVICE_NAMESPACE);
+        if !kubectl
+            .try_run(&["get", "namespace", SERVICE_NAMESPACE])
+            .succeeded
+        {
+            kubectl.run(&["create", "namespace", SERVICE_NAMESPACE]);
+        }
+        let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/base/rbac.yaml");
+        kubectl.run(&["apply", "-f", &rights.display().to_string()]);
+        let token = kubectl.run(&["create", "token", "muster", "--duration=24h"]);
+        let path = self.folder.path().join("service.kubeconfig");
+        let written = fs::read(self.authority()).and_then(|authority| {
+            let config = json!({
+                "apiVersion": "v1", "kind": "Config", "current-context": "muster",
+                "clusters": [{"name": "lab", "cluster": {"server": self.url(), "certificate-authority-data": base64(&authority)}}],
+                "users": [{"name": "muster", "user": {"token": token.trim()}}],
+                "contexts": [{"name": "muster", "context": {"cluster": "lab", "user": "muster", "namespace": SERVICE_NAMESPACE}}],
+            });
+            fs::write(&path, config.to_string())
+        });
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        path
+    }
+
     /// The certificate of the authority that signed the server's.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("ca.crt")
@@ -262,7 +304,14 @@ fn launch_server(settings: &Settings, ports: &Ports, folder: &Path) -> Program {
         "Node,RBAC",
         "--enable-bootstrap-token-auth",
     ]);
-    server.args(["--disable-admission-plugins", "ServiceAccount"]);
+    if !settings.has_pods {
+        server.args(["--disable-admission-plugins", "ServiceAccount"]);
+    }
+    // As OpenShift: an owner that blocks a deletion may be named by those only who may change its finalizers.
+    server.args([
+        "--enable-admission-plugins",
+        "OwnerReferencesPermissionEnforcement",
+    ]);
     server.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
     let mut file = |flag: &str, name: &str| {
         server.arg(flag).arg(folder.join(name));
@@ -283,6 +332,10 @@ fn launch_controllers(settings: &Settings, folder: &Path) -> Program {
         true => CONTROLLERS.trim_end_matches(",nodelifecycle"),
         false => CONTROLLERS,
     };
+    let wanted = match settings.has_pods {
+        true => &format!("{wanted},{POD_CONTROLLERS}"),
+        false => wanted,
+    };
     let mut controllers = command(program("kube-controller-manager"));
     controllers.args([
         "--secure-port",
@@ -298,6 +351,7 @@ fn launch_controllers(settings: &Settings, folder: &Path) -> Program {
     file("--cluster-signing-cert-file", "ca.crt");
     file("--cluster-signing-key-file", "ca.key");
     file("--service-account-private-key-file", "accounts.key");
+    file("--root-ca-file", "ca.crt");
     Program::start_shared(
         "kube-controller-manager",
         controllers,
@@ -305,12 +359,16 @@ fn launch_controllers(settings: &Settings, folder: &Path) -> Program {
     )
 }
 
+/// The address of the Service `kubernetes`: the first of `--service-cluster-ip-range`.
+pub const SERVICE_ADDRESS: &str = "10.0.0.1";
+
 /// Names of the API server. Machines on user networks find this computer's loopback under the last.
-const SERVER_NAMES: [&str; 5] = [
+const SERVER_NAMES: [&str; 6] = [
     "127.0.0.1",
     "localhost",
     "kubernetes",
     "kubernetes.default.svc",
+    SERVICE_ADDRESS,
     USER_NETWORK_HOST,
 ];
 

@@ -15,10 +15,12 @@ pub enum Accel {
 }
 
 impl Accel {
-    /// The name that QEMU has for it.
-    pub fn name(self) -> &'static str {
+    /// QEMU's `-accel`.
+    pub fn option(self) -> &'static str {
         match self {
-            Self::Tcg => "tcg",
+            // With a thread for each CPU, one may run an instruction that another has already put back: Linux 6.12 switches branches
+            // of its random numbers while all CPUs ask for some, and then meets an int3 that nobody set ("Oops: int3").
+            Self::Tcg => "tcg,thread=single",
             Self::Kvm => "kvm",
         }
     }

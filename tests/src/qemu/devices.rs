@@ -170,6 +170,8 @@ pub struct UserNet {
     pub tftp: Option<PathBuf>,
     /// True when the network leads nowhere: addresses, but no router.
     pub isolated: bool,
+    /// Ports of this computer's loopback, and those of the machine that they lead to.
+    pub forwarded: Vec<(u16, u16)>,
 }
 
 impl UserNet {
@@ -182,6 +184,7 @@ impl UserNet {
             boot_file: None,
             tftp: None,
             isolated: false,
+            forwarded: Vec::new(),
         }
     }
 
@@ -221,6 +224,13 @@ impl UserNet {
         self
     }
 
+    /// With a TCP port of this computer's loopback that leads to one of the machine.
+    #[must_use]
+    pub fn forward(mut self, here: u16, there: u16) -> Self {
+        self.forwarded.push((here, there));
+        self
+    }
+
     fn netdev(&self, id: &str) -> String {
         let mut value = format!("user,id={id},net=10.0.{}.0/24", self.subnet);
         match &self.ipv6_prefix {
@@ -238,6 +248,9 @@ impl UserNet {
         }
         if let Some(folder) = &self.tftp {
             value += &format!(",tftp={}", folder.display());
+        }
+        for (here, there) in &self.forwarded {
+            value += &format!(",hostfwd=tcp:127.0.0.1:{here}-:{there}");
         }
         value
     }

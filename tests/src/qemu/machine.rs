@@ -46,6 +46,8 @@ enum Part {
     Device(String),
     /// A `-device` value without its drive, and the size of the drive in bytes.
     DiskDevice(String, u64),
+    /// A `-device` value without its drive, which is that of the part before.
+    SecondPath(String),
 }
 
 impl Machine {
@@ -147,6 +149,13 @@ impl Machine {
         self
     }
 
+    /// A second path to the disk of the part before, as for `-device` but without `drive=`. Both devices need `share-rw=on`.
+    #[must_use]
+    pub fn second_path(mut self, device: &str) -> Self {
+        self.parts.push(Part::SecondPath(device.to_owned()));
+        self
+    }
+
     /// With a clock that is so many seconds ahead (or behind, when negative) at power-on.
     #[must_use]
     pub fn clock_ahead(mut self, seconds: i64) -> Self {
@@ -238,7 +247,7 @@ impl Machine {
         add("-name", self.name.clone());
         add("-display", "none".to_owned());
         add("-monitor", "none".to_owned());
-        add("-accel", accel.name().to_owned());
+        add("-accel", accel.option().to_owned());
         add("-machine", self.firmware.machine().to_owned());
         add("-m", self.memory_mib.to_string());
         add("-smp", self.cpus.clone());
@@ -276,7 +285,8 @@ impl Machine {
         let mut disks = 0;
         for (index, part) in self.parts.iter().enumerate() {
             let mut drive = |size: u64, content: Option<&Path>| {
-                let (id, file) = (format!("drive{index}"), folder.join(format!("disk{index}.raw")));
+                let of_part = index - usize::from(matches!(part, Part::SecondPath(_)));
+                let (id, file) = (format!("drive{index}"), folder.join(format!("disk{of_part}.raw")));
                 if !file.exists() {
                     sparse_file(&file, size, content);
                 }
@@ -302,6 +312,7 @@ impl Machine {
                     devices
                 }
                 Part::DiskDevice(device, size) => vec![format!("{device},drive={}", drive(*size, None))],
+                Part::SecondPath(device) => vec![format!("{device},drive={}", drive(0, None))],
                 Part::Device(device) => vec![device.clone()],
                 Part::Nic(nic) => {
                     all.extend(nic.arguments(index, rom, network && nics == 0));

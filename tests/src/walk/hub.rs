@@ -48,19 +48,18 @@ impl Hub {
     #[track_caller]
     pub fn built_in(settings: Settings) -> Self {
         let service = settings.start();
-        let api = Api::built_in(&service.kubectl());
-        Self::with(service, api)
+        let (kubectl, api) = (service.kubectl(), Api::built_in(&service.kubectl()));
+        Self::with(service, &kubectl, api)
     }
 
     /// On a real API server that knows the kinds.
     #[track_caller]
     pub fn real(settings: Settings, plane: &ControlPlane) -> Self {
-        let service = settings.kubeconfig(&plane.kubeconfig()).start();
-        Self::with(service, Api::real(plane))
+        let service = settings.kubeconfig(&plane.service_kubeconfig()).start();
+        Self::with(service, &plane.kubectl(), Api::real(plane))
     }
 
-    fn with(service: Service, api: Api) -> Self {
-        let kubectl = service.kubectl();
+    fn with(service: Service, kubectl: &Kubectl, api: Api) -> Self {
         kubectl.apply(&[
             objects::namespace(HARDWARE),
             objects::pull_secret(HARDWARE, "pull-secret"),

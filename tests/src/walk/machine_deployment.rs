@@ -45,7 +45,24 @@ pub fn apply_our_crds(plane: &ControlPlane) {
         &ours.join("\n---"),
     );
     kubectl.apply(&[control_plane_crd()]);
+    kubectl.apply(&may_read_control_planes());
     kubectl.await_kinds();
+}
+
+/// The right that an administrator adds for a kind of control planes that is not in a group of Cluster API's (deploy/README.md).
+fn may_read_control_planes() -> [Value; 2] {
+    let (name, rbac) = ("muster-control-planes", "rbac.authorization.k8s.io");
+    [
+        json!({
+            "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": ["controlplane.lab.example"], "resources": ["labcontrolplanes"], "verbs": ["get"]}],
+        }),
+        json!({
+            "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": "muster", "namespace": "muster"}],
+        }),
+    ]
 }
 
 /// A kind for the control plane, which somebody else operates.

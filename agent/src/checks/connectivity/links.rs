@@ -29,8 +29,13 @@ pub(super) struct Links {
     pub conflicts: Vec<AddressConflict>,
 }
 
-/// Asks on every card for the targets in its networks, and by IPv4 for its own addresses.
-pub(super) async fn ask(nics: &[Nic], targets: &BTreeSet<IpAddr>) -> Result<Links, CheckError> {
+/// Asks on every card for the targets in its networks, and by IPv4 for its own addresses. Answers of this host's other cards (`own`)
+/// do not count: two of them in one segment are no conflict.
+pub(super) async fn ask(
+    nics: &[Nic],
+    own: &BTreeSet<Mac>,
+    targets: &BTreeSet<IpAddr>,
+) -> Result<Links, CheckError> {
     let sweeps = nics.iter().flat_map(|nic| {
         [Family::V4, Family::V6].map(|family| async move {
             let asked = questions(nic, family, targets);
@@ -40,7 +45,7 @@ pub(super) async fn ask(nics: &[Nic], targets: &BTreeSet<IpAddr>) -> Result<Link
     let mut links = Links::default();
     for (nic, answers) in join_all(sweeps).await {
         match answers {
-            Ok(answers) => links.add(nic, targets, answers),
+            Ok(answers) => links.add(nic, own, targets, answers),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Err(CheckError::Socket {
                     what: format!("asking for neighbours on {}", nic.name),
@@ -69,12 +74,12 @@ fn questions(nic: &Nic, family: Family, targets: &BTreeSet<IpAddr>) -> Vec<IpAdd
 }
 
 impl Links {
-    fn add(&mut self, nic: &Nic, targets: &BTreeSet<IpAddr>, answers: Answers) {
+    fn add(&mut self, nic: &Nic, own_macs: &BTreeSet<Mac>, targets: &BTreeSet<IpAddr>, answers: Answers) {
         for (target, macs) in answers {
             let Some(own) = nic.address_near(target) else {
                 continue;
             };
-            for mac in macs {
+            for mac in macs.difference(own_macs).copied() {
                 if nic.has(target) {
                     self.conflicts.push(AddressConflict {
                         outgoing_nic: nic.name.clone(),

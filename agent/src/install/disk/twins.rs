@@ -2,6 +2,8 @@
 
 use muster_api::inventory::Disk;
 
+use crate::inventory::disks::units;
+
 /// Kernel names of other paths to the disk of this kernel name.
 pub fn of(disks: &[Disk], name: &str) -> Vec<String> {
     let Some(disk) = disks.iter().find(|disk| disk.name == name) else {
@@ -9,17 +11,9 @@ pub fn of(disks: &[Disk], name: &str) -> Vec<String> {
     };
     disks
         .iter()
-        .filter(|other| other.name != name && same(disk, other))
+        .filter(|other| other.name != name && units::same(disk, other))
         .map(|other| other.name.clone())
         .collect()
-}
-
-/// A world-wide name alone is not enough: cheap disks share theirs.
-fn same(one: &Disk, other: &Disk) -> bool {
-    !one.wwn.is_empty()
-        && one.wwn == other.wwn
-        && one.serial == other.serial
-        && one.size_bytes == other.size_bytes
 }
 
 #[cfg(test)]

@@ -3,11 +3,21 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
+use super::Controller;
 use crate::root::Reason;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 const DEVICE: &str = "/dev/ipmi0";
+const APPLICATION: u8 = 0x06;
+const GET_CHANNEL_INFO: u8 = 0x42;
+/// IPMI 2.0, table 6-3: 802.3 LAN, and other LANs.
+const LAN_MEDIA: [u8; 2] = [4, 6];
+/// IPMI 2.0, table 5-2: node busy, timeout, and no answer for lack of room or while it updates or starts.
+const BUSY: [u8; 5] = [0xc0, 0xc3, 0xc4, 0xd1, 0xd2];
+const BUSY_TRIES: u32 = 4;
+const BUSY_PAUSE: Duration = Duration::from_millis(250);
 const TRANSPORT: u8 = 0x0c;
 const GET_LAN_CONFIGURATION_PARAMETERS: u8 = 0x02;
 const SYSTEM_INTERFACE: i32 = 0x0c;
@@ -58,12 +68,12 @@ const fn ioctl_number(direction: u64, number: u64, size: usize) -> libc::c_ulong
     direction << 30 | (size as u64) << 16 | (b'i' as u64) << 8 | number
 }
 
-pub(super) struct Controller {
+pub(super) struct Device {
     device: File,
     sequence: libc::c_long,
 }
 
-impl Controller {
+impl Device {
     /// `None` when the machine has no such device.
     pub(super) fn open() -> io::Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(DEVICE) {
@@ -79,25 +89,23 @@ impl Controller {
         }
     }
 
-    /// The data of a LAN parameter; `None` when the BMC has no such channel or parameter.
-    pub(super) fn lan_parameter(
-        &mut self,
-        channel: u8,
-        parameter: u8,
-        set: u8,
-    ) -> Result<Option<Vec<u8>>, Reason> {
-        let answer = self
-            .command(
-                TRANSPORT,
-                GET_LAN_CONFIGURATION_PARAMETERS,
-                &mut [channel, parameter, set, 0],
-            )
-            .map_err(|error| format!("{DEVICE}: {error}"))?;
-        // Completion code, parameter revision, data.
-        match answer.split_first_chunk::<2>() {
-            Some(([0, _revision], data)) => Ok(Some(data.to_vec())),
-            _ => Ok(None),
+    /// The data of an answer; `None` when the BMC has no such thing. A busy one is asked again.
+    fn ask(&mut self, network_function: u8, command: u8, data: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
+        let mut last = 0;
+        for _ in 0..BUSY_TRIES {
+            let answer = self
+                .command(network_function, command, &mut data.to_vec())
+                .map_err(|error| format!("{DEVICE}: {error}"))?;
+            match answer.split_first() {
+                Some((0, data)) => return Ok(Some(data.to_vec())),
+                Some((code, _)) if BUSY.contains(code) => last = *code,
+                _ => return Ok(None),
+            }
+            std::thread::sleep(BUSY_PAUSE);
         }
+        Err(format!(
+            "{DEVICE}: the BMC stays busy (completion code {last:#04x})"
+        ))
     }
 
     fn command(&mut self, network_function: u8, command: u8, data: &mut [u8]) -> io::Result<Vec<u8>> {
@@ -154,6 +162,24 @@ impl Controller {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl Controller for Device {
+    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason> {
+        let info = self.ask(APPLICATION, GET_CHANNEL_INFO, &[channel])?;
+        // Channel, medium, ...
+        Ok(info.and_then(|info| Some(LAN_MEDIA.contains(&(info.get(1)? & 0x7f)))))
+    }
+
+    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
+        let answer = self.ask(
+            TRANSPORT,
+            GET_LAN_CONFIGURATION_PARAMETERS,
+            &[channel, parameter, set, 0],
+        )?;
+        // Parameter revision, data.
+        Ok(answer.and_then(|answer| Some(answer.get(1..)?.to_vec())))
     }
 }
 

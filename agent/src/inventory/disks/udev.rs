@@ -23,7 +23,7 @@ pub(super) fn properties(device: &BlockDevice<'_>) -> Properties {
 }
 
 /// The properties that udev would have, from sysfs and the device itself.
-pub(super) fn native(device: &BlockDevice<'_>) -> Properties {
+pub(crate) fn native(device: &BlockDevice<'_>) -> Properties {
     let mut properties = Properties::default();
     identity::device_mapper(device, &mut properties);
     if !COVERED.iter().any(|prefix| device.name().starts_with(prefix)) {

@@ -1,4 +1,4 @@
-//! Reads links from sysfs, for trees that were captured without netlink's answers.
+//! Reads links from sysfs: for trees that were captured without netlink's answers, and for links whose messages cannot be parsed.
 
 use super::Link;
 use crate::root::Root;
@@ -14,7 +14,7 @@ const FLAGS: [(u32, &str); 6] = [
 ];
 
 /// In order of index, without addresses and routes, which sysfs does not have.
-pub(in crate::inventory) fn links_of_sysfs(root: &Root) -> Vec<Link> {
+pub(crate) fn links_of_sysfs(root: &Root) -> Vec<Link> {
     let names = root.list("/sys/class/net").unwrap_or_default();
     let mut links: Vec<Link> = names.into_iter().filter_map(|name| link(root, name)).collect();
     links.sort_by_key(|link| link.index);

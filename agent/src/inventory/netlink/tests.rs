@@ -62,7 +62,7 @@ fn a_bond_and_its_member_have_kind_and_permanent_address() {
             ],
         ),
     ]);
-    let links = parse_links(&bytes);
+    let links = parse_links(&bytes).0;
     assert_eq!((links[0].kind.as_deref(), links[0].mtu), (Some("bond"), 9000));
     assert_eq!(links[0].flags, ["up", "multicast", "running"]);
     assert_eq!(links[1].bond_permanent_address, Some(vec![2, 0, 0, 0, 0, 1]));
@@ -105,15 +105,48 @@ fn a_cut_or_garbled_dump_is_read_as_far_as_it_goes() {
         link_message(2, vec![LinkAttribute::IfName("eth0".into())]),
     ]);
     for end in 0..bytes.len() {
-        assert!(parse_links(&bytes[..end]).len() < 2);
+        assert!(parse_links(&bytes[..end]).0.len() < 2);
     }
     for at in 0..bytes.len() {
         for value in [0, 1, 0x7f, 0xff] {
             let mut broken = bytes.clone();
             broken[at] = value;
-            let _ = parse_links(&broken);
+            let _ = parse_links(&broken).0;
             let _ = parse_addresses(&broken);
             let _ = parse_routes(&broken);
         }
     }
+}
+
+#[test]
+fn a_link_whose_message_cannot_be_parsed_is_read_from_sysfs_and_told() {
+    use crate::testing::Machine;
+    let mut bytes = dump_of(vec![link_message(2, vec![LinkAttribute::IfName("eth0".into())])]);
+    let mut bad = dump_of(vec![link_message(7, vec![LinkAttribute::Mtu(1500)])]);
+    // A driver's MTU of two bytes.
+    let length = bad.len();
+    assert_eq!(bad[length - 8..length - 4], [8, 0, 4, 0]);
+    bad[length - 8] = 6;
+    bytes.extend(bad);
+    let machine = Machine::new()
+        .nic("pci0/net/eth0", &[("ifindex", "2")])
+        .nic(
+            "pci0/net/ens7",
+            &[
+                ("ifindex", "7"),
+                ("address", "00:25:90:00:00:07"),
+                ("mtu", "9000"),
+                ("flags", "0x1003"),
+            ],
+        )
+        .answer("netlink.links", STANDARD.encode(bytes).into());
+    let Links { all: links, filled } = links(&machine.root()).unwrap();
+    assert_eq!(links.len(), 2);
+    assert_eq!((links[1].name.as_str(), links[1].mtu), ("ens7", 9000));
+    assert_eq!(links[1].address, [0, 0x25, 0x90, 0, 0, 7]);
+    assert_eq!(filled.len(), 1);
+    assert!(
+        filled[0].0 == "ens7" && filled[0].1.contains("cannot be parsed"),
+        "{filled:?}"
+    );
 }

@@ -155,6 +155,7 @@ impl NicState {
         let Some(configuration) = &wanted.configuration else {
             return;
         };
+        let configuration = configuration.clone().with_metric(self.metric);
         if !link.up {
             return;
         }
@@ -164,14 +165,15 @@ impl NicState {
                 .any(|one| one.index == link.index && one.address == ip)
         };
         let is_there = configuration.addresses.iter().all(|(ip, _)| has(*ip));
-        if is_there && self.fixed.as_ref() == Some(configuration) {
+        if is_there && self.fixed.as_ref() == Some(&configuration) {
             return;
         }
-        match links::apply(handle, link.index, configuration).await {
+        let old = self.fixed.clone().unwrap_or_default();
+        match links::replace(handle, link.index, &old, &configuration).await {
             Ok(()) => {
                 info!(nic = link.name, "static addresses are set");
                 self.note.clear();
-                self.fixed = Some(configuration.clone());
+                self.fixed = Some(configuration);
             }
             Err(error) => {
                 let note = format!("static network not applied: {error}");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use muster_api::MUSTER_PATH;
 use muster_api::host::{LogsProgressParams, LogsProgressState};
 use muster_api::ids::HostId;
 use reqwest::Method;
@@ -32,13 +33,13 @@ impl Client {
         self.answer(Some(HostId(host)), request).await.map(drop)
     }
 
-    /// Uploads an archive of logs as it is made. An error among the pieces aborts the upload.
+    /// Uploads an archive of logs as it is made: to a cluster, or to the host's own place. An error among the pieces aborts the upload.
     ///
     /// # Errors
     /// [`Failure`]
     pub async fn upload_logs(
         &self,
-        cluster: Uuid,
+        cluster: Option<Uuid>,
         host: Uuid,
         infra_env: Uuid,
         pieces: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
@@ -55,11 +56,20 @@ impl Client {
         let body = futures_util::stream::iter([Ok(head.into_bytes())])
             .chain(pieces)
             .chain(futures_util::stream::iter([Ok(tail.into_bytes())]));
-        let mut url = self.api(&format!("clusters/{cluster}/logs"));
-        url.query_pairs_mut()
-            .append_pair("host_id", &host.to_string())
-            .append_pair("infra_env_id", &infra_env.to_string())
-            .append_pair("logs_type", "host");
+        let url = match cluster {
+            Some(cluster) => {
+                let mut url = self.api(&format!("clusters/{cluster}/logs"));
+                url.query_pairs_mut()
+                    .append_pair("host_id", &host.to_string())
+                    .append_pair("infra_env_id", &infra_env.to_string())
+                    .append_pair("logs_type", "host");
+                url
+            }
+            None => self.below(
+                MUSTER_PATH,
+                &format!("infra-envs/{infra_env}/hosts/{host}/logs/archive"),
+            ),
+        };
         let request = self
             .request(Method::POST, url, None, Uuid::new_v4())
             .header(

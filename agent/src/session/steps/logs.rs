@@ -1,5 +1,6 @@
 //! `logs-gather`: collects logs, uploads them, and reports the progress. Source:
-//! docs/protocol/agent-protocol.md#8.
+//! docs/protocol/agent-protocol.md#8. Our service asks for the logs of hosts without a cluster, too, and then they go to a place of the
+//! host's own, without reports of progress: the upload tells all.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -61,7 +62,8 @@ impl StepHandler for LogsGather {
 /// The records that logs belong to.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination {
-    pub cluster: Uuid,
+    /// `None`: an operator asked the host itself.
+    pub cluster: Option<Uuid>,
     pub host: Uuid,
     pub infra_env: Uuid,
 }
@@ -73,7 +75,10 @@ impl Destination {
                 .map_err(|_| StepError::of(NAME, format!("{name} is no UUID: `{text}`")))
         };
         Ok(Self {
-            cluster: id("cluster_id", &request.cluster_id)?,
+            cluster: match request.cluster_id.as_str() {
+                "" => None,
+                cluster => Some(id("cluster_id", cluster)?),
+            },
             host: id("host_id", &request.host_id)?,
             infra_env: id("infra_env_id", &request.infra_env_id)?,
         })
@@ -100,6 +105,9 @@ async fn send(
     running: Arc<Running>,
 ) -> Result<(), StepError> {
     let progress = async |state: LogsProgressState| {
+        if to.cluster.is_none() {
+            return;
+        }
         // A service that does not take this may take the logs all the same.
         if let Err(failure) = client.logs_progress(to.infra_env, to.host, state).await {
             tracing::warn!(state = state.name(), "logs: {}", failure.text());

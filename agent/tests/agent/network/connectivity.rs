@@ -115,6 +115,66 @@ fn a_machine_that_has_our_own_address_is_named() {
 }
 
 #[test]
+fn two_cards_of_one_host_in_one_segment_are_no_conflict() {
+    let mut switch = Switch::new();
+    let a = switch.host(1);
+    switch.plug(
+        &a,
+        Cable {
+            nic: "nic1",
+            mac: 0x11,
+            addresses: &["10.77.0.101/24"],
+            ..Cable::default()
+        },
+    );
+    // A third one without an address answers for the others, too.
+    switch.plug(
+        &a,
+        Cable {
+            nic: "nic2",
+            mac: 0x12,
+            ..Cable::default()
+        },
+    );
+    assert_eq!(
+        a.good_step(ConnectivityCheck, &json!([])),
+        json!({"remote_hosts": null})
+    );
+    // Another machine is found all the same.
+    let intruder = switch.host(7);
+    intruder.ip("address add 10.77.0.101/24 dev nic0");
+    let report = a.good_step(ConnectivityCheck, &json!([]));
+    let conflict =
+        |nic: &str| json!({"outgoing_nic": nic, "ip_address": "10.77.0.101", "remote_mac": mac(7)});
+    assert_eq!(report["address_conflicts"], json!([conflict("nic1")]));
+}
+
+#[test]
+fn a_machine_with_our_settings_answers_for_an_address_on_its_own_card_alone() {
+    let mut switch = Switch::new();
+    let a = switch.host(1);
+    let b = switch.host(2);
+    b.run(muster_agent::net::arp::answer_strictly);
+    switch.plug(
+        &b,
+        Cable {
+            nic: "nic1",
+            mac: 0x22,
+            addresses: &["10.77.0.102/24"],
+            ..Cable::default()
+        },
+    );
+    let report = check(&a, json!([remote(B, 2, &["10.77.0.2", "10.77.0.102"])]));
+    let answered: Vec<&Value> = report["remote_hosts"][0]["l2_connectivity"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| &link["remote_mac"])
+        .collect();
+    assert_eq!(answered, [&mac(0x22), &mac(2)]);
+}
+
+#[test]
 fn silent_and_malformed_addresses_are_reported_without_results() {
     let mut switch = Switch::new();
     let a = switch.host(1);

@@ -132,6 +132,25 @@ async fn logs_reach_the_service_in_order_and_without_secrets() {
 }
 
 #[tokio::test]
+async fn logs_of_a_host_without_a_cluster_go_to_a_place_of_its_own() {
+    let (url, service) = service(StatusCode::NO_CONTENT).await;
+    let request = json!({"cluster_id": "", "host_id": HOST, "infra_env_id": INFRA_ENV}).to_string();
+    let reply = run(&dependencies(settings(&url, "")), "logs-gather", &[&request]).await;
+    assert_eq!((reply.exit_code, reply.error.as_str()), (0, ""));
+    let seen = service.seen.lock().unwrap();
+    let [(line, kind, body)] = &seen[..] else {
+        panic!("{} requests", seen.len());
+    };
+    assert_eq!(
+        *line,
+        format!("POST /api/muster/v1/infra-envs/{INFRA_ENV}/hosts/{HOST}/logs/archive")
+    );
+    let files = archive(kind, body);
+    assert!(files.contains_key(&format!("logs_host_{HOST}/inventory.json")));
+    assert!(files.values().all(|text| !text.contains(TOKEN)));
+}
+
+#[tokio::test]
 async fn logs_that_the_service_does_not_take_are_a_failure_with_its_reason() {
     let (url, service) = service(StatusCode::NOT_FOUND).await;
     let reply = run(&dependencies(settings(&url, "")), "logs-gather", &[&request()]).await;
@@ -151,6 +170,7 @@ async fn ids_that_are_none_are_refused() {
     let dependencies = dependencies(settings("http://127.0.0.1:1", ""));
     for args in [
         &["{}"][..],
+        &[r#"{"cluster_id":"","host_id":"../../x","infra_env_id":"b"}"#],
         &[r#"{"cluster_id":"../../x","host_id":"a","infra_env_id":"b"}"#],
         &[],
     ] {

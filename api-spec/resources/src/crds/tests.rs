@@ -14,6 +14,18 @@ const AGENT_MACHINES: &str = "agentmachines.capi-provider.agent-install.openshif
 /// Deliberate differences of a definition from the facts: its name, path, attribute, reason.
 const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
     (
+        "agents.agent-install.openshift.io",
+        "status.observedGeneration",
+        "field",
+        "kubectl wait tells by it whether conditions are about the spec that was just written",
+    ),
+    (
+        "infraenvs.agent-install.openshift.io",
+        "status.observedGeneration",
+        "field",
+        "kubectl wait tells by it whether conditions are about the spec that was just written",
+    ),
+    (
         CLUSTER_DEPLOYMENTS,
         "spec",
         "preserveUnknownFields",

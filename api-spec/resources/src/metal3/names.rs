@@ -25,6 +25,8 @@ pub mod label {
 pub mod annotation {
     /// Metal3 forgets the machine: it neither switches it nor takes media out.
     pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
+    /// `ejected`: the drives were emptied after Metal3 had let go of the machine. Ours.
+    pub const MEDIA: &str = "muster.dev/media";
     /// Metal3 does nothing with the object.
     pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
     /// `disabled`: the machine is not inspected. Deprecated by `spec.inspectionMode`, which it must not contradict.
@@ -76,6 +78,10 @@ pub mod value {
     pub const DETACHED_BY_US: &str = "assisted-service-controller";
     /// The same, when Metal3 shall deprovision the machine before it deletes the object.
     pub const DETACHED_DELAYS_DELETION: &str = r#"{"deleteAction":"delay"}"#;
+    /// Operational status of a host that Metal3 has let go of.
+    pub const DETACHED: &str = "detached";
+    /// Of [`annotation::MEDIA`](super::annotation::MEDIA).
+    pub const EJECTED: &str = "ejected";
     /// Of [`annotation::REBOOT`](super::annotation::REBOOT): also a machine that is being inspected.
     pub const FORCED_REBOOT: &str = r#"{"force":true}"#;
     /// Of [`annotation::INSPECT`](super::annotation::INSPECT), `spec.inspectionMode` and `spec.automatedCleaningMode`.

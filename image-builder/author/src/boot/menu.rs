@@ -29,7 +29,8 @@ if serial --unit=0 --speed=115200; then
   terminal_output console serial
 fi
 set default=0
-set timeout=1
+# Long enough for a hand at a console that a BMC shows late.
+set timeout=5
 function muster {
   echo \"Muster: loading the kernel\"
   linux /images/pxeboot/vmlinuz $rescue ";
@@ -41,7 +42,7 @@ const AFTER: &str = "  echo \"Muster: loading drivers and agent\"
 menuentry \"Muster: discover this machine\" --id discover {
   muster
 }
-menuentry \"Muster: rescue shell\" --id rescue {
+menuentry \"Muster: rescue shell (press r)\" --hotkey=r --id rescue {
   set rescue=muster.rescue
   muster
 }

@@ -81,12 +81,24 @@ pub const CARRIED: &[&str] = &[
     "drivers/input/evdev",
     "drivers/input/serio/",
     "drivers/usb/host/",
+    // The power button: of ACPI, and of ARM servers that describe it by a device tree. Debian's kernel for ARM has the rest built in.
+    "drivers/acpi/button",
+    "drivers/input/keyboard/gpio_keys",
     // What the inventory reads: BMC, TPM, iSCSI boot, firmware tables; and entropy.
     "drivers/char/hw_random/",
     "drivers/char/ipmi/",
     "drivers/char/tpm/",
     "drivers/firmware/",
     "drivers/char/virtio_console",
+    // Watchdogs of chipsets, and what makes that of Intel's appear. Not that of BMCs: it outlives a restart and would strike
+    // while the firmware or an installed system starts.
+    "drivers/i2c/busses/i2c-i801",
+    "drivers/mfd/lpc_ich",
+    "drivers/watchdog/hpwdt",
+    "drivers/watchdog/i6300esb",
+    "drivers/watchdog/iTCO_wdt",
+    "drivers/watchdog/sp5100_tco",
+    "drivers/watchdog/wdat_wdt",
 ];
 
 /// Parts of [`CARRIED`] that stay away, with the reason.
@@ -97,6 +109,69 @@ pub const LEFT_OUT: &[&str] = &[
     // Balloons would take the memory that was to be counted.
     "drivers/hv/hv_balloon",
     "drivers/virtio/virtio_balloon",
+    "drivers/virtio/virtio_dma_buf",
+    "drivers/virtio/virtio_vdpa",
+    "drivers/xen/xen-acpi-processor",
+    "drivers/xen/xen-evtchn",
+    "drivers/xen/xen-front-pgdir-shbuf",
+    "drivers/xen/xen-gntalloc",
+    "drivers/xen/xen-gntdev",
+    // Cards that nobody has sold for ten years, large by their firmware or themselves; `--driver` brings them back.
+    "drivers/net/ethernet/brocade/",
+    "drivers/net/ethernet/cavium/liquidio/",
+    "drivers/net/ethernet/myricom/",
+    "drivers/net/ethernet/qlogic/netxen/",
+    "drivers/net/ethernet/qlogic/qlcnic/",
+    "drivers/net/ethernet/sfc/falcon/",
+    "drivers/scsi/advansys",
+    "drivers/scsi/aic7xxx/",
+    "drivers/scsi/bfa/",
+    "drivers/scsi/qla4xxx/",
+    "drivers/scsi/qla1280",
+    // Nothing in the image would load these: they wait for programs, or for hands.
+    "drivers/char/ipmi/ipmi_poweroff",
+    "drivers/char/ipmi/ipmi_watchdog",
+    "drivers/char/tpm/tpm_atmel",
+    "drivers/char/tpm/tpm_nsc",
+    "drivers/char/tpm/tpm_vtpm_proxy",
+    "drivers/firmware/edd",
+    "drivers/firmware/efi/capsule-loader",
+    "drivers/firmware/efi/efibc",
+    "drivers/input/serio/ct82c710",
+    "drivers/input/serio/parkbd",
+    "drivers/md/dm-delay",
+    "drivers/md/dm-era",
+    "drivers/md/dm-flakey",
+    "drivers/md/dm-integrity",
+    "drivers/md/dm-log-userspace",
+    "drivers/md/dm-log-writes",
+    "drivers/md/dm-multipath",
+    "drivers/md/dm-queue-length",
+    "drivers/md/dm-round-robin",
+    "drivers/md/dm-service-time",
+    "drivers/md/dm-switch",
+    "drivers/md/dm-vdo/",
+    "drivers/md/dm-verity",
+    "drivers/md/dm-writecache",
+    "drivers/md/dm-zero",
+    "drivers/md/dm-zoned",
+    "drivers/message/fusion/mptctl",
+    "drivers/message/fusion/mptlan",
+    "drivers/mmc/host/cb710-mmc",
+    "drivers/mmc/host/tifm_sd",
+    "drivers/net/ethernet/broadcom/cnic",
+    "drivers/net/mdio/acpi_mdio",
+    "drivers/net/mdio/fwnode_mdio",
+    "drivers/net/phy/bcm87xx",
+    "drivers/scsi/bnx2fc/",
+    "drivers/scsi/bnx2i/",
+    "drivers/scsi/cxgbi/",
+    "drivers/scsi/fcoe/fcoe",
+    "drivers/net/ethernet/chelsio/libcxgb/",
+    "drivers/scsi/iscsi_tcp",
+    "drivers/scsi/libiscsi_tcp",
+    "drivers/scsi/qlogicfas408",
+    "drivers/scsi/scsi_transport_srp",
     // Caches and clusters of disks are for the installed system; nvme-rdma brings all of InfiniBand.
     "drivers/md/bcache/",
     "drivers/md/md-cluster",
@@ -126,6 +201,13 @@ pub fn unknown<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> Vec<String> 
         .collect()
 }
 
+/// True for the modules of the image, of which the user may name more than the lists do.
+#[must_use]
+pub fn are_carried(path: &str, more: &[String]) -> bool {
+    let asked: Vec<&str> = more.iter().map(String::as_str).collect();
+    names(&asked, path) || names(CARRIED, path) && !names(LEFT_OUT, path)
+}
+
 /// True when a list names the module at `path` (`kernel/drivers/ata/ahci.ko` without `kernel/` and `.ko`).
 #[must_use]
 pub fn names(list: &[&str], path: &str) -> bool {
@@ -148,6 +230,14 @@ mod tests {
         assert!(names(CARRIED, "drivers/net/virtio_net"));
         assert!(!names(CARRIED, "drivers/net/wireless/intel/iwlwifi/iwlwifi"));
         assert!(!names(&["drivers/hid/hid"], "drivers/hid/hid-sony"));
+    }
+
+    #[test]
+    fn what_was_left_out_comes_back_by_name() {
+        let old = "drivers/scsi/bfa/bfa";
+        assert!(!are_carried(old, &[]));
+        assert!(are_carried(old, &["drivers/scsi/bfa/".to_owned()]));
+        assert!(are_carried("sound/soundcore", &["sound/soundcore".to_owned()]));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::packages::deb::{self, Kind};
 /// Firmware names (relative to the firmware folder), each with the modules that name it.
 pub type Wanted = BTreeMap<String, BTreeSet<String>>;
 
-/// The firmware folder of the packages of [`crate::packages::RELEASE`].
-const FOLDER: &str = "lib/firmware/";
+/// The firmware folder of the packages.
+pub const FOLDER: &str = "lib/firmware/";
 
 /// Links are followed at most this often.
 const MOST_LINKS: usize = 8;
@@ -33,15 +33,33 @@ pub struct Firmware {
     pub missing: Wanted,
 }
 
+impl Firmware {
+    /// Adds files, which replace those of the same names.
+    pub fn add(&mut self, extra: BTreeMap<String, Entry>) {
+        for (name, entry) in extra {
+            self.missing.remove(&name);
+            self.files.insert(name, entry);
+        }
+    }
+}
+
 /// Picks the wanted files from the packages.
 ///
 /// # Errors
 /// When a package cannot be read.
 pub fn pick(wanted: &Wanted, packages: &[PathBuf]) -> Result<Firmware> {
+    Ok(pick_from(wanted, &of_packages(packages)?))
+}
+
+/// All firmware of the packages, by path relative to the firmware folder.
+///
+/// # Errors
+/// When a package cannot be read.
+pub fn of_packages(packages: &[PathBuf]) -> Result<BTreeMap<String, Entry>> {
     let mut shelf = BTreeMap::new();
     for package in packages {
         deb::read(package, |member| {
-            let Some(path) = member.path.strip_prefix(FOLDER) else {
+            let Some(path) = deb::without_usr(&member.path).strip_prefix(FOLDER) else {
                 return Ok(());
             };
             let entry = match member.kind {
@@ -57,12 +75,22 @@ pub fn pick(wanted: &Wanted, packages: &[PathBuf]) -> Result<Firmware> {
             Ok(())
         })?;
     }
-    Ok(pick_from(wanted, &shelf))
+    Ok(shelf)
 }
+
+/// Older versions, which drivers ask for when the newer ones are missing.
+const SUPERSEDED: [&str; 3] = [
+    "bnx2x/bnx2x-e1-7.13.15.0.fw",
+    "bnx2x/bnx2x-e1h-7.13.15.0.fw",
+    "bnx2x/bnx2x-e2-7.13.15.0.fw",
+];
 
 fn pick_from(wanted: &Wanted, shelf: &BTreeMap<String, Entry>) -> Firmware {
     let mut found = Firmware::default();
     for (name, modules) in wanted {
+        if SUPERSEDED.contains(&name.as_str()) {
+            continue;
+        }
         match chain(name, shelf) {
             Some(paths) => {
                 for path in paths {
@@ -93,7 +121,7 @@ fn chain(name: &str, shelf: &BTreeMap<String, Entry>) -> Option<Vec<String>> {
 /// A link's target, relative to the firmware folder.
 fn resolve(link: &str, target: &str) -> Option<String> {
     if let Some(absolute) = target.strip_prefix('/') {
-        return absolute.strip_prefix(FOLDER).map(str::to_owned);
+        return deb::without_usr(absolute).strip_prefix(FOLDER).map(str::to_owned);
     }
     let mut parts: Vec<&str> = link.split('/').collect();
     parts.pop();

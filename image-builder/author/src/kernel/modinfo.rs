@@ -1,4 +1,4 @@
-//! Reads the ELF section `.modinfo` of kernel modules: dependencies and firmware.
+//! Reads the ELF section `.modinfo` of kernel modules: dependencies, firmware, aliases.
 
 use anyhow::{Context, Result};
 use object::{Object as _, ObjectSection as _};
@@ -12,6 +12,10 @@ pub struct ModuleInfo {
     pub soft_depends: Vec<String>,
     /// Firmware files it may ask for, relative to the firmware folder.
     pub firmware: Vec<String>,
+    /// Patterns of devices, and names by which others ask for it (`alias`).
+    pub aliases: Vec<String>,
+    /// Release of the kernel that it was built for (`vermagic`).
+    pub kernel: Option<String>,
 }
 
 /// Reads the section of a `.ko` file.
@@ -47,6 +51,8 @@ fn parse_section(section: &[u8]) -> ModuleInfo {
                     .map(str::to_owned),
             ),
             Some(("firmware", name)) => info.firmware.push(name.to_owned()),
+            Some(("alias", name)) => info.aliases.push(name.to_owned()),
+            Some(("vermagic", text)) => info.kernel = text.split(' ').next().map(str::to_owned),
             _ => {}
         }
     }
@@ -61,8 +67,11 @@ mod tests {
     fn fields_are_read_in_order_and_empty_dependencies_are_none() {
         let info = parse_section(
             b"license=GPL\0depends=libphy,mdio\0softdep=pre: crc32c post: nd_pmem\0\
-              firmware=tigon/tg3.bin\0firmware=tigon/tg3_tso.bin\0depends=\0",
+              firmware=tigon/tg3.bin\0firmware=tigon/tg3_tso.bin\0depends=\0\
+              alias=pci:v000014E4d00001644sv*sd*bc*sc*i*\0vermagic=6.12.1-amd64 SMP preempt mod_unload modversions \0",
         );
+        assert_eq!(info.aliases, ["pci:v000014E4d00001644sv*sd*bc*sc*i*"]);
+        assert_eq!(info.kernel.as_deref(), Some("6.12.1-amd64"));
         assert_eq!(info.depends, ["libphy", "mdio"]);
         assert_eq!(info.soft_depends, ["crc32c", "nd_pmem"]);
         assert_eq!(info.firmware, ["tigon/tg3.bin", "tigon/tg3_tso.bin"]);

@@ -1,21 +1,29 @@
-//! Unpacks the kernel package and chooses the modules of the image.
+//! Unpacks the kernel packages and chooses the modules of the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
+use super::compressed;
 use super::modinfo::{self, ModuleInfo};
-use super::{drivers, firmware};
+use super::{drivers, firmware, reach};
 use crate::packages::borrowed::Tools;
 use crate::packages::deb::{self, Kind};
+use crate::packages::gather::Ingredients;
 
 /// Files beside the modules that `depmod` needs and the image carries.
 const LISTS_OF_PACKAGE: [&str; 3] = ["modules.builtin", "modules.builtin.modinfo", "modules.order"];
 
 /// Files that `depmod` writes and the image carries.
 const LISTS_OF_DEPMOD: [&str; 3] = ["modules.alias", "modules.dep", "modules.softdep"];
+
+/// Folder of modules that the user adds, as `make modules_install` names it.
+const EXTRA: &str = "extra";
+
+const MODULES: &str = "lib/modules/";
+const IMAGE: &str = "boot/vmlinuz-";
 
 /// A kernel with the chosen modules, in a scratch folder.
 #[derive(Debug)]
@@ -29,46 +37,202 @@ pub struct Kernel {
     modules: BTreeMap<String, ModuleInfo>,
     /// Entries of the driver lists that name no module of this kernel.
     pub drivers_unknown: Vec<String>,
+    /// Chosen modules that nothing would ever load.
+    pub unreachable: Vec<String>,
 }
 
-impl Kernel {
-    /// Unpacks the kernel package into `scratch` and keeps the modules of [`drivers`] and all that they need.
+/// Every module of a kernel, before any is chosen.
+#[derive(Debug)]
+pub struct AllModules {
+    pub release: String,
+    image: Vec<u8>,
+    /// By path below `lib/modules/<release>`, ending in `.ko`.
+    pub modules: BTreeMap<String, ModuleInfo>,
+    /// Picks of the user beside the lists.
+    drivers: Vec<String>,
+}
+
+impl AllModules {
+    /// Reads kernel packages, extra packages and the folder of extra modules; writes modules, uncompressed, below
+    /// `scratch` if there is one.
     ///
     /// # Errors
-    /// When the package is not as expected, a dependency is missing, or `depmod` fails.
-    pub fn unpack(package: &Path, release: &str, scratch: &Path, tools: &Tools) -> Result<Self> {
-        let root = format!("lib/modules/{release}/");
-        let vmlinuz = format!("boot/vmlinuz-{release}");
-        let folder = scratch.join(&root);
-        let mut image = None;
-        let mut all = BTreeMap::new();
+    /// When a package is not as expected, or an extra module is of another kernel.
+    pub fn read(ingredients: &Ingredients, scratch: Option<&Path>) -> Result<Self> {
+        let mut packages = ingredients.kernel_debs()?;
+        let (release, image) = image(&packages)?;
+        packages.extend(ingredients.extra_debs()?);
+        let mut this = Self {
+            release,
+            image,
+            modules: BTreeMap::new(),
+            drivers: ingredients.drivers.clone(),
+        };
+        let folder = scratch.map(|scratch| scratch.join(MODULES).join(&this.release));
+        for package in &packages {
+            this.add_package(package, folder.as_deref())?;
+        }
+        if let Some(extra) = &ingredients.extra_modules {
+            this.add_folder(extra, folder.as_deref())?;
+        }
+        Ok(this)
+    }
+
+    fn add_package(&mut self, package: &Path, folder: Option<&Path>) -> Result<()> {
+        let root = format!("{MODULES}{}/", self.release);
         deb::read(package, |member| {
             let Kind::File { content, .. } = member.kind else {
                 return Ok(());
             };
-            let inside = member.path.strip_prefix(&root);
-            let wanted = inside.is_some_and(|path| path.ends_with(".ko") || LISTS_OF_PACKAGE.contains(&path));
-            if !wanted && member.path != vmlinuz {
+            let Some(path) = deb::without_usr(&member.path).strip_prefix(&root) else {
+                return Ok(());
+            };
+            let is_list = LISTS_OF_PACKAGE.contains(&path);
+            if !is_list && !compressed::is_module(path) {
                 return Ok(());
             }
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
-            let Some(path) = inside else {
-                image = Some(bytes);
-                return Ok(());
-            };
-            if path.ends_with(".ko") {
-                let info =
-                    modinfo::parse(&bytes).with_context(|| format!("cannot read the module {path}"))?;
-                all.insert(path.to_owned(), info);
+            if is_list {
+                return write(folder, path, &bytes);
             }
-            let place = folder.join(path);
-            fs::create_dir_all(place.parent().expect("a path below a folder has a parent"))?;
-            fs::write(place, bytes)?;
+            self.add(path, bytes, folder)
+        })
+    }
+
+    fn add_folder(&mut self, from: &Path, folder: Option<&Path>) -> Result<()> {
+        let mut found = 0;
+        for (path, file) in files_below(from)? {
+            if compressed::is_module(&path) {
+                let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+                let path = format!("{EXTRA}/{path}");
+                self.add(&path, bytes, folder)
+                    .with_context(|| format!("cannot use the extra module {}", file.display()))?;
+                found += 1;
+            }
+        }
+        ensure!(
+            found > 0,
+            "{} holds no kernel module (.ko, .ko.xz, .ko.zst)",
+            from.display()
+        );
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, bytes: Vec<u8>, folder: Option<&Path>) -> Result<()> {
+        let (path, bytes) =
+            compressed::unpack(path, bytes).with_context(|| format!("cannot read the module {path}"))?;
+        let info = modinfo::parse(&bytes).with_context(|| format!("cannot read the module {path}"))?;
+        if let Some(of) = info.kernel.as_ref().filter(|of| **of != self.release) {
+            bail!(
+                "the module {path} was built for the kernel {of}, and the image has {}; build it for that one, or name its \
+                 kernel with --kernel-package",
+                self.release
+            );
+        }
+        // One that comes later replaces that of the kernel.
+        let name = module_name(&path);
+        let older = self
+            .modules
+            .keys()
+            .find(|older| module_name(older) == name)
+            .cloned();
+        if let Some(older) = older.filter(|older| *older != path) {
+            self.modules.remove(&older);
+            if let Some(folder) = folder {
+                fs::remove_file(folder.join(older))?;
+            }
+        }
+        write(folder, &path, &bytes)?;
+        self.modules.insert(path, info);
+        Ok(())
+    }
+
+    /// The modules that the image carries: those of [`drivers`], those that were added, and all that they need.
+    ///
+    /// # Errors
+    /// When a dependency is missing.
+    pub fn chosen(&self) -> Result<BTreeSet<&str>> {
+        choose(&self.modules, &self.drivers)
+    }
+}
+
+/// The one kernel of these packages: its release and its bytes.
+fn image(packages: &[PathBuf]) -> Result<(String, Vec<u8>)> {
+    let mut found: Option<(String, Vec<u8>)> = None;
+    for package in packages {
+        deb::read(package, |member| {
+            if let Kind::File { content, .. } = member.kind
+                && let Some(release) = member.path.strip_prefix(IMAGE)
+            {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes)?;
+                found = Some((release.to_owned(), bytes));
+            }
             Ok(())
         })?;
-        let modules = choose(&all)?;
-        for path in all.keys().filter(|path| !modules.contains_key(*path)) {
+    }
+    found.with_context(|| {
+        let names: Vec<_> = packages
+            .iter()
+            .map(|package| package.display().to_string())
+            .collect();
+        format!("no kernel (boot/vmlinuz-RELEASE) is in {}", names.join(", "))
+    })
+}
+
+fn write(folder: Option<&Path>, path: &str, bytes: &[u8]) -> Result<()> {
+    if let Some(folder) = folder {
+        let place = folder.join(path);
+        fs::create_dir_all(place.parent().expect("a path below a folder has a parent"))?;
+        fs::write(place, bytes)?;
+    }
+    Ok(())
+}
+
+/// Every file below a folder: its path there, and where it is; links are followed, sorted by path.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn files_below(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, prefix)) = open.pop() {
+        let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.with_context(|| format!("{}: its name is not UTF-8", path.display()))?;
+            let inside = format!("{prefix}{name}");
+            if path.is_dir() {
+                ensure!(
+                    inside.matches('/').count() < 16,
+                    "{}: too deep, or a circle",
+                    path.display()
+                );
+                open.push((path, inside + "/"));
+            } else {
+                found.insert(inside, path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Kernel {
+    /// Unpacks the kernel packages into `scratch` and keeps the modules of [`drivers`] and all that they need.
+    ///
+    /// # Errors
+    /// When a package is not as expected, a dependency is missing, or `depmod` fails.
+    pub fn unpack(ingredients: &Ingredients, scratch: &Path, tools: &Tools) -> Result<Self> {
+        let all = AllModules::read(ingredients, Some(scratch))?;
+        let folder = scratch.join(MODULES).join(&all.release);
+        let modules: BTreeMap<String, ModuleInfo> = all
+            .chosen()?
+            .into_iter()
+            .map(|path| (path.to_owned(), all.modules[path].clone()))
+            .collect();
+        for path in all.modules.keys().filter(|path| !modules.contains_key(*path)) {
             fs::remove_file(folder.join(path))?;
         }
         tools.run(
@@ -78,15 +242,18 @@ impl Kernel {
                 "--errsyms".to_owned(),
                 "--basedir".to_owned(),
                 scratch.display().to_string(),
-                release.to_owned(),
+                all.release.clone(),
             ],
         )?;
+        let builtin = fs::read_to_string(folder.join("modules.builtin")).unwrap_or_default();
+        let paths = all.modules.keys().map(String::as_str).chain(builtin.lines());
         Ok(Self {
-            release: release.to_owned(),
-            image: image.with_context(|| format!("{} holds no {vmlinuz}", package.display()))?,
             folder,
-            drivers_unknown: drivers::unknown(all.keys().map(|path| path_in_lists(path))),
+            drivers_unknown: drivers::unknown(paths.map(path_in_lists)),
+            unreachable: reach::unreachable(&modules),
             modules,
+            release: all.release,
+            image: all.image,
         })
     }
 
@@ -95,8 +262,8 @@ impl Kernel {
         self.modules.len()
     }
 
-    /// Paths below `/lib/modules/<release>` and where their bytes are: modules, unchanged (their signatures
-    /// are appended to them), and the lists.
+    /// Paths below `/lib/modules/<release>` and where their bytes are: modules, with the signatures that are
+    /// appended to them, and the lists.
     pub fn files(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         LISTS_OF_PACKAGE
             .into_iter()
@@ -120,7 +287,8 @@ impl Kernel {
 }
 
 /// `kernel/drivers/md/dm-mod.ko` is the module `dm_mod`.
-fn module_name(path: &str) -> String {
+#[must_use]
+pub fn module_name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.trim_end_matches(".ko").replace('-', "_")
 }
@@ -130,8 +298,20 @@ fn path_in_lists(path: &str) -> &str {
     path.trim_start_matches("kernel/").trim_end_matches(".ko")
 }
 
-/// The modules that the lists of [`drivers`] name, and all that these need.
-fn choose(all: &BTreeMap<String, ModuleInfo>) -> Result<BTreeMap<String, ModuleInfo>> {
+/// True for what the user or a package adds to the kernel's own modules (`extra`, `updates/dkms`).
+fn is_added(path: &str) -> bool {
+    !path.starts_with("kernel/")
+}
+
+/// The modules that the lists of [`drivers`] name, those that were added, and all that these need.
+fn choose<'a>(all: &'a BTreeMap<String, ModuleInfo>, drivers: &[String]) -> Result<BTreeSet<&'a str>> {
+    for pick in drivers {
+        ensure!(
+            all.keys()
+                .any(|path| drivers::names(&[pick.as_str()], path_in_lists(path))),
+            "--driver {pick}: this kernel has no such module; the form is that of drivers/scsi/bfa/ or drivers/md/dm-zero"
+        );
+    }
     let by_name: BTreeMap<String, &str> = all
         .keys()
         .map(|path| (module_name(path), path.as_str()))
@@ -139,13 +319,10 @@ fn choose(all: &BTreeMap<String, ModuleInfo>) -> Result<BTreeMap<String, ModuleI
     let mut open: Vec<&str> = all
         .keys()
         .map(String::as_str)
-        .filter(|path| {
-            let path = path_in_lists(path);
-            drivers::names(drivers::CARRIED, path) && !drivers::names(drivers::LEFT_OUT, path)
-        })
+        .filter(|path| is_added(path) || drivers::are_carried(path_in_lists(path), drivers))
         .collect();
     ensure!(
-        !open.is_empty(),
+        open.iter().any(|path| !is_added(path)),
         "the kernel package holds none of the wanted modules"
     );
     let mut chosen = BTreeSet::new();
@@ -167,10 +344,7 @@ fn choose(all: &BTreeMap<String, ModuleInfo>) -> Result<BTreeMap<String, ModuleI
                 .filter_map(|name| by_name.get(&name.replace('-', "_"))),
         );
     }
-    Ok(chosen
-        .into_iter()
-        .map(|path| (path.to_owned(), all[path].clone()))
-        .collect())
+    Ok(chosen)
 }
 
 #[cfg(test)]
@@ -182,7 +356,7 @@ mod tests {
         ModuleInfo {
             depends: owned(depends),
             soft_depends: owned(soft_depends),
-            firmware: Vec::new(),
+            ..ModuleInfo::default()
         }
     }
 
@@ -199,16 +373,18 @@ mod tests {
             ),
             ("kernel/drivers/dca/dca.ko".to_owned(), module(&[], &[])),
             ("kernel/sound/soundcore.ko".to_owned(), module(&[], &[])),
+            ("extra/vendor/nic.ko".to_owned(), module(&["dca"], &[])),
         ]);
-        let chosen = choose(&all).unwrap();
-        assert_eq!(chosen.len(), 3);
-        assert!(!chosen.contains_key("kernel/sound/soundcore.ko"));
+        let chosen = choose(&all, &[]).unwrap();
+        assert_eq!(chosen.len(), 4);
+        assert!(chosen.contains("extra/vendor/nic.ko"));
+        assert!(!chosen.contains("kernel/sound/soundcore.ko"));
     }
 
     #[test]
     fn a_missing_dependency_is_an_error_that_names_both() {
         let all = BTreeMap::from([("kernel/drivers/ata/ahci.ko".to_owned(), module(&["libahci"], &[]))]);
-        let error = choose(&all).expect_err("refused").to_string();
+        let error = choose(&all, &[]).expect_err("refused").to_string();
         assert!(error.contains("ahci.ko") && error.contains("libahci"), "{error}");
     }
 }

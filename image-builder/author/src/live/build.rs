@@ -16,7 +16,8 @@ use super::record::BuildRecord;
 use crate::boot::menu::{self, MENU};
 use crate::initramfs;
 use crate::iso;
-use crate::packages::gather;
+use crate::packages::gather::{self, Ingredients};
+use crate::packages::lock::{Lock, Made};
 use crate::progress::{Progress, megabytes};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,23 +32,19 @@ pub enum Outcome {
 /// # Errors
 /// When an ingredient is missing or a step fails; an ISO that was there before is then still there, whole.
 pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
-    let agent = agent::load(&options.agent, options.architecture)?;
+    let architecture = options.selection.sources.architecture;
+    let agent = agent::load(&options.agent, architecture)?;
     let folder = output_folder(&options.output)?;
     fs::create_dir_all(&options.cache)
         .with_context(|| format!("cannot make the cache folder {}", options.cache.display()))?;
     let cache = options.cache.canonicalize()?;
     let _lock = lock(&cache, progress)?;
-    let ingredients = gather::gather(
-        &cache,
-        options.architecture,
-        options.network,
-        options.firmware,
-        progress,
-    )?;
+    let ingredients = gather::gather(&cache, &options.selection, options.network, progress)?;
     let inputs = Inputs::new(options, &agent, &ingredients)?;
     if !options.force
         && let Some(record) = BuildRecord::of_finished(&options.output, &inputs)?
     {
+        pin(options, &ingredients, &record, progress)?;
         return Ok(Outcome::UpToDate(record));
     }
 
@@ -65,7 +62,54 @@ pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
     // The record of an older ISO must not stand beside the new one.
     record.replace(&image, &options.output)?;
     step.done(&megabytes(record.iso_size));
+    pin(options, &ingredients, &record, progress)?;
     Ok(Outcome::Built(record))
+}
+
+/// Writes the lock file that was asked for, or compares the ISO with that of the one that was there.
+fn pin(
+    options: &BuildOptions,
+    ingredients: &Ingredients,
+    record: &BuildRecord,
+    progress: Progress,
+) -> Result<()> {
+    let Some(path) = &options.selection.lock else {
+        return Ok(());
+    };
+    let now = Made {
+        iso_sha256: record.iso_sha256.clone(),
+        agent: record.inputs.agent.clone(),
+        agent_version: record.inputs.agent_version.clone(),
+        builder: record.inputs.builder.clone(),
+        compression: record.inputs.compression,
+        epoch: record.inputs.epoch,
+    };
+    let file = path.display();
+    match &ingredients.lock.made {
+        Some(made) if made.iso_sha256 == now.iso_sha256 => {
+            progress.say(&format!("The same bytes as when {file} was written"));
+        }
+        Some(made) => {
+            let differences = made.differences(&now);
+            ensure!(
+                !differences.is_empty(),
+                "the same ingredients as in {file} gave other bytes: report this as a bug"
+            );
+            progress.say(&format!(
+                "Other bytes than when {file} was written, for these differ: {}",
+                differences.join(", ")
+            ));
+        }
+        None => {
+            let lock = Lock {
+                made: Some(now),
+                ..ingredients.lock.clone()
+            };
+            lock.write(path)?;
+            progress.say(&format!("{file} pins {} packages", lock.packages.len()));
+        }
+    }
+    Ok(())
 }
 
 /// Writes every file of the ISO below `tree`.
@@ -91,15 +135,12 @@ fn lay_out(tree: &Path, parts: &Parts, agent: &[u8], options: &BuildOptions) -> 
     if let Some(bios) = parts.bios_image() {
         fs::copy(bios, place(iso::BIOS_IMAGE)?)?;
     }
-    let menu = menu::menu(options.architecture);
+    let architecture = options.selection.sources.architecture;
+    let menu = menu::menu(architecture);
     fs::write(place(MENU)?, &menu.text)?;
-    let description = describe(options.architecture, &options.agent_version, area, menu.kargs);
+    let description = describe(architecture, &options.agent_version, area, menu.kargs);
     fs::write(place(DESCRIPTION_PATH)?, description.to_json())?;
-    let info = format!(
-        "Muster live {} {}\n",
-        options.agent_version,
-        options.architecture.name()
-    );
+    let info = format!("Muster live {} {}\n", options.agent_version, architecture.name());
     fs::write(place(DISK_INFO)?, info)?;
     Ok(())
 }
@@ -119,7 +160,10 @@ fn output_folder(output: &Path) -> Result<PathBuf> {
 }
 
 /// Locks the cache folder, for one build at a time.
-fn lock(cache: &Path, progress: Progress) -> Result<File> {
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn lock(cache: &Path, progress: Progress) -> Result<File> {
     let file = File::create(cache.join("lock"))?;
     if file.try_lock().is_err() {
         progress.say("Another build uses the cache; waiting for it");

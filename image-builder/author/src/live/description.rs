@@ -68,7 +68,7 @@ mod tests {
                 "initrd": "images/pxeboot/initrd.img",
                 "config": { "file": "images/config.img", "length": 262_144 },
                 "kargs": {
-                    "default": "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8",
+                    "default": "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8 panic=60",
                     "size": 1536, "end": "\n", "pad": "#",
                     "files": [ { "path": "boot/grub/grub.cfg", "offset": offset } ]
                 },

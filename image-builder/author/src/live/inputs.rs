@@ -1,5 +1,6 @@
 //! Collects everything that decides the bytes of an ISO.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -19,6 +20,15 @@ pub struct Inputs {
     pub builder: String,
     /// Packages, sorted by name.
     pub packages: Vec<Package>,
+    /// Files of the user: name, and SHA-256.
+    #[serde(default)]
+    pub own_files: BTreeMap<String, String>,
+    /// Packages of which every file is carried.
+    #[serde(default)]
+    pub extra_packages: Vec<String>,
+    /// Modules and folders of the kernel beside the lists.
+    #[serde(default)]
+    pub drivers: Vec<String>,
     pub firmware: bool,
     /// Level of zstd for the initrd.
     pub compression: i32,
@@ -37,7 +47,10 @@ impl Inputs {
         Ok(Self {
             builder: file_digest(&builder)?,
             packages: ingredients.packages.clone(),
-            firmware: options.firmware,
+            own_files: ingredients.own_files.clone(),
+            extra_packages: options.selection.extra_packages.clone(),
+            drivers: options.selection.drivers.clone(),
+            firmware: options.selection.firmware,
             compression: options.compression,
             agent: hex::encode(Sha256::digest(agent)),
             agent_version: options.agent_version.clone(),
@@ -55,6 +68,11 @@ impl Inputs {
         for package in &self.packages {
             digest.update(&package.sha256);
         }
+        for (name, file) in &self.own_files {
+            digest.update(format!("{name}={file}\n"));
+        }
+        digest.update(self.extra_packages.join(","));
+        digest.update(self.drivers.join(","));
         hex::encode(digest.finalize())
     }
 }

@@ -4,21 +4,19 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
-use crate::architecture::Architecture;
 use crate::packages::gather::Network;
+use crate::packages::selection::Selection;
 
 /// Everything that the command line of a build says.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
-    pub architecture: Architecture,
+    pub selection: Selection,
     /// The ISO to write.
     pub output: PathBuf,
     /// The static agent, `/init` of the image.
     pub agent: PathBuf,
     /// The agent's version, for `live.json`.
     pub agent_version: String,
-    /// Carry firmware, from the packages of Debian's non-free-firmware.
-    pub firmware: bool,
     /// Level of zstd for the initrd, 1 to 19.
     pub compression: i32,
     /// Folder that keeps packages and finished parts.

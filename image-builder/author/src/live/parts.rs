@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::inputs::Inputs;
 use crate::boot::{bios, efi};
 use crate::initramfs;
+use crate::initramfs::extra;
 use crate::kernel::firmware;
 use crate::kernel::modules::Kernel;
 use crate::packages::borrowed::Tools;
@@ -44,6 +45,9 @@ pub struct Facts {
     pub modules: usize,
     /// Entries of the driver lists that name no module of this kernel.
     pub drivers_unknown: Vec<String>,
+    /// Modules that are carried and that nothing would ever load.
+    #[serde(default)]
+    pub modules_unreachable: Vec<String>,
     /// Firmware files, links not counted.
     pub firmware_files: usize,
     /// Bytes of firmware, uncompressed.
@@ -149,16 +153,10 @@ fn make(
         "shim and GRUB, signed, for UEFI"
     });
 
-    let release = ingredients.kernel.trim_start_matches("linux-image-");
-    let step = progress.step(format!("Kernel {release} and drivers"));
-    let kernel = Kernel::unpack(
-        &ingredients.deb(&ingredients.kernel)?,
-        release,
-        &scratch.join("kernel"),
-        &tools,
-    )?;
+    let step = progress.step("Kernel and drivers");
+    let kernel = Kernel::unpack(ingredients, &scratch.join("kernel"), &tools)?;
     fs::write(finished.join(KERNEL), &kernel.image)?;
-    step.done(&format!("{} modules", kernel.module_count()));
+    step.done(&format!("{}, {} modules", kernel.release, kernel.module_count()));
 
     let (firmware, missing) = pick_firmware(ingredients, &kernel, progress)?;
     let step = progress.step("Compressing drivers and firmware");
@@ -182,6 +180,7 @@ fn make(
         kernel_release: kernel.release.clone(),
         modules: kernel.module_count(),
         drivers_unknown: kernel.drivers_unknown.clone(),
+        modules_unreachable: kernel.unreachable.clone(),
         firmware_files: firmware_sizes.len(),
         firmware_bytes: firmware_sizes.iter().sum(),
         firmware_missing: missing,
@@ -195,7 +194,8 @@ fn pick_firmware(
     kernel: &Kernel,
     progress: Progress,
 ) -> Result<(firmware::Firmware, BTreeMap<String, Vec<String>>)> {
-    if ingredients.firmware.is_empty() {
+    let extra = extra::firmware(ingredients)?;
+    if ingredients.firmware.is_empty() && extra.is_empty() {
         progress.say("Firmware: left out, as asked");
         return Ok((firmware::Firmware::default(), BTreeMap::new()));
     }
@@ -205,7 +205,8 @@ fn pick_firmware(
         .iter()
         .map(|name| ingredients.deb(name))
         .collect::<Result<Vec<_>>>()?;
-    let found = firmware::pick(&kernel.firmware(), &packages)?;
+    let mut found = firmware::pick(&kernel.firmware(), &packages)?;
+    found.add(extra);
     step.done(&format!("{} files", found.files.len()));
     let missing = found
         .missing

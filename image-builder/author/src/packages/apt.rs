@@ -10,10 +10,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::RELEASE;
-use crate::architecture::Architecture;
+use super::selection::Sources;
 
-/// Mirrors for a machine that names none for [`RELEASE`].
+/// Mirrors for a machine that names none for the release.
 const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 const DEFAULT_SECURITY_MIRROR: &str = "http://deb.debian.org/debian-security";
 
@@ -46,26 +45,38 @@ impl Package {
     }
 }
 
+/// Of backports (which apt takes nothing from by itself) only the kernel and its firmware.
+const PREFERENCES: &str = "\
+Package: linux-image-* linux-modules-* linux-binary-* linux-base* firmware-*
+Pin: release a=*-backports
+Pin-Priority: 990
+";
+
 /// The architecture of the programs that run on the machine where images are built.
 const OF_TOOLS: &str = "amd64";
 
 /// Runs apt in a folder of its own.
 #[derive(Debug)]
 pub struct AptRoot {
-    architecture: Architecture,
+    sources: Sources,
     root: PathBuf,
     debs: PathBuf,
 }
 
 impl AptRoot {
-    /// Prepares the folder: `apt-amd64/` for lists and state, `debs/` for packages.
+    /// Prepares the folder: `apt-trixie-amd64/` for lists and state, `debs/` for packages.
     ///
     /// # Errors
     /// When apt or Debian's keyring is missing, or the folder cannot be written.
-    pub fn open(cache: &Path, architecture: Architecture) -> Result<Self> {
+    pub fn open(cache: &Path, sources: &Sources) -> Result<Self> {
         let this = Self {
-            architecture,
-            root: cache.join(format!("apt-{}", architecture.debian())),
+            root: cache.join(format!(
+                "apt-{}{}-{}",
+                sources.release.name(),
+                if sources.backports { "-backports" } else { "" },
+                sources.architecture.debian()
+            )),
+            sources: sources.clone(),
             debs: cache.join("debs"),
         };
         for folder in ["lists/partial", "archives/partial", "state"] {
@@ -78,8 +89,14 @@ impl AptRoot {
             "{KEYRING} is missing; install it: apt-get install debian-archive-keyring"
         );
         fs::write(this.root.join("status"), "")?;
-        let lists = sources(&machine_mirrors()?, &this.architectures().join(" "));
-        fs::write(this.root.join("sources.sources"), lists)?;
+        let lists = source_list(&this.mirrors()?, &this.architectures().join(" "));
+        let file = this.root.join("sources.sources");
+        if fs::read_to_string(&file).is_ok_and(|present| present != lists) {
+            // Other mirrors have other lists.
+            let _ = fs::remove_file(this.root.join("fetched"));
+        }
+        fs::write(file, lists)?;
+        fs::write(this.root.join("preferences"), PREFERENCES)?;
         fs::write(
             this.root.join("apt.conf"),
             this.configuration(&machine_settings()?),
@@ -115,9 +132,31 @@ impl AptRoot {
         Ok(())
     }
 
+    /// Each suite, and its mirror.
+    fn mirrors(&self) -> Result<BTreeMap<String, String>> {
+        let release = self.sources.release.name();
+        let own = |own: &Option<String>, default: &str| own.clone().unwrap_or_else(|| default.to_owned());
+        let (main, security) = (
+            own(&self.sources.mirror, DEFAULT_MIRROR),
+            own(&self.sources.security_mirror, DEFAULT_SECURITY_MIRROR),
+        );
+        let mut mirrors = BTreeMap::from([
+            (release.to_owned(), main.clone()),
+            (format!("{release}-updates"), main.clone()),
+            (format!("{release}-security"), security),
+        ]);
+        if self.sources.backports {
+            mirrors.insert(format!("{release}-backports"), main);
+        }
+        if self.sources.mirror.is_none() && self.sources.security_mirror.is_none() {
+            take_mirrors(&machine_targets()?, &mut mirrors);
+        }
+        Ok(mirrors)
+    }
+
     /// The image's, and that of tools where it is another.
     fn architectures(&self) -> Vec<&'static str> {
-        let mut architectures = vec![self.architecture.debian(), OF_TOOLS];
+        let mut architectures = vec![self.sources.architecture.debian(), OF_TOOLS];
         architectures.dedup();
         architectures
     }
@@ -127,7 +166,7 @@ impl AptRoot {
     pub fn of_image<'a>(&self, packages: &'a [Package], name: &str) -> Option<&'a Package> {
         packages
             .iter()
-            .find(|package| package.is(name, self.architecture.debian()))
+            .find(|package| package.is(name, self.sources.architecture.debian()))
     }
 
     /// That package of tools, among those.
@@ -153,7 +192,10 @@ impl AptRoot {
         let missing = image.iter().find(|name| self.of_image(&found, name).is_none());
         let missing = missing.or_else(|| tools.iter().find(|name| Self::of_tools(&found, name).is_none()));
         if let Some(name) = missing {
-            bail!("the package lists of Debian {RELEASE} do not name {name}");
+            bail!(
+                "the package lists of Debian {} do not name {name}",
+                self.sources.release.name()
+            );
         }
         Ok(found)
     }
@@ -170,6 +212,38 @@ impl AptRoot {
             "looking packages up",
         )?;
         Ok(parse_dependencies(&shown))
+    }
+
+    /// The newest version of a package of the lists, if they name it.
+    #[must_use]
+    pub fn version_now(&self, name: &str) -> Option<String> {
+        let arguments = ["show", "--no-all-versions", name];
+        let shown = self
+            .apt("apt-cache", &arguments, &self.root, "looking packages up")
+            .ok()?;
+        let version = shown.lines().find_map(|line| line.strip_prefix("Version: "))?;
+        Some(version.to_owned())
+    }
+
+    /// True when the lists still name the very file.
+    #[must_use]
+    pub fn offers(&self, package: &Package) -> bool {
+        let arguments = ["download", "--print-uris", &exact(package)];
+        self.apt("apt-get", &arguments, &self.root, "looking packages up")
+            .and_then(|text| parse_uris(&text))
+            .is_ok_and(|found| found.iter().any(|found| found.sha256 == package.sha256))
+    }
+
+    /// The folder of the packages' files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.debs
+    }
+
+    /// The release that packages come from.
+    #[must_use]
+    pub fn release(&self) -> &'static str {
+        self.sources.release.name()
     }
 
     /// The path of the package's file, downloaded or not.
@@ -189,13 +263,7 @@ impl AptRoot {
     /// # Errors
     /// With apt's own words.
     pub fn download(&self, packages: &[&Package]) -> Result<()> {
-        let exact: Vec<String> = packages
-            .iter()
-            .map(|package| match package.architecture.as_str() {
-                "all" => format!("{}={}", package.name, package.version),
-                architecture => format!("{}:{architecture}={}", package.name, package.version),
-            })
-            .collect();
+        let exact: Vec<String> = packages.iter().map(|package| exact(package)).collect();
         let mut arguments = vec!["download"];
         arguments.extend(exact.iter().map(String::as_str));
         self.apt("apt-get", &arguments, &self.debs, "downloading packages")?;
@@ -227,13 +295,13 @@ impl AptRoot {
     /// hooks that clean the machine's cache, out.
     fn configuration(&self, machine_settings: &str) -> String {
         let root = self.root.display();
-        let own = self.architecture.debian();
+        let own = self.sources.architecture.debian();
         let all = self.architectures().join("\"; \"");
         format!(
             "{machine_settings}\
              Dir::Etc::main \"/dev/null\";\n\
              Dir::Etc::parts \"/dev/null\";\n\
-             Dir::Etc::preferences \"/dev/null\";\n\
+             Dir::Etc::preferences \"{root}/preferences\";\n\
              Dir::Etc::preferencesparts \"/dev/null\";\n\
              Dir::Etc::sourcelist \"{root}/sources.sources\";\n\
              Dir::Etc::sourceparts \"/dev/null\";\n\
@@ -249,6 +317,14 @@ impl AptRoot {
              Acquire::Languages {{ \"none\"; }};\n\
              Acquire::Retries \"3\";\n"
         )
+    }
+}
+
+/// The very version, as apt takes it.
+fn exact(package: &Package) -> String {
+    match package.architecture.as_str() {
+        "all" => format!("{}={}", package.name, package.version),
+        architecture => format!("{}:{architecture}={}", package.name, package.version),
     }
 }
 
@@ -283,8 +359,8 @@ fn fetch_settings(dump: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// The suites of [`RELEASE`] and where the machine would get each.
-fn machine_mirrors() -> Result<BTreeMap<String, String>> {
+/// Suites and where the machine would get each, in lines `URI suite`.
+fn machine_targets() -> Result<String> {
     let output = Command::new("apt-get")
         .args([
             "indextargets",
@@ -294,16 +370,11 @@ fn machine_mirrors() -> Result<BTreeMap<String, String>> {
         ])
         .output()
         .with_context(|| cannot_run("apt-get"))?;
-    Ok(mirrors(&String::from_utf8_lossy(&output.stdout)))
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Lines `URI suite`: Debian's own mirrors of our suites win over the default ones.
-fn mirrors(targets: &str) -> BTreeMap<String, String> {
-    let mut mirrors = BTreeMap::from([
-        (RELEASE.to_owned(), DEFAULT_MIRROR.to_owned()),
-        (format!("{RELEASE}-updates"), DEFAULT_MIRROR.to_owned()),
-        (format!("{RELEASE}-security"), DEFAULT_SECURITY_MIRROR.to_owned()),
-    ]);
+/// Debian's own mirrors of our suites win over the default ones.
+fn take_mirrors(targets: &str, mirrors: &mut BTreeMap<String, String>) {
     for line in targets.lines() {
         let Some((uri, suite)) = line.split_once(' ') else {
             continue;
@@ -317,16 +388,21 @@ fn mirrors(targets: &str) -> BTreeMap<String, String> {
             uri.trim_end_matches('/').clone_into(mirror);
         }
     }
-    mirrors
 }
 
-fn sources(mirrors: &BTreeMap<String, String>, architectures: &str) -> String {
+fn source_list(mirrors: &BTreeMap<String, String>, architectures: &str) -> String {
     mirrors
         .iter()
         .map(|(suite, uri)| {
+            // Lists of the past are past their date.
+            let of_the_past = if uri.contains("snapshot.debian.org") {
+                "Check-Valid-Until: no\n"
+            } else {
+                ""
+            };
             format!(
                 "Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main non-free-firmware\n\
-                 Architectures: {architectures}\nTargets: Packages\nSigned-By: {KEYRING}\n\n"
+                 Architectures: {architectures}\nTargets: Packages\nSigned-By: {KEYRING}\n{of_the_past}\n"
             )
         })
         .collect()
@@ -397,14 +473,18 @@ mod tests {
 
     #[test]
     fn the_machines_debian_mirror_wins_and_strangers_do_not() {
-        let mirrors = mirrors(
+        let mut mirrors = BTreeMap::from([
+            ("bookworm".to_owned(), DEFAULT_MIRROR.to_owned()),
+            ("bookworm-updates".to_owned(), DEFAULT_MIRROR.to_owned()),
+        ]);
+        take_mirrors(
             "http://mirror.corp/debian/ bookworm\nhttps://apt.stranger.example/ bookworm-updates\n\
              http://mirror.corp/debian/ trixie\n",
+            &mut mirrors,
         );
         assert_eq!(mirrors["bookworm"], "http://mirror.corp/debian");
         assert_eq!(mirrors["bookworm-updates"], DEFAULT_MIRROR);
-        assert_eq!(mirrors["bookworm-security"], DEFAULT_SECURITY_MIRROR);
-        assert_eq!(mirrors.len(), 3);
+        assert_eq!(mirrors.len(), 2);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 
 use super::deb;
 
-/// Paths of the loader and the libraries in packages of [`super::RELEASE`].
-const LOADER: &str = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+/// The loader and the libraries in packages; since Debian 13 all below `usr`.
+const LOADER: &str = "ld-linux-x86-64.so.2";
 const LIBRARY_FOLDERS: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
 
 /// A folder with unpacked programs and their libraries.
@@ -39,7 +39,7 @@ impl Tools {
         })
     }
 
-    /// Runs `program` (a path in the packages) under the name `as_name`.
+    /// Runs `program` (a path in the packages, below `usr` or not) under the name `as_name`.
     ///
     /// # Errors
     /// When it cannot start or fails; the error holds what it said.
@@ -47,9 +47,18 @@ impl Tools {
         let libraries = LIBRARY_FOLDERS
             .map(|folder| self.root.join(folder).display().to_string())
             .join(":");
-        let output = Command::new(self.root.join(LOADER))
+        let loader = LIBRARY_FOLDERS
+            .map(|folder| self.root.join(folder).join(LOADER))
+            .into_iter()
+            .find(|loader| loader.exists())
+            .with_context(|| format!("the packages of tools hold no {LOADER}"))?;
+        let place = [self.root.join(program), self.root.join("usr").join(program)]
+            .into_iter()
+            .find(|place| place.exists())
+            .with_context(|| format!("the packages of tools hold no {program}"))?;
+        let output = Command::new(loader)
             .args(["--library-path", &libraries, "--argv0", as_name])
-            .arg(self.root.join(program))
+            .arg(place)
             .args(arguments)
             .env("LC_ALL", "C")
             .stdin(Stdio::null())

@@ -118,14 +118,29 @@ fn create_parent(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads one file of a package.
+/// A path of a package as if `bin`, `lib` and `sbin` were not below `usr`, as they are since Debian 13.
+#[must_use]
+pub fn without_usr(path: &str) -> &str {
+    match path.strip_prefix("usr/") {
+        Some(rest)
+            if ["bin/", "lib/", "sbin/"]
+                .iter()
+                .any(|folder| rest.starts_with(folder)) =>
+        {
+            rest
+        }
+        _ => path,
+    }
+}
+
+/// Reads one file of a package, whether its folder is below `usr` or not.
 ///
 /// # Errors
 /// When the package does not hold it.
 pub fn read_file(deb: &Path, path: &str) -> Result<Vec<u8>> {
     let mut found = None;
     read(deb, |member| {
-        if member.path == path
+        if without_usr(&member.path) == without_usr(path)
             && let Kind::File { content, .. } = member.kind
         {
             let mut bytes = Vec::new();
@@ -179,6 +194,15 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_file_is_found_before_and_after_debian_moved_it() {
+        for place in ["./bin/busybox", "./usr/bin/busybox"] {
+            let deb = package("data.tar", &tarball(place, b"content"));
+            assert_eq!(read_file(deb.path(), "bin/busybox").unwrap(), b"content");
+        }
+        assert_eq!(without_usr("usr/share/x"), "usr/share/x");
     }
 
     #[test]

@@ -35,7 +35,7 @@ async fn ten_machines_of_ten_vendors_become_hosts_by_one_import() {
         assert!(shown.inventory.is_some(), "{}", unit.name);
         let image = unit.machine.boots().last().cloned();
         assert!(
-            matches!(&image, Some(Booted::Image(url)) if url.ends_with(&format!("-{}.iso", bmc.id.0.simple())))
+            matches!(&image, Some(Booted::Image(url)) if url.contains(&format!("-{}-", bmc.id.0.simple())))
         );
         // The medium is taken out, and the session ended.
         let clean = service.await_clean(bmc.id).await;
@@ -62,9 +62,39 @@ async fn uefi_loads_the_image_by_itself() {
         boot: Some(BmcBoot::UefiHttp),
         ..unit.params()
     };
+    unit.bmc.occupy("Cd", "http://elsewhere.example/other.iso");
     let bmc = service.add(vec![params]).await.remove(0);
     service.await_phase(bmc.id, BmcPhase::Discovered).await;
     service.await_clean(bmc.id).await;
+    let left = unit.bmc.image();
+    assert_eq!(
+        left.as_deref(),
+        Some("http://elsewhere.example/other.iso"),
+        "it is another's"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_infra_env_that_is_deleted_leaves_no_medium_behind() {
+    let service = Service::start().await;
+    let unit = Unit::new("orphan", 34, Quirks::default());
+    let bmc = service.add(vec![unit.params()]).await.remove(0);
+    service.await_phase(bmc.id, BmcPhase::WaitingForAgent).await;
+    assert!(unit.machine.medium().is_some());
+    let operations = &service.operations;
+    operations.infra_envs.delete(service.infra_env_id).await.unwrap();
+    service
+        .await_it("gone", async || {
+            operations
+                .store
+                .find_bmc(bmc.id)
+                .await
+                .unwrap()
+                .is_none()
+                .then_some(())
+        })
+        .await;
+    assert_eq!((unit.machine.medium(), unit.bmc.sessions()), (None, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

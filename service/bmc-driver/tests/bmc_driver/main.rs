@@ -4,5 +4,10 @@
 
 mod discovery;
 mod faults;
+mod hardships;
+mod media;
+mod others;
+mod power;
 mod rack;
+mod returns;
 mod service;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use muster_api::bmc::BmcCreateParams;
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::inventory::{Interface, Inventory, SystemVendor};
+use muster_api::inventory::{Boot, Interface, Inventory, SystemVendor};
 use muster_bmc_emulator::machine::Hardware;
 use muster_bmc_emulator::{Booted, Certificate, Emulator, InMemory, Quirks, Setup};
 use muster_core::lifecycle::host::{HostEvent, Machine};
@@ -62,14 +62,17 @@ impl Unit {
         let (machine, hardware) = (self.machine.clone(), self.hardware.clone());
         let operations = operations.clone();
         let before = machine.boots().len();
+        if let Some(agent) = self.agent.take() {
+            agent.abort();
+        }
         self.agent = Some(tokio::spawn(async move {
             let mut seen = before;
             loop {
                 let boots = machine.boots();
                 for booted in &boots[seen..] {
                     if let Booted::Image(url) = booted {
-                        read(url).await;
-                        register(&operations, infra_env_id, &hardware).await;
+                        let line = read(url).await;
+                        register_with(&operations, infra_env_id, &hardware, &line).await;
                     }
                 }
                 seen = boots.len();
@@ -112,19 +115,38 @@ fn host_id(hardware: &Hardware) -> HostId {
     HostId(hardware.uuid)
 }
 
-/// As firmware does: the volume descriptor, then more.
-async fn read(url: &str) {
-    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+/// As firmware does: the volume descriptor, then more. The kernel arguments in it.
+async fn read(url: &str) -> String {
+    let client = client();
+    let mut bytes = Vec::new();
     for range in ["bytes=32768-34815", "bytes=0-65535", "bytes=65536-131071"] {
         let answer = client.get(url).header(RANGE, range).send().await.unwrap();
         assert_eq!(answer.status().as_u16(), 206, "{url}");
-        answer.bytes().await.unwrap();
+        bytes.extend(answer.bytes().await.unwrap());
     }
+    let text = String::from_utf8_lossy(&bytes);
+    let at = text.find("muster.bmc=");
+    at.map(|at| text[at..].lines().next().unwrap_or_default().to_owned())
+        .unwrap_or_default()
+}
+
+pub fn client() -> reqwest::Client {
+    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
 pub async fn register(operations: &Operations, infra_env_id: InfraEnvId, hardware: &Hardware) {
+    register_with(operations, infra_env_id, hardware, "quiet").await;
+}
+
+/// `command_line`: of its kernel.
+pub async fn register_with(
+    operations: &Operations,
+    infra_env_id: InfraEnvId,
+    hardware: &Hardware,
+    command_line: &str,
+) {
     let id = host_id(hardware);
     let machine = Machine {
         fingerprint: Some(Fingerprint {
@@ -147,6 +169,10 @@ pub async fn register(operations: &Operations, infra_env_id: InfraEnvId, hardwar
     let inventory = Inventory {
         hostname: format!("host-{}", hardware.serial),
         interfaces: interfaces.collect(),
+        boot: Some(Boot {
+            command_line: command_line.to_owned(),
+            ..Boot::default()
+        }),
         system_vendor: Some(SystemVendor {
             serial_number: hardware.serial.clone(),
             ..SystemVendor::default()

@@ -24,7 +24,7 @@ use muster_operations::jobs::retention::Retention;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, jobs, now, random};
-use muster_store::Store;
+use muster_store::{EventQuery, Store, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -79,14 +79,24 @@ impl Service {
     pub async fn start_with(settings: Settings, limits: BmcLimits) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         LiveTree::new(700_001).write_iso(&folder.path().join("live.iso"));
-        Self::on(folder, None, settings, limits).await
+        Self::on(folder, "127.0.0.1:0", None, settings, limits).await
     }
 
-    /// Another process with the same database.
+    /// Another process with the same database, at the same address.
     pub async fn start_again(mut self, settings: Settings, limits: BmcLimits) -> Self {
         self.end().await;
         self.operations.store.close().await;
-        Self::on(self.folder.clone(), Some(self.infra_env_id), settings, limits).await
+        // What machines read by URL has the address of the service in it.
+        let address = self.operations.urls.boot.trim_start_matches("http://").to_owned();
+        let (folder, id) = (self.folder.clone(), Some(self.infra_env_id));
+        Self::on(folder, &address, id, settings, limits).await
+    }
+
+    /// By renaming a new file over it.
+    pub fn replace_live_image(&self, tree: &LiveTree) {
+        let [new, old] = ["new.iso", "live.iso"].map(|name| self.folder.path().join(name));
+        tree.write_iso(&new);
+        std::fs::rename(new, old).unwrap();
     }
 
     async fn end(&mut self) {
@@ -96,11 +106,12 @@ impl Service {
 
     async fn on(
         folder: Arc<TempDir>,
+        address: &str,
         infra_env_id: Option<InfraEnvId>,
         settings: Settings,
         limits: BmcLimits,
     ) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = tokio::net::TcpListener::bind(address).await.unwrap();
         let boot = format!("http://{}", listener.local_addr().unwrap());
         let operations = operations(folder.path(), boot, limits).await;
         let infra_env_id = match infra_env_id {
@@ -118,7 +129,13 @@ impl Service {
             let _ = served.with_graceful_shutdown(serving.cancelled_owned()).await;
         });
         tasks.spawn(jobs::boot_requests::run(operations.clone(), stop.clone()));
-        tasks.spawn(muster_bmc_driver::run(operations.clone(), settings, stop.clone()));
+        let client = settings.client();
+        tasks.spawn(muster_bmc_driver::run(
+            operations.clone(),
+            client,
+            settings,
+            stop.clone(),
+        ));
         Self {
             operations,
             infra_env_id,
@@ -150,6 +167,37 @@ impl Service {
     pub async fn await_clean(&self, id: BmcId) -> Bmc {
         self.await_bmc(id, "clean", |bmc| bmc.progress.leftover.is_none())
             .await
+    }
+
+    /// The BMC once that run, or a later one, is in that phase.
+    pub async fn await_run(&self, id: BmcId, run: i64, phase: BmcPhase) -> Bmc {
+        let what = format!("{phase} in run {run}");
+        self.await_bmc(id, &what, |bmc| bmc.run >= run && bmc.stage.phase() == phase)
+            .await
+    }
+
+    pub async fn events(&self, name: &str) -> Vec<StoredEvent> {
+        let query = EventQuery {
+            infra_env_id: Some(self.infra_env_id),
+            ..EventQuery::default()
+        };
+        let listed = self.operations.store.list_events(&query).await.unwrap();
+        listed
+            .events
+            .into_iter()
+            .filter(|event| event.name == name)
+            .collect()
+    }
+
+    pub async fn await_it<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+        let started = Instant::now();
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            assert!(started.elapsed() < LONG, "not {what}");
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
     }
 
     pub async fn await_bmc(&self, id: BmcId, what: &str, is: impl Fn(&Bmc) -> bool) -> Bmc {
@@ -185,6 +233,7 @@ async fn operations(folder: &Path, boot: String, bmcs: BmcLimits) -> Arc<Operati
         .await
         .unwrap();
     let settings = OperationSettings {
+        disk: None,
         hosts: HostSettings {
             requirements: Requirements::default(),
             agent_version: "muster-agent/0".into(),
@@ -196,6 +245,7 @@ async fn operations(folder: &Path, boot: String, bmcs: BmcLimits) -> Arc<Operati
             node_agent: true,
             limits: WaitLimits::default(),
             max_hosts: 1000,
+            max_inventories: 1 << 30,
         },
         urls: Urls {
             public: boot.clone(),
@@ -212,7 +262,7 @@ async fn operations(folder: &Path, boot: String, bmcs: BmcLimits) -> Arc<Operati
     Arc::new(Operations::new(
         store,
         Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
-        LiveImages::new([folder.join("live.iso")], []),
+        LiveImages::new([folder.join("live.iso")], [], None),
         BridgeState::new(false, false),
         settings,
     ))

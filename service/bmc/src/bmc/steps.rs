@@ -135,9 +135,12 @@ impl Bmc {
                 Err(error) => return Err(error),
             }
         }
-        match refusals.len() {
-            1 => Err(refusals.remove(0)),
-            _ => Err(BmcError::NoMediaSlot(
+        // One that somebody uses, or that is not ready, will take it later.
+        let passing = refusals.iter().position(BmcError::is_passing);
+        match (passing, refusals.len()) {
+            (Some(at), _) => Err(refusals.remove(at)),
+            (None, 1) => Err(refusals.remove(0)),
+            (None, _) => Err(BmcError::NoMediaSlot(
                 refusals.iter().map(ToString::to_string).collect(),
             )),
         }
@@ -181,9 +184,23 @@ impl Bmc {
     pub async fn finish(&mut self, slot: Option<&str>) -> Result<(), BmcError> {
         let limit = self.connection.limits().step;
         let ejected = within(limit, "the eject", self.ejected(slot)).await;
-        let clearing = boot::clear(&mut self.connection, &self.machine.system);
-        let cleared = within(limit, "clearing the boot override", clearing).await;
+        let cleared = self.cleared().await;
         self.noted(ejected.and(cleared))
+    }
+
+    /// As [`Self::finish`] after a boot by HTTP: what is in the drives is others'.
+    ///
+    /// # Errors
+    /// [`BmcError`]
+    pub async fn finish_http(&mut self) -> Result<(), BmcError> {
+        let cleared = self.cleared().await;
+        self.noted(cleared)
+    }
+
+    async fn cleared(&mut self) -> Result<(), BmcError> {
+        let limit = self.connection.limits().step;
+        let clearing = boot::clear(&mut self.connection, &self.machine.system);
+        within(limit, "clearing the boot override", clearing).await
     }
 
     async fn ejected(&mut self, slot: Option<&str>) -> Result<(), BmcError> {

@@ -137,6 +137,25 @@ async fn a_slot_that_somebody_uses_is_told_in_the_bmcs_words() {
 }
 
 #[tokio::test]
+async fn of_several_slots_one_that_somebody_uses_is_worth_another_attempt() {
+    let lab = Lab::new(Quirks {
+        slots: vec![
+            Slot::new("A", &["CD"], SlotKind::Refuses),
+            Slot::url("B", &["CD"]),
+        ],
+        ..Quirks::default()
+    });
+    lab.bmc.fail(
+        Fault::slot_busy()
+            .at("POST", "/B/Actions/VirtualMedia.InsertMedia")
+            .times(10),
+    );
+    let error = failure(lab.connect().await.unwrap().insert(IMAGE).await);
+    assert!(error.is_passing(), "{error}");
+    assert!(error.to_string().contains("slot B"), "{error}");
+}
+
+#[tokio::test]
 async fn a_missing_licence_is_told_in_the_bmcs_words() {
     let lab = Lab::new(Quirks {
         unlicensed: true,

@@ -153,3 +153,53 @@ async fn power_calls_keep_their_distance_over_conversations() {
     lab.connect().await.unwrap().power_on().await.unwrap();
     assert!(started.elapsed() >= Duration::from_millis(400));
 }
+
+fn kinds(lab: &Lab) -> Vec<String> {
+    let sent = lab.sent("POST", "ComputerSystem.Reset").into_iter();
+    sent.filter_map(|request| Some(request.body?["ResetType"].as_str()?.to_owned()))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_system_is_asked_to_shut_down_and_its_power_is_cut_by_force_alone() {
+    let short = Limits {
+        shutdown: Duration::from_millis(200),
+        ..limits()
+    };
+    let lab = Lab::with_limits(Quirks::default(), short);
+    let mut bmc = lab.connect().await.unwrap();
+    bmc.shut_down(false).await.unwrap();
+    bmc.shut_down(true).await.unwrap();
+    bmc.power_on().await.unwrap();
+    assert_eq!(kinds(&lab), ["GracefulShutdown", "On"]);
+
+    lab.machine.ignore_power_button();
+    let error = failure(bmc.shut_down(false).await);
+    assert!(matches!(error, BmcError::Deadline { .. }), "{error}");
+    assert_eq!(bmc.progress().await.unwrap().power, PowerState::On);
+    bmc.shut_down(true).await.unwrap();
+    assert_eq!(bmc.progress().await.unwrap().power, PowerState::Off);
+    let all = [
+        "GracefulShutdown",
+        "On",
+        "GracefulShutdown",
+        "GracefulShutdown",
+        "ForceOff",
+    ];
+    assert_eq!(kinds(&lab), all);
+}
+
+#[tokio::test]
+async fn a_bmc_that_knows_no_shutdown_presses_the_button_or_is_forced() {
+    let with = |kinds: &[&str]| Quirks {
+        reset_types: kinds.iter().map(|kind| kind.to_string()).collect(),
+        ..Quirks::default()
+    };
+    let lab = Lab::new(with(&["On", "ForceOff", "GracefulRestart"]));
+    let mut bmc = lab.connect().await.unwrap();
+    let error = failure(bmc.shut_down(false).await);
+    assert!(matches!(error, BmcError::Unsupported(_)), "{error}");
+    assert_eq!(kinds(&lab), [""; 0]);
+    bmc.shut_down(true).await.unwrap();
+    assert_eq!(kinds(&lab), ["ForceOff"]);
+}

@@ -44,6 +44,8 @@ struct State {
 #[derive(Default)]
 struct Listing {
     seen: HashSet<KubeRef>,
+    /// Written since it began: what is listed may be older.
+    answered: HashSet<KubeRef>,
     changes: Vec<(KubeRef, Change)>,
 }
 
@@ -96,7 +98,11 @@ impl AgentCache {
             }
             Event::InitApply(agent) => {
                 let key = kube_ref(&agent);
-                let (newest, change) = self.compared(&key, agent);
+                let listing = state.listing.get_or_insert_default();
+                let (newest, change) = match listing.answered.contains(&key) {
+                    true => self.compared(&key, agent),
+                    false => self.compared_with_list(&key, agent),
+                };
                 state.writer.apply_watcher_event(&Event::InitApply(newest));
                 let listing = state.listing.get_or_insert_default();
                 listing.changes.extend(change.map(|change| (key.clone(), change)));
@@ -147,6 +153,18 @@ impl AgentCache {
         (agent, Some(change))
     }
 
+    /// The same for an object of a list, which is the truth: one that is older than what is known comes from a backup.
+    fn compared_with_list(&self, key: &KubeRef, agent: CachedAgent) -> (CachedAgent, Option<Change>) {
+        let known = self.get(key).and_then(|known| known.resource_version());
+        match known {
+            Some(known) if Some(&known) != agent.metadata.resource_version.as_ref() => {
+                let (_, change) = self.compared(key, agent.clone());
+                (agent, Some(change.unwrap_or(Change::Updated)))
+            }
+            _ => self.compared(key, agent),
+        }
+    }
+
     /// Takes over the answer to an own write, or to a read. Returns the newest that is known.
     pub fn answered(&self, agent: CachedAgent) -> Arc<CachedAgent> {
         let key = kube_ref(&agent);
@@ -162,6 +180,7 @@ impl AgentCache {
         } else {
             state.writer.apply_watcher_event(&Event::Apply(agent.clone()));
             if let Some(listing) = &mut state.listing {
+                listing.answered.insert(key.clone());
                 listing.seen.insert(key);
                 state.writer.apply_watcher_event(&Event::InitApply(agent.clone()));
             }
@@ -225,6 +244,18 @@ mod tests {
             Some("two"),
             "an answer that comes late changes nothing"
         );
+    }
+
+    #[test]
+    fn what_a_list_shows_is_so_also_when_it_is_older_as_after_a_restored_backup() {
+        let agents = AgentCache::default();
+        applied(&agents, 900, "one");
+        agents.observe(Event::Init);
+        agents.observe(Event::InitApply(agent(5, "of the backup")));
+        let changes = agents.observe(Event::InitDone);
+        assert_eq!(changes, [(key(), Change::Updated)]);
+        assert_eq!(hostname(&agents).as_deref(), Some("of the backup"));
+        assert_eq!(applied(&agents, 6, "next"), Some(Change::Requested));
     }
 
     #[test]

@@ -182,6 +182,16 @@ pub fn unsynced_since(before: &AgentStatus, synced: &Synced, now: Timestamp) -> 
     Some(since.unwrap_or(now))
 }
 
+/// True when a condition says this, perhaps among other things.
+pub fn say(status: &AgentStatus, words: &str) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|one| {
+        one.message
+            .as_ref()
+            .is_some_and(|message| message.contains(words))
+    })
+}
+
 /// That an Agent could not be deleted.
 pub fn cleanup_failed(why: &str) -> DesiredCondition {
     DesiredCondition::new(

@@ -29,10 +29,11 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>, is_mi
     let mut annotations: BTreeMap<String, String> = owned(metadata::annotations(host));
     let mut labels = infra_env.spec.agent_labels.clone();
     labels.insert(label::INFRA_ENV.to_owned(), infra_env.name_any());
-    labels.extend(owned(metadata::labels(
-        host,
-        cluster.map(|cluster| cluster.namespace.as_str()),
-    )));
+    let ours = metadata::labels(host, cluster.map(|cluster| cluster.namespace.as_str()));
+    labels.extend(
+        ours.into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?))),
+    );
     let node_labels = inherited(infra_env);
     if !node_labels.is_empty() {
         // The keys of a map are sorted.
@@ -122,7 +123,7 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
     }
     let mut labels = Map::new();
     let ours = metadata::labels(wanted.host, wanted.cluster_namespace);
-    let ours = ours.into_iter().map(|(key, value)| (key.to_owned(), Some(value)));
+    let ours = ours.into_iter().map(|(key, value)| (key.to_owned(), value));
     let classified = wanted
         .classified
         .iter()

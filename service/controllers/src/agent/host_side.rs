@@ -31,6 +31,8 @@ pub struct Outcome {
     pub synced: Synced,
     /// The cluster that it just left.
     pub left: Option<DeprovisionInfo>,
+    /// The reason why the cluster that the spec names is none here, and what to do.
+    pub unknown_cluster: Option<String>,
     /// The reason why a host that is ready is not installed yet, and what to do.
     pub waits: Option<String>,
     /// Something is awaited that triggers no reconcile.
@@ -42,6 +44,8 @@ pub struct Outcome {
 struct Problems {
     input: Vec<String>,
     backend: Vec<String>,
+    /// Also in `backend`.
+    unknown_cluster: Option<String>,
     retry: Option<Duration>,
 }
 
@@ -101,11 +105,13 @@ impl Reconciler {
             self.edit(key, spec, is_mirrored, &mut host, &mut problems).await;
         }
         let waits = self.start_installation(spec, &mut host, &mut problems).await;
+        let unknown_cluster = problems.unknown_cluster.take();
         let (synced, retry) = problems.synced();
         Outcome {
             host,
             synced,
             left,
+            unknown_cluster,
             waits,
             retry,
         }
@@ -211,6 +217,7 @@ impl Reconciler {
                 None
             }
             Move::Unknown(why) => {
+                problems.unknown_cluster = Some(why.clone());
                 problems.retry_later(why, CLUSTER_RETRY_INTERVAL);
                 None
             }

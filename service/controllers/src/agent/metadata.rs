@@ -56,22 +56,31 @@ fn json<T: Serialize>(value: &T) -> String {
 /// Labels for the machine's kind and cluster.
 ///
 /// `cluster_namespace`: of the ClusterDeployment that the host is bound to. An unbound host without inventory
-/// has none of these.
-pub fn labels(host: &Host, cluster_namespace: Option<&str>) -> BTreeMap<&'static str, String> {
+/// has none of these. `None`: the inventory tells no value (any more), and the label of an earlier one goes.
+pub fn labels(host: &Host, cluster_namespace: Option<&str>) -> BTreeMap<&'static str, Option<String>> {
     let mut labels = BTreeMap::new();
     if let Some(inventory) = &host.inventory {
+        labels.extend(OF_INVENTORY.map(|key| (key, None)));
         for (key, value) in of_inventory(inventory) {
-            if let Some(value) = cleaned(&value) {
-                labels.insert(key, value);
-            }
+            labels.insert(key, cleaned(&value));
         }
     }
     if host.inventory.is_some() || cluster_namespace.is_some() {
         let namespace = cluster_namespace.unwrap_or_default().to_owned();
-        labels.insert(label::CLUSTER_DEPLOYMENT_NAMESPACE, namespace);
+        labels.insert(label::CLUSTER_DEPLOYMENT_NAMESPACE, Some(namespace));
     }
     labels
 }
+
+/// The labels that an inventory tells.
+const OF_INVENTORY: [&str; 6] = [
+    label::STORAGE_HAS_NON_ROTATIONAL_DISK,
+    label::CPU_ARCHITECTURE,
+    label::CPU_VIRT_ENABLED,
+    label::HOST_MANUFACTURER,
+    label::HOST_PRODUCT_NAME,
+    label::HOST_IS_VIRTUAL,
+];
 
 fn of_inventory(inventory: &Inventory) -> Vec<(&'static str, String)> {
     let mut labels = Vec::new();

@@ -23,12 +23,15 @@ use super::desired::{self, DesiredAgent};
 use super::host_side::Outcome;
 use super::lanes::Turns;
 use super::mirrored::{self, Place};
+use super::orphans::Orphans;
+use super::refused::is_refusal;
 use super::token::Tokens;
 use super::{conditions, inventory, links, membership, patch, status, wait};
 use crate::agent_labels::Labels;
 use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
+use crate::events::warning;
 use crate::references::{kube_ref, object_ref};
 use crate::status::send;
 use crate::writes::{patch_params, post_params};
@@ -37,9 +40,15 @@ use crate::writes::{patch_params, post_params};
 /// one write reports all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
 
+/// Action and reason of the Event about a spec that names a cluster which is none here. Its condition has the protocol's reason
+/// `BackendError`, which is also that of waits, and no Event.
+const UNKNOWN_CLUSTER: &str = "UnknownCluster";
+
 /// Reconciles Agents; one for both lanes.
 pub struct Reconciler {
     pub context: Arc<Context>,
+    /// Agents to be made whose InfraEnvs are not there.
+    pub orphans: Arc<Orphans>,
     pub agents: Arc<AgentCache>,
     /// InfraEnvs' resources, without status.
     pub infra_envs: Store<InfraEnv>,
@@ -105,6 +114,8 @@ impl Reconciler {
             None => {
                 self.labels.forget(key);
                 self.tokens.forget(key);
+                self.orphans.forget(key);
+                self.context.refused_agents.forget(key);
                 Ok(false)
             }
         }
@@ -137,11 +148,20 @@ impl Reconciler {
         let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await? else {
             return Ok(false);
         };
-        let Some(resource) = self.resource(&record).await? else {
-            return Err(Error::Internal(format!(
-                "the InfraEnv of host {} has no custom resource; its Agent is made when it is back",
-                host.id
-            )));
+        let Some(name) = &record.kube else {
+            return Ok(false);
+        };
+        let resource = match self.resource(&record).await? {
+            Some(resource) => resource,
+            None => {
+                self.orphans.add(name, key);
+                // The watch shows when it comes. It may just have.
+                let Some(resource) = self.infra_envs.get(&object_ref(name)) else {
+                    return Ok(false);
+                };
+                self.orphans.forget(key);
+                resource
+            }
         };
         if resource.metadata.deletion_timestamp.is_some() {
             return Ok(false);
@@ -156,6 +176,7 @@ impl Reconciler {
         match self.api(&key.namespace).create(&post_params(), &agent).await {
             Ok(created) => {
                 tracing::info!(host.id = %host.id, agent = %key, "Agent created");
+                self.context.refused_agents.set(name, &key.name, None);
                 self.agents.answered(created.into());
                 Ok(true)
             }
@@ -166,7 +187,15 @@ impl Reconciler {
                 let present = api.get_opt(&key.name).await?.and_then(|agent| agent.0.ok());
                 Ok(present.map(|agent| self.agents.answered(agent)).is_some())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                if let kube::Error::Api(status) = &error
+                    && is_refusal(status)
+                {
+                    let why = Some(status.message.clone());
+                    self.context.refused_agents.set(name, &key.name, why);
+                }
+                Err(error.into())
+            }
         }
     }
 
@@ -203,6 +232,7 @@ impl Reconciler {
             host,
             synced,
             left,
+            unknown_cluster,
             waits,
             retry,
         } = self.change_host(key, &spec, host, &record).await;
@@ -243,6 +273,11 @@ impl Reconciler {
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;
+        let named = unknown_cluster.filter(|why| !conditions::say(&before, why));
+        if let Some(why) = named {
+            let event = warning(UNKNOWN_CLUSTER, UNKNOWN_CLUSTER, &why);
+            self.context.events.publish(event, known.object_ref(&()));
+        }
         let signed = (events.is_some() || logs.is_some())
             .then(|| app.auth.url_renewal())
             .flatten();
@@ -349,6 +384,10 @@ impl Reconciler {
 
     /// Writes what differs of the status.
     pub(super) async fn write_status(&self, agent: &CachedAgent, new: AgentStatus) -> Result<(), Error> {
+        let new = AgentStatus {
+            observed_generation: agent.metadata.generation,
+            ..new
+        };
         let operations = patch::status(agent, new.clone());
         if operations.is_empty() {
             return Ok(());

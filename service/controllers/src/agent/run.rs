@@ -8,9 +8,9 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::cache::AgentCache;
 use super::creation::{self, Creations};
 use super::lanes::{Lanes, Requests, Turns};
+use super::orphans::Orphans;
 use super::reconcile::Reconciler;
 use super::token::Tokens;
 use super::triggers::Triggers;
@@ -28,7 +28,7 @@ const URGENT_WORKERS: u16 = 4;
 
 /// Runs until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let agents = Arc::new(AgentCache::default());
+    let agents = context.agents.clone();
     let (lanes, normal, urgent) = Lanes::new();
     let lanes = Arc::new(lanes);
     let (creations, requested) = Creations::new();
@@ -37,8 +37,10 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let (classifications, classification_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (classification_changed, classification_changes) = unbounded_channel();
+    let orphans = Arc::new(Orphans::new(context.app.clone()));
     let triggers = Arc::new(Triggers {
         context: context.clone(),
+        orphans: orphans.clone(),
         agents: agents.clone(),
         lanes: lanes.clone(),
         creations: creations.clone(),
@@ -58,6 +60,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     tasks.spawn(triggers.clone().joining());
     let reconciler = Arc::new(Reconciler {
         context: context.clone(),
+        orphans,
         agents: agents.clone(),
         infra_envs: infra_envs.clone(),
         classifications: classifications.clone(),

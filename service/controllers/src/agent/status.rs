@@ -71,6 +71,8 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
         csr_status: before.csr_status.clone().filter(|_| inputs.left.is_none()),
+        // Set where it is written.
+        observed_generation: before.observed_generation,
         deprovision_info: inputs
             .left
             .or(before.deprovision_info.as_ref())

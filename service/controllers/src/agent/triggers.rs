@@ -25,6 +25,7 @@ use super::cached::CachedAgent;
 use super::conditions::Type;
 use super::creation::Creations;
 use super::lanes::{Lane, Lanes};
+use super::orphans::Orphans;
 use super::{desired, membership};
 use crate::context::Context;
 use crate::error::Error;
@@ -37,6 +38,7 @@ const DATABASE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Turns changes into requests: of the Agents that are there, and of those to be created.
 pub(super) struct Triggers {
     pub(super) context: Arc<Context>,
+    pub(super) orphans: Arc<Orphans>,
     pub(super) agents: Arc<AgentCache>,
     pub(super) lanes: Arc<Lanes>,
     pub(super) creations: Creations,
@@ -56,6 +58,9 @@ impl Triggers {
         };
         for (infra_env, _, id) in hosts {
             let key = KubeRef::new(infra_env.namespace, id.to_string());
+            if !self.context.namespaces.contains(&key.namespace) {
+                continue;
+            }
             if self.agents.get(&key).is_none() {
                 self.creations.request(key);
             }
@@ -91,6 +96,9 @@ impl Triggers {
     }
 
     fn host_changed(&self, key: KubeRef) {
+        if !self.context.namespaces.contains(&key.namespace) {
+            return;
+        }
         if self.agents.get(&key).is_some() {
             self.lanes.add(&key, Lane::Normal);
         } else {
@@ -139,8 +147,10 @@ impl Triggers {
         }
     }
 
-    /// InfraEnvs: one that approves its Agents requests those that are not approved.
+    /// InfraEnvs: one that approves its Agents requests those that are not approved, also when a list shows it that follows
+    /// an interruption. One that comes back requests the Agents that waited for it.
     pub(super) async fn infra_envs(self: Arc<Self>, mut writer: Writer<InfraEnv>) {
+        let mut seen: HashMap<KubeRef, Option<i64>> = HashMap::new();
         let stream = watch::watch(&self.context, watcher::Config::default(), writer.as_reader());
         let mut stream = pin!(stream);
         while let Some(mut event) = stream.next().await {
@@ -149,8 +159,27 @@ impl Triggers {
                 infra_env.status = None;
             }
             writer.apply_watcher_event(&event);
-            let Event::Apply(infra_env) = event else { continue };
-            if desired::approves(&infra_env) {
+            let (infra_env, is_listed) = match event {
+                Event::Apply(infra_env) => (infra_env, false),
+                Event::InitApply(infra_env) => (infra_env, true),
+                Event::Delete(infra_env) => {
+                    seen.remove(&kube_ref(&infra_env));
+                    continue;
+                }
+                Event::InitDone => {
+                    for infra_env in writer.as_reader().state() {
+                        self.came(&kube_ref(&*infra_env));
+                    }
+                    continue;
+                }
+                Event::Init => continue,
+            };
+            let generation = infra_env.metadata.generation;
+            let is_same = seen.insert(kube_ref(&infra_env), generation) == Some(generation);
+            if !is_listed {
+                self.came(&kube_ref(&infra_env));
+            }
+            if desired::approves(&infra_env) && !(is_listed && is_same) {
                 let (namespace, name) = (infra_env.namespace(), infra_env.name_any());
                 let keys = self.agents.keys(|agent| {
                     !agent.spec.approved
@@ -159,6 +188,13 @@ impl Triggers {
                 });
                 self.lanes.add_all(keys, Lane::Urgent);
             }
+        }
+    }
+
+    /// Requests the Agents that waited for an InfraEnv.
+    fn came(&self, infra_env: &KubeRef) {
+        for agent in self.orphans.came(infra_env) {
+            self.creations.request(agent);
         }
     }
 
@@ -207,12 +243,22 @@ impl Triggers {
 
     /// Secrets that were read once: a changed one requests the Agents that name it.
     pub(super) async fn secrets(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<KubeSecret>>) {
+        let mut seen: HashMap<KubeRef, Option<String>> = HashMap::new();
         let mut stream = pin!(watch::metadata_events(&self.context, secrets::watched()));
         while let Some(event) = stream.next().await {
             writer.apply_watcher_event(&event);
-            let (Event::Apply(secret) | Event::Delete(secret)) = &event else {
+            let (Event::Apply(secret) | Event::InitApply(secret) | Event::Delete(secret)) = &event else {
                 continue;
             };
+            // A list after an interruption shows what was changed meanwhile, beside all else.
+            let version = secret.metadata.resource_version.clone();
+            let before = match &event {
+                Event::Delete(_) => seen.remove(&kube_ref(secret)),
+                _ => seen.insert(kube_ref(secret), version.clone()),
+            };
+            if matches!(event, Event::InitApply(_)) && before == Some(version) {
+                continue;
+            }
             let reference = NamespacedReference {
                 name: secret.name_any(),
                 namespace: secret.namespace().unwrap_or_default(),

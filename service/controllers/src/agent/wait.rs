@@ -110,8 +110,12 @@ fn of_state(
             info(),
             "Make the machine boot from its installation disk.",
         ),
-        HostState::ResettingPendingUserAction => user("WaitingForUser", info(), BOOT_DISCOVERY),
-        HostState::UnbindingPendingUserAction => user("WaitingForUser", info(), BOOT_DISCOVERY),
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction if is_booted_by_bmc(host) => {
+            Some(wait("WaitingForBmc", since, info()))
+        }
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
+            user("WaitingForUser", info(), BOOT_DISCOVERY)
+        }
         HostState::Unbinding => waits(
             "WaitingForAgent",
             "The host was taken out of its cluster, and its agent is awaited to register again",
@@ -132,6 +136,12 @@ fn of_state(
         | HostState::Error
         | HostState::Cancelled => None,
     }
+}
+
+/// True while its BMC is at it.
+fn is_booted_by_bmc(host: &Host) -> bool {
+    let boots = host.data.bmc_boot.as_ref();
+    boots.is_some_and(|boots| boots.failure.is_none())
 }
 
 /// Time at which a host on its way counts as disconnected if it is silent.

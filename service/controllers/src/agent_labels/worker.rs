@@ -12,7 +12,7 @@ use std::sync::{Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
 
 use jaq_json::{Val, read};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Mutex;
@@ -44,6 +44,8 @@ const LONGEST_QUERY: usize = 16 << 10;
 /// # Errors
 /// When the limit cannot be set or the pipe breaks.
 pub fn answer() -> io::Result<()> {
+    // It ends with the service, also in the middle of a query that loops.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     // No core file is left behind by one that breaks.
     for (resource, limit) in [(Resource::As, MEMORY_LIMIT), (Resource::Core, 0)] {
         let allowed = getrlimit(resource).maximum.unwrap_or(u64::MAX);

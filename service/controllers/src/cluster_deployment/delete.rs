@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use kube::api::{DeleteParams, ListParams, Patch};
+use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_core::record::KubeRef;
@@ -127,13 +128,47 @@ async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) ->
         names::label::CLUSTER_DEPLOYMENT_NAMESPACE,
         cluster.namespace
     );
-    let api = Api::<Agent>::all(context.client.clone());
-    let mut params = ListParams::default().labels(&label).limit(PAGE);
     let mut infra_envs = HashMap::new();
+    for api in context
+        .namespaces
+        .apis::<DeserializeGuard<Agent>>(&context.client)
+    {
+        release_labelled(&api, &label, cluster, preserve, &mut infra_envs, context).await?;
+    }
+    // Agents that wait for the cluster have no label of it yet, and would join the next one of its name.
+    let waiting = context.agents.keys(|agent| {
+        let reference = agent.spec.cluster_deployment_name.as_ref();
+        reference.is_some_and(|it| it.name == cluster.name && it.namespace == cluster.namespace)
+    });
+    for key in waiting {
+        let api = Api::<Agent>::namespaced(context.client.clone(), &key.namespace);
+        let Some(agent) = api.get_opt(&key.name).await? else {
+            continue;
+        };
+        let namespace = agent.labels().get(names::label::CLUSTER_DEPLOYMENT_NAMESPACE);
+        let is_labelled = namespace == Some(&cluster.namespace);
+        if agent.metadata.deletion_timestamp.is_none() && belongs_to(&agent, cluster) && !is_labelled {
+            release(&agent, Fate::Unbound, context).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Unbinds or deletes those with the label.
+async fn release_labelled(
+    api: &Api<DeserializeGuard<Agent>>,
+    label: &str,
+    cluster: &KubeRef,
+    preserve: bool,
+    infra_envs: &mut HashMap<KubeRef, Option<KubeRef>>,
+    context: &Context,
+) -> Result<(), Error> {
+    let mut params = ListParams::default().labels(label).limit(PAGE);
     loop {
         let page = api.list(&params).await?;
         let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-        for agent in page.items {
+        // One that cannot be read is left as it is; its host goes with the record of the cluster.
+        for agent in page.items.into_iter().filter_map(|agent| agent.0.ok()) {
             if agent.metadata.deletion_timestamp.is_some() || !belongs_to(&agent, cluster) {
                 continue;
             }
@@ -141,7 +176,7 @@ async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) ->
                 // REST's rule about its hosts follows with the record.
                 Fate::Unbound
             } else {
-                let own = infra_env_cluster(&agent, &mut infra_envs, context).await?;
+                let own = infra_env_cluster(&agent, infra_envs, context).await?;
                 fate(cluster, own.as_ref(), preserve)
             };
             release(&agent, fate, context).await?;

@@ -10,11 +10,12 @@ use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_operations::{OperationError, unless_missing};
+use muster_operations::{OperationError, now, unless_missing};
 use muster_resources::{Agent, InfraEnv, names};
 
 use super::reconcile;
 use super::status::Outcome;
+use crate::bmc::{self, delete::Next};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
@@ -38,6 +39,13 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     }
     let stored = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
     let stored = stored.filter(|stored| may_be_of(infra_env, &stored.id));
+    if let Some(stored) = &stored {
+        let ejecting = ejecting(infra_env, stored.id, context).await?;
+        if !ejecting.is_empty() {
+            reconcile::write(infra_env, context, &Outcome::Ejecting(&ejecting)).await?;
+            return Ok(Action::requeue(DELETION_RETRY_INTERVAL));
+        }
+    }
     let hosts = match &stored {
         Some(stored) => hosts(context, stored.id).await?,
         None => Vec::new(),
@@ -65,6 +73,20 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
     tracing::info!(infra_env = %kube_ref(infra_env), "InfraEnv resource deleted");
     Ok(Action::await_change())
+}
+
+/// Ends discoveries through the InfraEnv's BMCs, which go with it. Returns the names of those out of which the image is being taken.
+async fn ejecting(infra_env: &InfraEnv, id: InfraEnvId, context: &Context) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for mut bmc in context.app.bmcs.list(id).await? {
+        if bmc.stage.is_active() {
+            bmc = context.app.bmcs.stop(id, bmc.id).await?;
+        }
+        if let Next::Wait { .. } = bmc::delete::next(&bmc, bmc::delete::asked_at(infra_env), now()) {
+            names.push(bmc.name);
+        }
+    }
+    Ok(names)
 }
 
 /// A refusal is no mistake of the InfraEnv's writer: it is tried again.

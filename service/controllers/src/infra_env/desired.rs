@@ -6,6 +6,7 @@ use muster_api::infra_env::{
 };
 use muster_core::record::{Cluster, InfraEnv as Kept, Secret};
 use muster_core::rules::input::Invalid;
+use muster_core::rules::labels;
 use muster_resources::InfraEnvSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -71,6 +72,22 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
         ssh_authorized_key: spec.ssh_authorized_key.clone(),
         static_network_config: Some(world.networks.to_vec()),
     })
+}
+
+/// Checks what goes on every Agent as a label: the InfraEnv's name, and `spec.agentLabels`. The API server would refuse each Agent.
+///
+/// # Errors
+/// Names what is wrong. `name`: of the resource.
+pub fn check_labels(name: &str, spec: &InfraEnvSpec) -> Result<(), Invalid> {
+    if labels::check("name", name).is_err() {
+        let why =
+            "is a label of every Agent, which may have 63 characters; make an InfraEnv with a shorter name";
+        return Err(Invalid::new("name", why));
+    }
+    for (key, value) in &spec.agent_labels {
+        labels::check(key, value).map_err(|why| Invalid::new("agent_labels", why))?;
+    }
+    Ok(())
 }
 
 /// Checks that `wanted` changes nothing of an InfraEnv that cannot be changed.

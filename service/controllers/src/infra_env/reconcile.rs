@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::ListParams;
-use kube::core::Selector;
+use kube::core::{DeserializeGuard, Selector};
 use kube::runtime::controller::Action;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::Unapplied;
@@ -22,7 +22,7 @@ use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
 use super::adopt::adopted;
-use super::desired::{World, check_unchangeable, desired, spec_field};
+use super::desired::{World, check_labels, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
@@ -105,6 +105,7 @@ async fn converge(
     if mirror_of::<InfraEnvId>(infra_env).is_some() {
         return Err(mirrored::gone());
     }
+    check_labels(&kube.name, spec).map_err(refused)?;
     let secret = spec.pull_secret_ref.name.as_str();
     let pull_secret = secrets::read_secret(&context.client, &kube.namespace, secret, names::key::PULL_SECRET)
         .await
@@ -202,14 +203,25 @@ pub(super) async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<
         return Ok(Networks::default());
     };
     let namespace = infra_env.namespace().unwrap_or_default();
-    let api = Api::<NMStateConfig>::namespaced(context.client.clone(), &namespace);
+    let api = Api::<DeserializeGuard<NMStateConfig>>::namespaced(context.client.clone(), &namespace);
     let found = api.list(&ListParams::default().labels_from(&selector)).await?;
-    // One that is being deleted is as good as gone.
-    let alive = found
-        .items
-        .into_iter()
-        .filter(|config| config.metadata.deletion_timestamp.is_none());
-    Ok(sorted_out(alive.collect()))
+    let (mut alive, mut unreadable) = (Vec::new(), Vec::new());
+    for config in found {
+        // One that is being deleted is as good as gone.
+        if config.meta().deletion_timestamp.is_some() {
+            continue;
+        }
+        match config.0 {
+            Ok(config) => alive.push(config),
+            Err(invalid) => {
+                let name = invalid.metadata.name.unwrap_or_default();
+                unreadable.push((name, format!("it cannot be read: {}", invalid.error)));
+            }
+        }
+    }
+    let mut networks = sorted_out(alive);
+    networks.refused.extend(unreadable);
+    Ok(networks)
 }
 
 /// `None` when nothing is selected.
@@ -280,6 +292,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
         ignition_override_unapplied: of_muster && Unapplied::IgnitionOverride.is_set(&stored.settings),
         networks: &found.networks,
         mirror_registry: found.mirror_registry.clone(),
+        refused_agents: context.refused_agents.of(&kube_ref(&**infra_env)),
     });
     write(infra_env, context, &outcome).await?;
     let referred = matches!(found.mirror_registry, Some(Err(_))).then_some(RETRY_INTERVAL);
@@ -310,7 +323,8 @@ pub(super) async fn write(
     outcome: &Outcome<'_>,
 ) -> Result<(), Error> {
     let before = infra_env.status.as_ref();
-    let next = status(&infra_env.name_any(), before, outcome, now());
+    let mut next = status(&infra_env.name_any(), before, outcome, now());
+    next.observed_generation = infra_env.metadata.generation;
     crate::status::write(context, infra_env, before, &next).await
 }
 

@@ -24,6 +24,8 @@ enum Type {
     StaticNetworkApplied,
     /// True when hosts use the mirror registry. Absent when none is referred to.
     MirrorRegistryApplied,
+    /// False when the API server refuses Agents of hosts. Absent when it refuses none.
+    AgentsCreated,
     /// Names what a deletion waits for. Absent when none waits.
     DeletionBlocked,
 }
@@ -38,18 +40,21 @@ pub enum Reason {
     InvalidNMStateConfig,
     NMStateConfigsInImage,
     InvalidMirrorRegistry,
+    AgentsRefused,
     HostsInUse,
+    MediaInserted,
 }
 
 impl ConditionReason for Reason {
     fn event_type(self, _is_new: bool) -> Option<EventType> {
         Some(match self {
-            Self::InfraEnvAvailable | Self::NMStateConfigsInImage => EventType::Normal,
+            Self::InfraEnvAvailable | Self::NMStateConfigsInImage | Self::MediaInserted => EventType::Normal,
             Self::ImageCreationError
             | Self::MissingClusterDeployment
             | Self::NotSupportedByImage
             | Self::InvalidNMStateConfig
             | Self::InvalidMirrorRegistry
+            | Self::AgentsRefused
             | Self::HostsInUse => EventType::Warning,
         })
     }
@@ -59,11 +64,13 @@ impl ConditionReason for Reason {
             Self::ImageCreationError
             | Self::MissingClusterDeployment
             | Self::InvalidNMStateConfig
+            | Self::AgentsRefused
             | Self::InvalidMirrorRegistry => true,
             Self::InfraEnvAvailable
             | Self::NMStateConfigsInImage
             | Self::NotSupportedByImage
-            | Self::HostsInUse => false,
+            | Self::HostsInUse
+            | Self::MediaInserted => false,
         }
     }
 }
@@ -84,6 +91,8 @@ pub enum Outcome<'a> {
     MissingCluster(String),
     /// It is being deleted, and these hosts keep it.
     Blocked(&'a [(HostId, HostStatus)]),
+    /// It is being deleted, and its image is being taken out of these BMCs.
+    Ejecting(&'a [String]),
 }
 
 /// An image that can be downloaded.
@@ -99,6 +108,8 @@ pub struct Available<'a> {
     pub networks: &'a Networks,
     /// `None`: no mirror registry is referred to; else what is wrong with it, if something is.
     pub mirror_registry: Option<Result<(), String>>,
+    /// The number of Agents that the API server refuses, and why it refuses one of them.
+    pub refused_agents: Option<(usize, String)>,
 }
 
 /// The status from now on; the same as `before` when nothing differs.
@@ -133,6 +144,12 @@ pub fn status(
                 available.mirror_registry.as_ref().map(mirror_registry),
                 now,
             );
+            set_or_remove(
+                &mut list,
+                Type::AgentsCreated,
+                available.refused_agents.as_ref().map(agents_refused),
+                now,
+            );
         }
         Outcome::Unusable { why, events } => {
             next.iso_download_url = None;
@@ -157,10 +174,11 @@ pub fn status(
             );
             conditions::set(&mut list, unknown, now);
         }
-        Outcome::Blocked(_) => {}
+        Outcome::Blocked(_) | Outcome::Ejecting(_) => {}
     }
     let blocked = match outcome {
         Outcome::Blocked(hosts) => Some(blocked(hosts)),
+        Outcome::Ejecting(bmcs) => Some(ejecting(bmcs)),
         Outcome::Available(_) | Outcome::Unusable { .. } | Outcome::MissingCluster(_) => None,
     };
     set_or_remove(&mut list, Type::DeletionBlocked, blocked, now);
@@ -264,6 +282,17 @@ fn mirror_registry(found: &Result<(), String>) -> DesiredCondition {
     )
 }
 
+fn agents_refused((count, why): &(usize, String)) -> DesiredCondition {
+    DesiredCondition::new(
+        Type::AgentsCreated,
+        ConditionStatus::False,
+        Reason::AgentsRefused,
+        format!(
+            "{count} hosts have no Agents, for the API server refuses them; they are tried again. One of them: {why}"
+        ),
+    )
+}
+
 fn blocked(hosts: &[(HostId, HostStatus)]) -> DesiredCondition {
     let named: Vec<String> = hosts
         .iter()
@@ -282,6 +311,23 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> DesiredCondition {
         Reason::HostsInUse,
         format!(
             "These hosts belong to a cluster and are not installed: {}{more}. Unbind them (remove spec.clusterDeploymentName of their Agents) or delete their Agents",
+            named.join(", ")
+        ),
+    )
+}
+
+fn ejecting(bmcs: &[String]) -> DesiredCondition {
+    let named = bmcs.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
+    let more = match bmcs.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    DesiredCondition::new(
+        Type::DeletionBlocked,
+        ConditionStatus::True,
+        Reason::MediaInserted,
+        format!(
+            "The image is being taken out of these BMCs: {}{more}. After ten minutes that is given up",
             named.join(", ")
         ),
     )

@@ -8,7 +8,7 @@ use muster_core::record::{Cluster, ClusterData, InfraEnv as Kept, KubeRef, Secre
 use muster_resources::{Condition, InfraEnv, InfraEnvSpec, InfraEnvStatus};
 use serde_json::{Value, json};
 
-use super::desired::{World, check_unchangeable, desired, spec_field};
+use super::desired::{World, check_labels, check_unchangeable, desired, spec_field};
 use super::links::Links;
 use super::shown::{network_objects, resource, selector};
 use super::static_network::{Networks, sorted_out};
@@ -50,6 +50,7 @@ fn available<'a>(links: &'a Links, networks: &'a Networks) -> Outcome<'a> {
         ignition_override_unapplied: false,
         networks,
         mirror_registry: None,
+        refused_agents: None,
     })
 }
 
@@ -382,4 +383,28 @@ fn a_mirror_says_everything_that_its_record_is() {
     assert!(yaml.contains(r#""name":"nic""#), "the same, as JSON: {yaml}");
     record.settings.static_network_config[0].network_yaml = Some(yaml);
     assert!(said.settings == record.settings, "{:?}", said.settings);
+}
+
+#[test]
+fn labels_that_no_agent_could_have_are_the_infra_envs_mistake() {
+    let checked = |name: &str, labels: Value| {
+        let spec = spec(json!({"agentLabels": labels}));
+        check_labels(name, &spec)
+            .map_err(|invalid| format!("{}: {}", spec_field(&invalid.field), invalid.reason))
+    };
+    assert_eq!(
+        checked("hw", json!({"rack": "a-1", "example.com/row": ""})),
+        Ok(())
+    );
+    let wrong = checked("hw", json!({"rack": "a b"})).unwrap_err();
+    assert!(
+        wrong.starts_with("spec.agentLabels: the value \"a b\""),
+        "{wrong}"
+    );
+    assert!(checked("hw", json!({"a b": "x"})).is_err());
+    let long = checked(&"x".repeat(64), json!({})).unwrap_err();
+    assert!(
+        long.starts_with("metadata.name: ") && long.contains("63 characters"),
+        "{long}"
+    );
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::Stream;
-use futures_util::stream::unfold;
 use muster_core::record::KubeRef;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::announced::Announced;
 
 /// Something that is awaited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,22 +36,10 @@ pub struct Warning {
 }
 
 /// The awaited, by Agent.
+#[derive(Default)]
 pub struct Told {
     known: Mutex<HashMap<KubeRef, Awaited>>,
-    changed: UnboundedSender<KubeRef>,
-    /// Until somebody takes it.
-    changes: Mutex<Option<UnboundedReceiver<KubeRef>>>,
-}
-
-impl Default for Told {
-    fn default() -> Self {
-        let (changed, changes) = unbounded_channel();
-        Self {
-            known: Mutex::default(),
-            changed,
-            changes: Mutex::new(Some(changes)),
-        }
-    }
+    changed: Announced,
 }
 
 impl Told {
@@ -70,19 +58,13 @@ impl Told {
         };
         drop(known);
         if before != awaited {
-            // It fails only when nobody listens any more.
-            let _ = self.changed.send(agent.clone());
+            self.changed.send(agent);
         }
     }
 
     /// Agents for which something else is awaited. For one listener; empty for a second.
     pub fn changes(&self) -> impl Stream<Item = KubeRef> + Send + use<> {
-        let taken = self.changes.lock().unwrap_or_else(PoisonError::into_inner).take();
-        unfold(taken, |receiver| async move {
-            let mut receiver = receiver?;
-            let next = receiver.recv().await?;
-            Some((next, Some(receiver)))
-        })
+        self.changed.listen()
     }
 }
 

@@ -7,20 +7,21 @@
 //! | `seen`, `decision` | what is seen, and what follows from it; pure, as are the next five |
 //! | `live_iso`, `converged` | the two ways to the discovery image |
 //! | `agent_spec`, `hints`, `hardware` | what an Agent gets from its BareMetalHost, and the other way around |
-//! | `hosts`, `reconcile`, `deletion`, `fencing` | reads, writes, the deletion in order |
+//! | `hosts`, `reconcile`, `deletion`, `ejection`, `fencing` | reads, writes, the deletion in order, what is left in drives |
 
 mod agent_spec;
 mod agents;
 mod converged;
 mod decision;
 mod deletion;
+mod ejection;
 mod fencing;
 mod hardware;
 mod hints;
 mod hosts;
 mod live_iso;
 mod reconcile;
-mod seen;
+pub(super) mod seen;
 #[cfg(test)]
 mod tests;
 

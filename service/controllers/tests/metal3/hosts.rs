@@ -161,6 +161,33 @@ async fn a_host_boots_the_iso_its_agent_is_found_and_it_is_detached_before_the_r
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn drives_are_emptied_when_metal3_has_let_go_and_not_noted_when_they_are_not() {
+    let world = discovered(Flow::LiveIso, json!({}), json!({})).await;
+    world
+        .create::<Secret>(json!({
+            "metadata": {"name": "bmc"}, "stringData": {"username": "admin", "password": "hunter2"},
+        }))
+        .await;
+    stage(&world, "a", "Rebooting").await;
+    world
+        .await_host("h", "to be detached", |host| {
+            host.annotations().contains_key(DETACHED)
+        })
+        .await;
+    sleep(A_WHILE).await;
+    assert!(world.emptied().is_empty(), "Metal3 has not let go of it");
+    world
+        .patch_status::<BareMetalHost>("h", json!({"operationalStatus": "detached"}))
+        .await;
+    let asked = eventually("the BMC to be asked", async || world.emptied().pop()).await;
+    assert!(asked.ends_with("as admin"), "{asked}");
+    // Tried again in minutes, not at once.
+    sleep(A_WHILE).await;
+    assert_eq!(world.emptied().len(), 1);
+    assert_eq!(world.annotation("h", "muster.dev/media").await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_image_cools_down_and_goes_by_way_of_none() {
     let world = World::start(Flow::LiveIso).await;
     world.infra_env("hw", Duration::from_secs(57)).await;

@@ -1,7 +1,7 @@
 //! Everything around the controllers of Metal3's kinds, played.
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -10,6 +10,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt};
 use muster_controllers::context::Context;
 use muster_controllers::events::{Events, publish};
+use muster_controllers::metal3::drives::{Drives, Emptied, HostBmc};
 use muster_controllers::metal3::{self, Flow};
 use muster_operations::now;
 use muster_resources::InfraEnv;
@@ -30,7 +31,20 @@ pub const THEIR_FINALIZER: &str = "baremetalhost.metal3.io/preprovisioningImage"
 /// The controllers at work. Dropping it stops them.
 pub struct World {
     pub backend: Backend,
+    emptied: Arc<Stuck>,
     _stop: DropGuard,
+}
+
+/// BMCs whose drives cannot be emptied.
+#[derive(Debug, Default)]
+struct Stuck(Mutex<Vec<String>>);
+
+impl Drives for Stuck {
+    fn empty(&self, bmc: HostBmc) -> Emptied {
+        let asked = format!("{} as {}", bmc.address, bmc.user_name);
+        self.0.lock().unwrap().push(asked);
+        Box::pin(async { Err("the drawer is stuck".to_owned()) })
+    }
 }
 
 /// Type of the bounds of a kind.
@@ -53,7 +67,11 @@ impl World {
         let backend = Backend::open(now()).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
-        let context = Arc::new(Context::new(&backend.client, backend.operations.clone(), events));
+        let emptied = Arc::new(Stuck::default());
+        let context = Arc::new(Context {
+            drives: Some(emptied.clone()),
+            ..Context::new(&backend.client, backend.operations.clone(), events)
+        });
         let stop = CancellationToken::new();
         let namespace = serde_json::from_value(json!({"metadata": {"name": NAMESPACE}})).unwrap();
         let namespaces = Api::<Namespace>::all(backend.client.clone());
@@ -64,8 +82,14 @@ impl World {
         tokio::spawn(metal3::run(context, flow, stop.clone()));
         Self {
             backend,
+            emptied,
             _stop: stop.drop_guard(),
         }
+    }
+
+    /// BMCs that were asked to empty their drives: `ADDRESS as USER`.
+    pub fn emptied(&self) -> Vec<String> {
+        self.emptied.0.lock().unwrap().clone()
     }
 
     pub fn api<K: Kind>(&self) -> Api<K> {

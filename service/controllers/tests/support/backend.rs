@@ -69,6 +69,7 @@ impl Backend {
                 node_agent: true,
                 limits: WaitLimits::default(),
                 max_hosts: 1000,
+                max_inventories: 1 << 30,
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -79,13 +80,14 @@ impl Backend {
             os_images: Vec::new(),
             downloaded_images: std::env::temp_dir(),
             retention: Retention::default(),
+            disk: None,
             bmcs: muster_core::record::BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(false, keys, None),
-            LiveImages::new([], []),
+            LiveImages::new([], [], None),
             BridgeState::new(true, true),
             settings,
         ));

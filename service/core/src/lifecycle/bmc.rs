@@ -3,13 +3,18 @@
 mod advance;
 mod event;
 mod events;
+mod for_host;
 mod ground;
 mod input;
+mod power;
 mod reason;
+mod resource;
 mod view;
 
-pub use advance::{BmcRefused, Step, advance};
-pub use event::{BmcEvent, Problem, Seen};
+pub use advance::{BmcRefused, Step, abandon, advance};
+pub use event::{BmcEvent, PowerAsked, PowerDone, Problem, Seen};
 pub use events::{added, deleted};
 pub use input::{create, update};
+pub use power::installation;
+pub use resource::{Followed, Wanted, create_for, follow, taken_over};
 pub use view::view;

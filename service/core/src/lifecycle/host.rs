@@ -3,6 +3,7 @@
 mod advance;
 mod approval;
 mod bind;
+mod bmc_boot;
 pub mod deadline;
 pub mod edit;
 mod event;
@@ -21,6 +22,7 @@ mod register;
 pub mod reply;
 mod reports;
 mod set_back;
+mod shown_logs;
 mod step;
 mod transition;
 mod view;
@@ -29,9 +31,11 @@ mod wipe;
 
 pub use advance::advance;
 pub use bind::node_may_be_back;
+pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, awaited_boot};
 pub use event::HostEvent;
 pub use install::obstacle;
 pub use instructions::instructions;
 pub use register::{Machine, full, register};
+pub use shown_logs::shown_logs;
 pub use step::{RefusalClass, Refused, Step};
-pub use view::{Shown, registration_view, repeated_registration_view, view};
+pub use view::{Shown, listed_view, registration_view, repeated_registration_view, view};

@@ -6,6 +6,8 @@ use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::bmc_power::BmcPower;
+use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
 /// A BMC as it is remembered. `version` belongs to the store, as with hosts.
@@ -25,10 +27,34 @@ pub struct Bmc {
     pub run: i64,
     pub stage: BmcStage,
     pub progress: BmcProgress,
+    /// The host that its machine was last. A further discovery keeps it until another host is found.
+    pub host_id: Option<HostId>,
     /// The machine as the BMC told it last.
     pub inventory: Option<BmcInventory>,
     /// What was read of the image; counted beside the record, without a new version.
     pub image: ImageReads,
+    /// Of its machine.
+    pub power: BmcPower,
+    /// The custom resource that it belongs to; `None`: made by REST.
+    pub resource: Option<BmcResource>,
+}
+
+/// The custom resource that a BMC belongs to, and what it asked for last: the same again asks nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BmcResource {
+    pub kube: KubeRef,
+    pub asked: BmcAsked,
+}
+
+/// What a custom resource asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BmcAsked {
+    /// Its machine is to be discovered.
+    pub discover: bool,
+    /// The value of the annotation that asks for another discovery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
 }
 
 /// What users say about it, but for the password.
@@ -83,12 +109,18 @@ pub struct BmcProgress {
     /// The failure of the last attempt.
     #[serde(default)]
     pub last_failure: Option<BmcFailure>,
+    /// Nobody asked for this run: it was begun because the host waits for a boot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_host: bool,
     /// When the machine of this run began to be booted: a host that registered before is not this boot.
     #[serde(default)]
     pub booted_at: Option<Timestamp>,
     /// What is to be taken back on the BMC.
     #[serde(default)]
     pub leftover: Option<Leftover>,
+    /// Its InfraEnv was deleted: it goes when nothing is left in the BMC.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub abandoned: bool,
     #[serde(default)]
     pub checks: Vec<BmcCheck>,
     /// SHA-256 of the certificate that was shown last.
@@ -134,6 +166,10 @@ pub struct BmcLimits {
     pub longest_pause: TimeDelta,
     /// Between two looks whether the agent has come; it is looked at once when a host changes, too.
     pub look: TimeDelta,
+    /// A request for another power state, from when it was asked.
+    pub power: TimeDelta,
+    /// A request for the present power state.
+    pub power_status: TimeDelta,
 }
 
 impl Default for BmcLimits {
@@ -147,6 +183,8 @@ impl Default for BmcLimits {
             pause: TimeDelta::seconds(15),
             longest_pause: TimeDelta::minutes(2),
             look: TimeDelta::seconds(60),
+            power: TimeDelta::minutes(15),
+            power_status: TimeDelta::minutes(2),
         }
     }
 }

@@ -14,6 +14,7 @@ use muster_api::validation::ValidationsInfo;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::asked_logs::AskedLogs;
 use super::peer::Sees;
 use super::secret::Secret;
 
@@ -37,6 +38,10 @@ pub struct HostData {
     /// A user's choice of name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_hostname: Option<String>,
+    /// The name in the last inventory; empty: none yet. It outlives the inventory, which a move between clusters forgets. A column of
+    /// its own holds it, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reported_hostname: String,
     /// A user's choice of role.
     #[serde(default)]
     pub role: HostRole,
@@ -75,6 +80,12 @@ pub struct HostData {
     /// The agent on the disk, which brings the node back to its InfraEnv.
     #[serde(default, skip_serializing_if = "NodeAgent::is_absent")]
     pub node_agent: NodeAgent,
+    /// It waits for a boot into the discovery image, and may come back without one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub comes_back: bool,
+    /// What its BMC does about a boot that it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bmc_boot: Option<BmcBoots>,
     /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_bootstrap_ignition: bool,
@@ -109,6 +120,9 @@ pub struct HostData {
     pub progress: Option<Progress>,
     #[serde(default)]
     pub logs: LogsState,
+    /// The last request of an operator for the host's logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_logs: Option<AskedLogs>,
     /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
@@ -159,6 +173,13 @@ impl HostData {
         }
     }
 
+    /// True while an operator waits for the host's logs.
+    pub fn awaits_logs(&self) -> bool {
+        self.asked_logs
+            .as_ref()
+            .is_some_and(|asked| asked.outcome.is_none())
+    }
+
     /// The data of a host that registers at `at`.
     pub fn new(at: Timestamp) -> Self {
         Self {
@@ -170,6 +191,7 @@ impl HostData {
             registered_at: at,
             discovery_agent_version: String::new(),
             requested_hostname: None,
+            reported_hostname: String::new(),
             role: HostRole::AutoAssign,
             suggested_role: HostRole::AutoAssign,
             installation_disk_id: String::new(),
@@ -183,6 +205,8 @@ impl HostData {
             media_status: None,
             validations: ValidationsInfo::new(),
             node_agent: NodeAgent::Absent,
+            comes_back: false,
+            bmc_boot: None,
             has_bootstrap_ignition: false,
             node_labels: Vec::new(),
             machine_config_pool_name: String::new(),
@@ -193,6 +217,7 @@ impl HostData {
             bootstrap: false,
             progress: None,
             logs: LogsState::default(),
+            asked_logs: None,
             installer_args: Vec::new(),
             ignition_config_overrides: Secret::default(),
             installer_version: String::new(),
@@ -208,6 +233,16 @@ impl HostData {
             sees: Sees::default(),
         }
     }
+}
+
+/// A BMC that brings a host back which waits for a boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BmcBoots {
+    /// Its name.
+    pub bmc: String,
+    /// Why it did not; `None`: it is at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// The agent on the disk of a host.

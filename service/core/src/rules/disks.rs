@@ -5,9 +5,11 @@ mod eligibility;
 mod formatting;
 mod settle;
 mod size;
+mod unit;
 
 pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
 pub use formatting::to_be_formatted;
 pub use settle::{adopt, evaluate, missing, select, settle};
 pub use size::si_size;
+pub use unit::is_protected;

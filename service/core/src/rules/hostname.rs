@@ -64,9 +64,12 @@ pub fn effective(host: &Host) -> Option<&str> {
         .or_else(|| reported().filter(|name| !name.is_empty()))
 }
 
-/// The effective name, else the id.
+/// The name to call the host by: the effective one, else the last that it reported, else the id.
 pub fn display(host: &Host) -> String {
-    effective(host).map_or_else(|| host.id.to_string(), str::to_owned)
+    let last = || Some(host.data.reported_hostname.as_str()).filter(|name| !name.is_empty());
+    effective(host)
+        .or_else(last)
+        .map_or_else(|| host.id.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! Of two machines with our agent both are kept: [`compare`] gives the second an id of its own, which the registration answers.
 //! Upstream agents report no fingerprint, and insist on their id; [`flipped`] sees that two of them take turns.
 
+mod evidence;
+
 use std::collections::BTreeSet;
 
 use muster_api::fingerprint::Fingerprint;
@@ -11,6 +13,8 @@ use muster_api::host::HostFinding;
 use muster_api::ids::HostId;
 use muster_api::inventory::Inventory;
 use uuid::Uuid;
+
+pub use evidence::is_same_machine;
 
 use super::hostname;
 use crate::record::Host;
@@ -94,26 +98,10 @@ pub fn duplicates(first: &Host) -> Vec<HostId> {
     all.into_iter().collect()
 }
 
-/// True when two fingerprints are of one machine: a card or a disk is in both, or there is nothing to tell them apart by.
-pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
-    let shared = |a: &[String], b: &[String]| a.iter().any(|id| b.contains(id));
-    if shared(&a.macs, &b.macs) || shared(&a.disk_wwns, &b.disk_wwns) {
-        return true;
-    }
-    let both_known = |a: &[String], b: &[String]| !a.is_empty() && !b.is_empty();
-    if both_known(&a.macs, &b.macs) || both_known(&a.disk_wwns, &b.disk_wwns) {
-        return false;
-    }
-    let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
-    !(differ(&a.board_serial, &b.board_serial)
-        || differ(&a.system_serial, &b.system_serial)
-        || differ(&a.system_uuid, &b.system_uuid))
-}
-
 /// The id of a second machine that claims `claimed`: a UUID of version 5 in the namespace of that id. Made from the board's ids and
 /// the first card (or else disk) alone, so that a card more or a disk less makes no third host of it.
 pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
-    let part = fingerprint.macs.first().or(fingerprint.disk_wwns.first());
+    let part = evidence::first_mac(&fingerprint.macs).or(fingerprint.disk_wwns.first());
     let name = [
         fingerprint.board_serial.as_str(),
         &fingerprint.system_serial,
@@ -124,18 +112,12 @@ pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
     HostId(Uuid::new_v5(&claimed.0, name.as_bytes()))
 }
 
-/// The finding when two inventories that followed each other in one session are of two machines: no card and no disk is in both.
-/// The same for both directions.
+/// The finding when two inventories that followed each other in one session are of two machines. The same for both directions.
 pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
-    let (old_macs, new_macs) = (macs(old), macs(new));
-    let (old_disks, new_disks) = (disk_ids(old), disk_ids(new));
-    let differ = !old_macs.is_empty()
-        && !new_macs.is_empty()
-        && old_macs.is_disjoint(&new_macs)
-        && old_disks.is_disjoint(&new_disks);
-    if !differ {
+    if !evidence::are_of_two_machines(old, new) {
         return None;
     }
+    let (old_macs, new_macs) = (evidence::macs(old), evidence::macs(new));
     let mut machines = [
         (machine(old, &old_macs), old_macs),
         (machine(new, &new_macs), new_macs),
@@ -143,7 +125,9 @@ pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
     machines.sort();
     let first_macs: Vec<&str> = machines
         .iter()
-        .filter_map(|(_, macs)| macs.first().copied())
+        .zip([&machines[1].1, &machines[0].1])
+        .filter_map(|((_, own), other)| own.difference(other).next())
+        .map(String::as_str)
         .collect();
     Some(HostFinding {
         kind: DUPLICATE_HOST_ID.into(),
@@ -212,23 +196,10 @@ pub fn lasting(host: &Host) -> Vec<HostFinding> {
         .collect()
 }
 
-fn macs(inventory: &Inventory) -> BTreeSet<&str> {
-    let all = inventory.interfaces.iter().map(|nic| nic.mac_address.as_str());
-    all.filter(|mac| !mac.is_empty()).collect()
-}
-
-fn disk_ids(inventory: &Inventory) -> BTreeSet<&str> {
-    let all = inventory
-        .disks
-        .iter()
-        .flat_map(|disk| [disk.wwn.as_str(), disk.serial.as_str()]);
-    all.filter(|id| !id.is_empty()).collect()
-}
-
-fn machine(inventory: &Inventory, macs: &BTreeSet<&str>) -> String {
+fn machine(inventory: &Inventory, macs: &BTreeSet<String>) -> String {
     let vendor = inventory.system_vendor.as_ref();
     let serial = vendor.map_or("", |vendor| &vendor.serial_number);
-    let macs: Vec<&str> = macs.iter().take(4).copied().collect();
+    let macs: Vec<&str> = macs.iter().take(4).map(String::as_str).collect();
     one_line(
         &format!(
             "{} (serial {serial:?}, MAC {})",

@@ -82,6 +82,69 @@ fn through(bmc: Bmc, events: Vec<BmcEvent>) -> Bmc {
 }
 
 #[test]
+fn a_host_that_waits_for_a_boot_is_booted_once_for_each_wait() {
+    let limits = BmcLimits::default();
+    let waits = |since: i64| BmcEvent::HostWaits { since: at(since) };
+    let boot = || vec![BmcEvent::Begun, checked(None), inserted(), BmcEvent::Booted];
+    let unknown = through(bmc(params("h")), boot());
+    assert_eq!(
+        advance(&unknown, waits(9), &limits, at(9)),
+        Ok(None),
+        "no host was found yet"
+    );
+    let found = after(&unknown, found(false), 10);
+    assert!(found.host_id.is_some());
+    assert_eq!(
+        advance(&found, waits(9), &limits, at(20)),
+        Ok(None),
+        "that wait is over"
+    );
+
+    let begun = advance(&found, waits(30), &limits, at(40)).unwrap().unwrap();
+    assert_eq!(begun.events[0].host_id, found.host_id);
+    let begun = begun.bmc;
+    assert_eq!(
+        (begun.stage.phase(), begun.run),
+        (BmcPhase::Waiting, found.run + 1)
+    );
+    assert_eq!(
+        advance(&begun, waits(30), &limits, at(41)),
+        Ok(None),
+        "it is under way"
+    );
+    // It came back by itself.
+    let back = after(&begun, BmcEvent::HostBack, 42);
+    assert_eq!(
+        (back.stage.phase(), back.host_id),
+        (BmcPhase::Discovered, found.host_id)
+    );
+
+    let failed = after(&begun, BmcEvent::Begun, 43);
+    let failed = after(&failed, checked(Some(problem(BmcFailure::Media, false))), 44);
+    assert_eq!(failed.host_id, found.host_id);
+    assert_eq!(
+        advance(&failed, waits(30), &limits, at(50)),
+        Ok(None),
+        "it was tried"
+    );
+    after(&failed, waits(60), 61);
+    let refused = after(&begun, BmcEvent::Begun, 43);
+    let refused = after(
+        &refused,
+        checked(Some(problem(BmcFailure::Credentials, false))),
+        44,
+    );
+    assert_eq!(
+        advance(&refused, waits(60), &limits, at(61)),
+        Ok(None),
+        "nobody looked at it"
+    );
+    // Somebody asks for it: nothing of the host ends that.
+    let asked = after(&failed, BmcEvent::Discover, 70);
+    assert_eq!(advance(&asked, BmcEvent::HostBack, &limits, at(71)), Ok(None));
+}
+
+#[test]
 fn a_machine_goes_through_all_phases_and_its_medium_is_taken_out() {
     let started = bmc(params("10.0.0.7"));
     assert_eq!(

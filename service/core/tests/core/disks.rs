@@ -4,6 +4,7 @@ use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams};
 use muster_api::inventory::{Disk, Inventory, Iscsi};
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::Host;
+use muster_core::rules::disks::is_protected;
 
 use crate::world::{World, disk, good_inventory};
 
@@ -157,6 +158,96 @@ fn the_paths_of_a_multipath_disk_are_not_chosen_and_it_is_judged_by_them() {
     assert_eq!(reasons(&mixed, "dm-0").len(), 1);
     let neither = with_disks(vec![path("sda", "HDD"), multipath]);
     assert_eq!(reasons(&neither, "dm-0").len(), 1);
+}
+
+/// A path to the unit of this name, as agents of other makes report it: one of several has the link that is made of the name.
+fn path(name: &str, wwn: &str, has_link: bool) -> Disk {
+    let disk = disk(name, 200);
+    let by_id = if has_link {
+        format!("/dev/disk/by-id/wwn-{wwn}")
+    } else {
+        String::new()
+    };
+    Disk {
+        id: if has_link {
+            by_id.clone()
+        } else {
+            disk.by_path.clone()
+        },
+        by_id,
+        wwn: wwn.into(),
+        serial: "S".into(),
+        bootable: true,
+        ..disk
+    }
+}
+
+#[test]
+fn a_unit_that_is_listed_by_each_of_its_paths_is_one_disk() {
+    let mut disks = vec![
+        path("sda", "0x600a", false),
+        path("sdb", "0x600a", true),
+        path("sdc", "0x600b", true),
+    ];
+    let host = with_disks(disks.clone());
+    assert!(reasons(&host, "sda")[0].contains("another path to sdb"));
+    assert!(reasons(&host, "sdb").is_empty() && reasons(&host, "sdc").is_empty());
+    assert_eq!(
+        host.data.disks_to_be_formatted,
+        ["/dev/disk/by-id/wwn-0x600a", "/dev/disk/by-id/wwn-0x600b"],
+        "each once"
+    );
+    // What the agent says against one path is against the unit.
+    disks[0].installation_eligibility.not_eligible_reasons = vec!["Partition sda1 is mounted".into()];
+    let host = with_disks(disks);
+    assert_eq!(reasons(&host, "sdb"), ["Partition sda1 is mounted"]);
+    assert_eq!(host.data.installation_disk_path, "/dev/sdc");
+}
+
+#[test]
+fn a_unit_is_protected_by_any_of_its_ids() {
+    let disks = [
+        path("sda", "0x600a", true),
+        path("sdb", "0x600a", false),
+        path("sdc", "0x600b", true),
+    ];
+    let protected = |id: &Disk, by: &Disk| is_protected(&id.id, std::slice::from_ref(&by.id), &disks);
+    assert!(protected(&disks[0], &disks[0]) && protected(&disks[0], &disks[1]));
+    assert!(protected(&disks[1], &disks[0]) && !protected(&disks[2], &disks[1]));
+    let nameless = [disk("vda", 10), disk("vdb", 10)];
+    assert!(!is_protected(
+        &nameless[0].id,
+        &[nameless[1].id.clone()],
+        &nameless
+    ));
+}
+
+#[test]
+fn an_id_that_may_lead_to_either_of_two_disks_is_not_installed_to() {
+    let other = Disk {
+        serial: "T".into(),
+        ..path("sdb", "0x600a", false)
+    };
+    let host = with_disks(vec![path("sda", "0x600a", true), other]);
+    assert!(reasons(&host, "sda")[0].contains("may lead to another disk"));
+    assert!(reasons(&host, "sdb").is_empty(), "its id is its own");
+}
+
+#[test]
+fn a_path_of_a_multipath_disk_is_none_to_install_to_whatever_its_type() {
+    let sas = |name: &str| Disk {
+        holders: "dm-0".into(),
+        ..path(name, "0x600a", false)
+    };
+    let multipath = Disk {
+        drive_type: "Multipath".into(),
+        wwn: "0x600a".into(),
+        ..disk("dm-0", 200)
+    };
+    let host = with_disks(vec![sas("sda"), sas("sdb"), multipath]);
+    for name in ["sda", "sdb"] {
+        assert!(reasons(&host, name)[0].contains("a path of the multipath disk dm-0"));
+    }
 }
 
 #[test]

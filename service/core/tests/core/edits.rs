@@ -4,11 +4,12 @@ use muster_api::host::{
     DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostRole, HostRoleUpdate, HostStatus,
     HostUpdateParams, KeyValue,
 };
+use muster_api::inventory::Inventory;
 use muster_core::lifecycle::host::{HostEvent, RefusalClass, Shown, view};
-use muster_core::record::KubeRef;
+use muster_core::record::{Host, KubeRef};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, disk, good_inventory};
 
 fn params(body: Value) -> HostUpdateParams {
     serde_json::from_value(body).unwrap()
@@ -138,6 +139,44 @@ fn good_settings_are_kept_and_shown_and_secrets_are_not() {
     assert_eq!(shown.skip_formatting_disks, "");
     assert_eq!(shown.node_labels, "");
     assert!(!shown.ignition_endpoint_token_set);
+}
+
+#[test]
+fn what_a_user_changed_is_told_with_what_it_was() {
+    let mut world = World::new();
+    let host = world.known_host();
+    let edit = params(json!({
+        "host_name": "worker-1", "host_role": "worker", "machine_config_pool_name": "infra",
+        "node_labels": [{"key": "zone", "value": "a"}],
+    }));
+    let told = |host: &Host, edit| {
+        let step = world.step(host, &HostEvent::Edited(edit)).unwrap();
+        let changes = step
+            .events
+            .iter()
+            .filter(|event| event.name == "muster_host_changed");
+        let messages: Vec<String> = changes.map(|event| event.message.clone()).collect();
+        (step.host, messages)
+    };
+    let (changed, messages) = told(&host, edit.clone());
+    assert_eq!(
+        messages,
+        [
+            "Host worker-1 was changed: name: host-1 -> worker-1; role: auto-assign -> worker; labels: (none) -> zone=a"
+        ]
+    );
+    assert_eq!(told(&changed, edit).1, Vec::<String>::new());
+
+    let disks = vec![disk("sda", 480), disk("sdb", 480)];
+    let two = HostEvent::InventoryReported(Inventory {
+        disks,
+        ..good_inventory()
+    });
+    let choice = params(json!({"disks_selected_config": [{"id": "/dev/sdb", "role": "install"}]}));
+    assert_eq!(
+        told(&world.after(&host, &two), choice).1,
+        ["Host host-1 was changed: disk: /dev/sda -> /dev/sdb"]
+    );
 }
 
 #[test]

@@ -246,6 +246,23 @@ fn who_answers_for_an_address_of_the_host_itself_is_named_as_host_or_by_its_mac(
 }
 
 #[test]
+fn the_other_card_of_the_host_that_answers_for_its_address_is_no_conflict() {
+    let mut scene = three_hosts();
+    let mut second = scene.inventory().interfaces[0].clone();
+    second.name = "eth1".into();
+    second.mac_address = "0a:00:00:00:00:99".into();
+    second.ipv4_addresses = vec!["198.51.100.21/24".into()];
+    scene.inventory().interfaces.push(second);
+    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    report.address_conflicts = vec![conflict("198.51.100.11", "0A:00:00:00:00:99")];
+    scene
+        .report(0)
+        .l2_connectivity
+        .push(answer("198.51.100.12", "0a:00:00:00:00:99", false));
+    assert_eq!(found(&scene), []);
+}
+
+#[test]
 fn two_cards_of_one_peer_that_both_answer_are_no_conflict() {
     let mut scene = three_hosts();
     scene

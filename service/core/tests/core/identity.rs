@@ -25,12 +25,25 @@ fn host_with(fingerprint: Option<Fingerprint>) -> (World, Host) {
     (world, host)
 }
 
+/// Addresses of makers.
+const A: &str = "00:25:90:00:00:0a";
+const B: &str = "00:25:90:00:00:0b";
+const C: &str = "00:25:90:00:00:0c";
+const D: &str = "00:25:90:00:00:0d";
+/// One that every board of a maker shows by USB, and addresses that were made up.
+const GADGET: &str = "b0:3a:f2:b6:05:9f";
+const VIRTUAL: [&str; 3] = ["52:54:00:00:00:01", "52:54:00:00:00:02", "02:11:22:33:44:55"];
+
 #[test]
-fn a_machine_is_known_again_by_any_card_or_disk() {
-    let (_, host) = host_with(Some(machine(&["a", "b"], &["1"])));
+fn a_machine_is_known_again_by_its_cards_or_its_disks() {
+    let (_, host) = host_with(Some(machine(&[A, B], &["1"])));
     for same in [
-        machine(&["b", "c"], &["2"]),
-        machine(&["c"], &["1"]),
+        machine(&[A, B, C], &["2"]),
+        machine(&[B], &["2"]),
+        machine(&[B, C], &["1"]),
+        machine(&[B, C], &[]),
+        machine(&[GADGET], &["1"]),
+        machine(&[], &["1"]),
         machine(&[], &[]),
         Fingerprint::default(),
     ] {
@@ -38,6 +51,71 @@ fn a_machine_is_known_again_by_any_card_or_disk() {
     }
     let (_, foreign) = host_with(None);
     assert_eq!(compare(&foreign, &machine(&["z"], &[])), Comparison::Same);
+}
+
+/// The second of two boards with one serial number, and why a part that both have proves nothing.
+#[test]
+fn parts_that_two_machines_have_make_no_one_machine_of_them() {
+    let uuid = |fingerprint: Fingerprint, uuid: &str| Fingerprint {
+        system_uuid: uuid.into(),
+        ..fingerprint
+    };
+    for (why, first, second) in [
+        (
+            "the gadget of a known controller",
+            machine(&[GADGET, A], &[]),
+            machine(&[GADGET, B], &[]),
+        ),
+        (
+            "a gadget alone on one side",
+            machine(&[GADGET, A], &["1"]),
+            machine(&[GADGET], &["2"]),
+        ),
+        (
+            "an address that was made up",
+            machine(&[VIRTUAL[2], A], &["1"]),
+            machine(&[VIRTUAL[2], B], &["1"]),
+        ),
+        (
+            "the gadget of an unknown controller",
+            machine(&[D, A], &["1"]),
+            machine(&[D, B], &["2"]),
+        ),
+        (
+            "likewise, without disks",
+            uuid(machine(&[D, A], &[]), "1"),
+            uuid(machine(&[D, B], &[]), "2"),
+        ),
+        (
+            "a disk that both reach",
+            machine(&[A], &["1"]),
+            machine(&[B], &["1"]),
+        ),
+        (
+            "likewise, two virtual machines",
+            machine(&[VIRTUAL[0]], &["1"]),
+            machine(&[VIRTUAL[1]], &["1"]),
+        ),
+        (
+            "clones with one address",
+            uuid(machine(&[VIRTUAL[0]], &[]), "1"),
+            uuid(machine(&[VIRTUAL[0]], &[]), "2"),
+        ),
+        ("no cards", machine(&[], &["1"]), machine(&[], &["2"])),
+    ] {
+        for (known, new) in [(&first, &second), (&second, &first)] {
+            let (_, host) = host_with(Some(known.clone()));
+            assert!(matches!(compare(&host, new), Comparison::Different(_)), "{why}");
+            assert_eq!(compare(&host, known), Comparison::Same, "{why}");
+        }
+    }
+    // The second keeps its id when the gadget is switched off.
+    let (_, host) = host_with(Some(machine(&[A], &[])));
+    let id = |new| match compare(&host, &new) {
+        Comparison::Different(duplicate) => duplicate.id,
+        Comparison::Same => panic!("they share nothing"),
+    };
+    assert_eq!(id(machine(&[VIRTUAL[2], GADGET, B], &[])), id(machine(&[B], &[])));
 }
 
 #[test]

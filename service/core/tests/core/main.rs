@@ -5,6 +5,9 @@
     reason = "tests; the lint knows functions marked #[test] only"
 )]
 
+mod asked_logs;
+mod bmc_power;
+mod bmc_resources;
 mod bmcs;
 mod disks;
 mod edits;

@@ -160,6 +160,11 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
                 reason: "no image".into()
             },
             HostEvent::LogsUploaded,
+            HostEvent::LogsAsked,
+            HostEvent::AskedLogsUploaded,
+            HostEvent::LogsNotSent {
+                reason: "no space".into()
+            },
             HostEvent::PeersChanged,
             HostEvent::IdentitySettled { other: None },
         ]),
@@ -191,6 +196,7 @@ fn is_told_each_time(event: &HostEvent) -> bool {
             | HostEvent::InstallerArgsSet(_)
             | HostEvent::IgnitionOverrideSet(_)
             | HostEvent::LogsUploaded
+            | HostEvent::AskedLogsUploaded
             | HostEvent::UpgradeReported(_)
     )
 }
@@ -210,7 +216,11 @@ fn is_legal(host: &Host) {
     .into_iter()
     .filter(|check| !checks::holds(&host.data.validations, *check))
     .collect();
-    let stuck = |state: &HostState| assert!(host.due_at.is_none(), "{state:?} {:?}", host.due_at);
+    // Logs may be waited for that an operator asked for before.
+    let awaits_logs = host.data.awaits_logs();
+    let stuck = |state: &HostState| {
+        assert_eq!(host.due_at.is_some(), awaits_logs, "{state:?} {:?}", host.due_at);
+    };
     match &host.state {
         HostState::DiscoveringUnbound | HostState::Discovering | HostState::Unbinding => {
             assert!(host.due_at.is_some());
@@ -240,7 +250,7 @@ fn is_legal(host: &Host) {
         | HostState::ResettingPendingUserAction
         | HostState::UnbindingPendingUserAction => {
             let noted = host.data.findings.iter().any(|finding| finding.kind == WAITING);
-            assert_eq!(host.due_at.is_none(), noted);
+            assert_eq!(host.due_at.is_none(), noted && !awaits_logs);
         }
         // Logs may be waited for.
         HostState::Error | HostState::Cancelled => {}

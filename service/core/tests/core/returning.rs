@@ -3,8 +3,8 @@
 use chrono::Duration;
 use muster_api::host::{HostStage, HostStatus};
 use muster_api::steps::{PostStepAction, StepType};
-use muster_core::lifecycle::host::{HostEvent, events, node_may_be_back};
-use muster_core::record::{Host, HostState, KubeRef, NodeAgent};
+use muster_core::lifecycle::host::{HostEvent, awaited_boot, events, node_may_be_back};
+use muster_core::record::{BmcBoots, Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::facts::HostFacts;
 
 use crate::world::{World, good_inventory};
@@ -155,11 +155,19 @@ fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
         let lives = words.contains("register again");
         if lives {
             assert_eq!(asked(&world, &step.host).2, PostStepAction::Exit, "{case}");
+            let awaited = awaited_boot(&step.host, world.cluster_facts().limits).unwrap();
+            assert_eq!(awaited.from - awaited.since, Duration::minutes(3), "{case}");
             assert!(!node_may_be_back(&step.host.state, &step.host.data));
         }
         // An unbind by hand never waits for the node.
         let by_hand = world.after(&host, &HostEvent::Unbound);
         assert_eq!(by_hand.state.status(), Pending, "{case}");
+        let awaited = awaited_boot(&by_hand, world.cluster_facts().limits).unwrap();
+        assert_eq!(
+            awaited.from > awaited.since,
+            lives || agent,
+            "{case}: it may come back by itself"
+        );
         // Its poll brings it back nevertheless.
         world.wait(Duration::minutes(1));
         world.poll();
@@ -215,6 +223,8 @@ fn a_node_that_cannot_is_left_to_a_person_and_is_not_asked_again_and_again() {
     world.wait(Duration::minutes(1));
     world.poll();
     assert!(!node_may_be_back(&host.state, &host.data));
+    let awaited = awaited_boot(&host, world.cluster_facts().limits).unwrap();
+    assert_eq!(awaited.from, awaited.since, "nothing brings it back but a boot");
     assert_eq!(world.after(&host, &HostEvent::CheckedIn).state, host.state);
     assert_eq!(
         asked(&world, &host),
@@ -224,6 +234,63 @@ fn a_node_that_cannot_is_left_to_a_person_and_is_not_asked_again_and_again() {
     assert_eq!(
         world.after(&host, &world.registered()).state,
         HostState::DiscoveringUnbound
+    );
+}
+
+#[test]
+fn a_bmc_that_boots_the_host_is_told_instead_of_a_person_and_why_it_could_not() {
+    let mut world = World::new();
+    let host = node(&mut world, false);
+    let limits = world.cluster_facts().limits;
+    assert_eq!(
+        awaited_boot(&host, limits),
+        None,
+        "an installed host is left alone"
+    );
+    let at_it = HostEvent::BmcTold(BmcBoots {
+        bmc: "r1u7".into(),
+        failure: None,
+    });
+    assert!(!world.step(&host, &at_it).unwrap().changed);
+    let host = world.after(&host, &HostEvent::Reclaimed);
+    let told = world.after(&host, &at_it);
+    let info = &told.data.status_info;
+    assert!(
+        info.starts_with("Its BMC r1u7 boots it") && !info.contains("somebody"),
+        "{info}"
+    );
+    assert_eq!(
+        awaited_boot(&told, world.cluster_facts().limits),
+        awaited_boot(&host, world.cluster_facts().limits)
+    );
+    world.wait(Duration::minutes(2));
+    let noted = world.after(&told, &HostEvent::DeadlinePassed);
+    assert!(
+        noted.data.findings[0].message.contains("Its BMC boots it"),
+        "{:?}",
+        noted.data.findings
+    );
+    let failed = world.after(
+        &noted,
+        &HostEvent::BmcTold(BmcBoots {
+            bmc: "r1u7".into(),
+            failure: Some("the password is wrong".into()),
+        }),
+    );
+    let info = &failed.data.status_info;
+    assert!(
+        info.contains("the password is wrong. Waits for somebody"),
+        "{info}"
+    );
+    let finding = &failed.data.findings[0].message;
+    assert!(
+        finding.ends_with("Boot the host into the discovery image"),
+        "{finding}"
+    );
+    let back = world.after(&failed, &world.registered());
+    assert_eq!(
+        (back.data.bmc_boot, back.state),
+        (None, HostState::DiscoveringUnbound)
     );
 }
 

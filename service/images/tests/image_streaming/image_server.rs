@@ -80,7 +80,7 @@ impl Server {
         let big = folder.path().join("big");
         fs::write(&big, pattern(BIG_LENGTH as usize, 3)).unwrap();
 
-        let live = Arc::new(LiveImages::new([iso.clone()], []));
+        let live = Arc::new(LiveImages::new([iso.clone()], [], None));
         let downloads = Downloads::new(limits);
         let edited = Arc::new(AtomicBool::new(false));
         let app = App {

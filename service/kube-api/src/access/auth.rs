@@ -7,14 +7,12 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{ApiError, Subject};
-use crate::request::Caller;
+use crate::request::{Caller, Target, VIEWERS};
 
-/// Members of this group may do everything, other users nothing.
-const MASTERS: &str = "system:masters";
 /// Paths that need no authentication: they show nothing of objects.
 const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 
@@ -50,8 +48,31 @@ pub fn guarded(router: Router, tokens: Tokens) -> Router {
     router.layer(middleware::from_fn_with_state(Arc::new(tokens), guard))
 }
 
-fn is_master(caller: &Caller) -> bool {
-    caller.groups.iter().any(|group| group == MASTERS)
+/// True when a viewer may send the request.
+pub fn may_view(method: &Method, path: &str) -> bool {
+    let target = Target::parse(path);
+    let resource = target
+        .as_ref()
+        .map(|target| (target.group.as_str(), target.plural.as_str()));
+    match *method {
+        Method::GET | Method::HEAD => resource != Some(("", "secrets")),
+        // Questions about oneself.
+        Method::POST => matches!(
+            resource,
+            Some(
+                (
+                    "authorization.k8s.io",
+                    "selfsubjectaccessreviews" | "selfsubjectrulesreviews"
+                ) | ("authentication.k8s.io", "selfsubjectreviews")
+            )
+        ),
+        _ => false,
+    }
+}
+
+fn is_allowed(caller: &Caller, request: &Request) -> bool {
+    let is_viewer = || caller.groups.iter().any(|group| group == VIEWERS);
+    caller.is_master() || (is_viewer() && may_view(request.method(), request.uri().path()))
 }
 
 /// The user that a client wants to impersonate (`kubectl --as`), if it does.
@@ -71,7 +92,7 @@ async fn guard(State(tokens): State<Arc<Tokens>>, mut request: Request, next: Ne
     let Some(caller) = known.or_else(|| tokens.caller(request.headers())) else {
         return ApiError::unauthorized().into_response();
     };
-    if !is_master(&caller) {
+    if !is_allowed(&caller, &request) {
         return ApiError::not_allowed(&caller.name, request.method().as_str(), request.uri().path())
             .into_response();
     }
@@ -133,11 +154,45 @@ mod tests {
     #[tokio::test]
     async fn impersonation_is_refused() {
         let secret = Some("Bearer secret");
-        let (name, group) = (("impersonate-user", "jane"), ("impersonate-group", MASTERS));
+        let (name, group) = (
+            ("impersonate-user", "jane"),
+            ("impersonate-group", "system:masters"),
+        );
         assert_eq!(asked("/api", secret, &[name]).await.0, 403);
         assert_eq!(asked("/api", secret, &[("impersonate-group", "x")]).await.0, 403);
         assert_eq!(asked("/api", secret, &[name, group]).await.0, 403);
         assert_eq!(asked("/api", Some("Bearer other"), &[name, group]).await.0, 403);
+    }
+
+    #[test]
+    fn viewers_read_all_but_secrets() {
+        let (get, post) = (Method::GET, Method::POST);
+        for path in [
+            "/api",
+            "/apis/agent-install.openshift.io/v1beta1/agents",
+            "/api/v1/namespaces/secrets",
+            "/openapi/v2",
+        ] {
+            assert!(may_view(&get, path), "{path}");
+        }
+        for path in [
+            "/api/v1/secrets",
+            "/api/v1/namespaces/n/secrets",
+            "/api/v1/namespaces/n/secrets/s",
+            "/api/v1/namespaces/n/%73ecrets",
+        ] {
+            assert!(!may_view(&get, path), "{path}");
+        }
+        assert!(may_view(
+            &post,
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        ));
+        assert!(!may_view(
+            &post,
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        ));
+        assert!(!may_view(&post, "/api/v1/namespaces"));
+        assert!(!may_view(&Method::DELETE, "/api/v1/namespaces/n"));
     }
 
     #[tokio::test]

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io;
-use std::net::TcpListener;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,20 +11,23 @@ use axum::middleware::AddExtension;
 use axum_server::Handle;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use http::Response;
+use muster_connections::{Listener, PlaceAcceptor, counted, tune};
 use rustls::ServerConfig;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
+use tower_http::CompressionLevel;
+use tower_http::compression::{CompressionLayer, Predicate};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::auth::{Tokens, guarded};
 use crate::api::KubeApi;
+use crate::endpoints::IsList;
 use crate::request::Caller;
 
 /// Time for running requests to finish when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
-/// Time for a client to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl KubeApi {
     /// Serves the API with TLS on a bound listener until `stop`. Clients authenticate by token, or by a
@@ -35,12 +37,16 @@ impl KubeApi {
     /// If the listener fails.
     pub async fn listen(
         &self,
-        listener: TcpListener,
+        listener: Listener,
         tls: ServerConfig,
         tokens: Tokens,
         stop: CancellationToken,
     ) -> io::Result<()> {
-        listener.set_nonblocking(true)?;
+        let Listener {
+            tcp,
+            connections,
+            longest_head,
+        } = listener;
         let handle = Handle::new();
         let stopping = handle.clone();
         let api = self.clone();
@@ -51,17 +57,28 @@ impl KubeApi {
             stopping.graceful_shutdown(Some(DRAIN));
         });
         let acceptor = CallerAcceptor(RustlsAcceptor::new(RustlsConfig::from_config(Arc::new(tls))));
-        let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
-        server
-            .http_builder()
-            .http1()
-            .timer(hyper_util::rt::TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT);
-        let served = server
-            .serve(guarded(self.router(), tokens).into_make_service())
-            .await;
+        let mut server = axum_server::from_tcp(tcp)?
+            .acceptor(PlaceAcceptor::new(acceptor, connections))
+            .handle(handle);
+        tune(server.http_builder(), longest_head);
+        // Speed before size: the same list is compressed for each who asks.
+        let compression = CompressionLayer::new()
+            .quality(CompressionLevel::Fastest)
+            .compress_when(OnlyLists);
+        let router = counted(guarded(self.router().layer(compression), tokens));
+        let served = server.serve(router.into_make_service()).await;
         stopper.abort();
         served
+    }
+}
+
+/// Compresses lists. Watches must not wait until there is enough to compress.
+#[derive(Debug, Clone, Copy)]
+struct OnlyLists;
+
+impl Predicate for OnlyLists {
+    fn should_compress<B: http_body::Body>(&self, response: &Response<B>) -> bool {
+        response.extensions().get::<IsList>().is_some()
     }
 }
 

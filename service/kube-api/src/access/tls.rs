@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -256,11 +256,15 @@ pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
 }
 
-/// Writes a file that only its owner can read, atomically.
+/// Writes a file that only its owner can read, atomically; one with this content is left alone, so that a full disk is no obstacle.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn write_private(path: &Path, content: &[u8]) -> Result<(), TlsError> {
+    if fs::read(path).is_ok_and(|present| present == content) {
+        let owner_only = fs::Permissions::from_mode(0o600);
+        return fs::set_permissions(path, owner_only).map_err(|source| file_error(path, source));
+    }
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(format!(".{}", std::process::id()));
     let unfinished = Path::new(&unfinished);
@@ -275,7 +279,11 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), TlsError> {
         file.sync_all()?;
         fs::rename(unfinished, path)
     };
-    write().map_err(|source| file_error(path, source))
+    write().map_err(|source| {
+        // It is empty, or a part.
+        let _ = fs::remove_file(unfinished);
+        file_error(path, source)
+    })
 }
 
 fn file_error(path: &Path, source: io::Error) -> TlsError {

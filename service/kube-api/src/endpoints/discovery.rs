@@ -26,6 +26,7 @@ pub fn answer(server: &Server, path: &str, headers: &HeaderMap) -> Result<Option
     let registry = server.registry();
     let found = match parts.as_slice() {
         ["healthz" | "livez" | "readyz", ..] => return Ok(Some(plain("ok"))),
+        ["metrics"] => return Ok(Some(plain(metrics(server)))),
         ["version"] => Some(version()),
         [""] => Some(json!({"paths": paths(&registry)})),
         ["openapi", "v3", rest @ ..] => server.open_api.v3(&registry, &rest.join("/")),
@@ -76,8 +77,22 @@ pub fn answer(server: &Server, path: &str, headers: &HeaderMap) -> Result<Option
     Ok(found.map(|value| written(form, StatusCode::OK, &value)))
 }
 
-fn plain(text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
+/// What monitoring that is made for any API server asks of it. The numbers of the service are on its own `/metrics`.
+fn metrics(server: &Server) -> String {
+    let (major, minor, release) = RELEASE;
+    let revision = server.watch_cache.latest();
+    format!(
+        "# HELP kubernetes_build_info The release whose behaviour this server follows.\n\
+         # TYPE kubernetes_build_info gauge\n\
+         kubernetes_build_info{{git_version=\"{release}+muster\",major=\"{major}\",minor=\"{minor}\"}} 1\n\
+         # HELP muster_kube_revision Writes since the database was made.\n\
+         # TYPE muster_kube_revision counter\n\
+         muster_kube_revision {revision}\n"
+    )
+}
+
+fn plain(text: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(text.into());
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
@@ -110,6 +125,7 @@ fn paths(registry: &Registry) -> Vec<String> {
         [
             "/healthz",
             "/livez",
+            "/metrics",
             "/openapi/v2",
             "/openapi/v3",
             "/readyz",

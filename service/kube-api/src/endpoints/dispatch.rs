@@ -7,8 +7,9 @@ use axum::response::IntoResponse as _;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::response::{json_response, listed, nothing_there, shown, warn, written};
-use super::{discovery, review};
+use super::response::{IsList, json_response, listed, nothing_there, shown, warn, written};
+use super::room::in_turn;
+use super::{discovery, review, streamed};
 use crate::error::{ApiError, Result};
 use crate::read::Projection;
 use crate::request::negotiate::{self, Form};
@@ -101,36 +102,50 @@ async fn dispatch(
         Method::GET | Method::HEAD => read(server, request, form).await,
         _ if request.resource.strategy.is_read_only() => Err(ApiError::method_not_allowed()),
         Method::POST if !has_name && request.resource.namespaced != request.namespace.is_empty() => {
-            let object = read_object(headers, body).await?;
-            finished(&request, form, server.create(&request, object).await?)
+            let bytes = body::read(body).await?;
+            let creating = async {
+                let object = body::parsed(negotiate::content_type(headers), &bytes)?;
+                server.create(&request, object).await
+            };
+            finished(&request, form, in_turn(&request, bytes.len(), creating).await?)
         }
         Method::PUT if has_name => {
-            let object = read_object(headers, body).await?;
-            let outcome = match request.subresource.as_str() {
-                "scale" => server.replace_scale(&request, object).await?,
-                _ => server.replace(&request, object).await?,
+            let bytes = body::read(body).await?;
+            let replacing = async {
+                let object = body::parsed(negotiate::content_type(headers), &bytes)?;
+                match request.subresource.as_str() {
+                    "scale" => server.replace_scale(&request, object).await,
+                    _ => server.replace(&request, object).await,
+                }
             };
-            finished(&request, form, outcome)
+            finished(&request, form, in_turn(&request, bytes.len(), replacing).await?)
         }
         Method::PATCH if has_name => {
             let patch_form = PatchForm::of(negotiate::content_type(headers), &request)?;
             let bytes = body::read(body).await?;
-            let outcome = match request.subresource.as_str() {
-                "scale" => server.patch_scale(&request, patch_form, &bytes).await?,
-                _ => server.patch(&request, patch_form, &bytes).await?,
+            let patching = async {
+                match request.subresource.as_str() {
+                    "scale" => server.patch_scale(&request, patch_form, &bytes).await,
+                    _ => server.patch(&request, patch_form, &bytes).await,
+                }
             };
-            finished(&request, form, outcome)
+            finished(&request, form, in_turn(&request, bytes.len(), patching).await?)
         }
         Method::DELETE if request.subresource.is_empty() => {
             let bytes = body::read(body).await?;
             let options = match bytes.is_empty() {
                 true => json!({}),
-                false => body::object(negotiate::content_type(headers), &bytes)?,
+                false => body::parsed(negotiate::content_type(headers), &bytes)?,
             };
             let deletion = Deletion::parse(&options, &request)?;
             let outcome = match has_name {
                 true => server.delete(&request, &deletion).await?,
-                false => server.delete_collection(&request, &deletion).await?,
+                false => {
+                    server
+                        .clone()
+                        .delete_collection(request.clone(), &deletion)
+                        .await?
+                }
             };
             Ok(written(form, StatusCode::OK, &outcome.object))
         }
@@ -150,17 +165,24 @@ async fn read(server: &Arc<Server>, request: RequestInfo, form: Form) -> Result<
         let object = server.get(&request).await?;
         return Ok(shown(&request, form, StatusCode::OK, object));
     }
+    if streamed::is_for(&request, form) {
+        let mut answer = streamed::list(server.clone(), request, form).await?;
+        answer.extensions_mut().insert(IsList);
+        return Ok(answer);
+    }
     let projection = match form.yaml {
         true => Projection::Objects,
         false => Projection::of(&request, form.view),
     };
     let found = server.list(&request, &projection).await?;
-    Ok(listed(&request, form, found))
+    let mut answer = listed(&request, form, found);
+    answer.extensions_mut().insert(IsList);
+    Ok(answer)
 }
 
 async fn read_object(headers: &HeaderMap, body: Body) -> Result<Value> {
     let bytes = body::read(body).await?;
-    body::object(negotiate::content_type(headers), &bytes)
+    body::parsed(negotiate::content_type(headers), &bytes)
 }
 
 fn finished(request: &RequestInfo, form: Form, outcome: Outcome) -> Result<Response<Body>> {

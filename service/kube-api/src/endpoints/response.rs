@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::object;
+use crate::pieces::Pieces;
 use crate::read::Listed;
 use crate::request::RequestInfo;
 use crate::request::negotiate::{Form, View};
@@ -22,6 +23,10 @@ pub fn nothing_there() -> Response<Body> {
     );
     response
 }
+
+/// Marks an answer that is a list, which is worth compressing.
+#[derive(Debug, Clone, Copy)]
+pub struct IsList;
 
 /// Adds a `Warning` header.
 pub fn warn(response: &mut Response<Body>, warning: &str) {
@@ -69,21 +74,20 @@ pub fn listed(request: &RequestInfo, form: Form, found: Listed) -> Response<Body
         }
         View::Whole | View::Discovery(_) if found.objects.is_empty() => {
             // Stored documents are joined unparsed.
-            let size: usize = found.documents.iter().map(|document| document.len() + 1).sum();
-            let mut text = String::with_capacity(size + 256);
-            text.push_str(&format!(
+            let mut list = Pieces::default();
+            list.push_str(&format!(
                 "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
                 json!(resource.list_kind),
                 json!(resource.api_version())
             ));
             for (index, document) in found.documents.iter().enumerate() {
                 if index > 0 {
-                    text.push(',');
+                    list.push_str(",");
                 }
-                text.push_str(document);
+                list.push_document(document);
             }
-            text.push_str("]}");
-            json_response(StatusCode::OK, text)
+            list.push_str("]}");
+            json_response(StatusCode::OK, Body::new(list))
         }
         View::Whole | View::Discovery(_) => {
             let list = json!({

@@ -126,6 +126,20 @@ fn stripped(mut set: FieldSet) -> FieldSet {
     set
 }
 
+/// The entries that a client sends with an update, if they can be used: so it moves fields from one manager to another, as
+/// `kubectl` does before its first server-side apply. Whoever sends none leaves them as they are.
+fn sent(object: &Value) -> Option<Vec<Entry>> {
+    let entries = object::metadata(object)?.get("managedFields")?.as_array()?;
+    let is_usable = |entry: &Value| {
+        let is_text = |member: &str| entry[member].as_str().is_some_and(|text| !text.is_empty());
+        is_text("apiVersion")
+            && matches!(entry["operation"].as_str(), Some("Apply" | "Update"))
+            && entry["fieldsType"] == "FieldsV1"
+            && entry["fieldsV1"].is_object()
+    };
+    (!entries.is_empty() && entries.iter().all(is_usable)).then(|| decode(object))
+}
+
 fn decode(object: &Value) -> Vec<Entry> {
     let entries = object::metadata(object).and_then(|metadata| metadata.get("managedFields")?.as_array());
     let text = |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
@@ -222,7 +236,9 @@ pub fn on_update<'a>(
     }
     let nothing = json!({});
     let old = old.unwrap_or(&nothing);
-    let mut entries = decode(old);
+    // A subresource has no say in it.
+    let sent = sent(new).filter(|_| manager.subresource.is_empty());
+    let mut entries = sent.unwrap_or_else(|| decode(old));
     let differences = versions.into().differences(old, new, &entries, manager);
     let comparison = differences.own();
     if !comparison.is_same() {
@@ -307,6 +323,16 @@ pub fn on_apply<'a>(
     });
     encode(entries, &mut result);
     Ok(result)
+}
+
+/// Fields that `applied` set and that `live` still has with the same value, as conflicts show them.
+pub fn unchanged_since<'a>(versions: impl Into<Versions<'a>>, applied: &Value, live: &Value) -> Vec<String> {
+    let schema = versions.into().schema;
+    let Comparison {
+        modified, removed, ..
+    } = difference(schema, applied, live);
+    let set = stripped(fields_of(schema, applied));
+    set.difference(&modified).difference(&removed).shown()
 }
 
 /// True when an entry is the applier's own: it may have applied another version before.

@@ -68,6 +68,10 @@ async fn owners_of(server: &Server, object: &Value, namespace: &str) -> Result<O
         let Some(request) = request_for(server, &owner_key(owner, namespace)) else {
             continue;
         };
+        // An object of the cluster cannot be owned by one of a namespace; which one that would be nobody knows.
+        if request.resource.namespaced && namespace.is_empty() {
+            continue;
+        }
         let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
         match server.existing(&request).await? {
             Some(found) if object::uid(&found.object) == uid => {

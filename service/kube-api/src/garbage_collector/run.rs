@@ -11,12 +11,11 @@ use crate::error::Result;
 use crate::object;
 use crate::read::Projection;
 use crate::server::Server;
-use crate::storage::{Change, Revision};
+use crate::storage::{Changes, Revision};
+use crate::write::{FOREGROUND, ORPHAN};
 
 /// Wait before failed work is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Changes read from the database at once.
-const CHUNK: usize = 500;
 
 /// Collects garbage until the server stops.
 pub async fn run(server: Arc<Server>) {
@@ -40,10 +39,14 @@ pub async fn run(server: Arc<Server>) {
         }
         let has_failed = !failed.is_empty();
         queue = failed;
-        match next_changes(&server, &mut cursor).await {
-            Ok(changes) if changes.is_empty() => {}
+        match next_changes(&server, cursor).await {
+            Ok(changes) if changes.to == cursor => {}
             Ok(changes) => {
-                changes.iter().for_each(|change| enqueue(change, &mut queue));
+                cursor = changes.to;
+                changes
+                    .found
+                    .iter()
+                    .for_each(|change| enqueue(change, &mut queue));
                 continue;
             }
             Err(error) => tracing::warn!(%error, "changes cannot be read; trying again"),
@@ -59,6 +62,8 @@ pub async fn run(server: Arc<Server>) {
 /// Enqueues everything that may have become garbage while no collector ran.
 async fn enqueue_existing(server: &Server, queue: &mut BTreeSet<Work>) -> Result<()> {
     queue.extend(server.storage.owned().await?.into_iter().map(Work::Owned));
+    let waiting = server.storage.holding([FOREGROUND, ORPHAN]).await?;
+    queue.extend(waiting.into_iter().map(Work::Owner));
     let containers = [
         ("", "namespaces", Work::Namespace as fn(String) -> Work),
         (
@@ -79,16 +84,12 @@ async fn enqueue_existing(server: &Server, queue: &mut BTreeSet<Work>) -> Result
     Ok(())
 }
 
-/// The changes after `cursor`, which is moved behind them.
-async fn next_changes(server: &Server, cursor: &mut Revision) -> Result<Vec<Arc<Change>>> {
-    let changes = match server.watch_cache.after(*cursor) {
-        Some(changes) => changes,
-        None => server.storage.changes_after(*cursor, CHUNK).await?,
-    };
-    if let Some(last) = changes.last() {
-        *cursor = last.revision;
+/// Some or all changes after `cursor`.
+async fn next_changes(server: &Server, cursor: Revision) -> Result<Changes> {
+    match server.recent_changes(cursor) {
+        Some(recent) => Ok(recent),
+        None => server.older_changes(cursor).await,
     }
-    Ok(changes)
 }
 
 async fn carry_out(server: &Server, work: &Work) -> Result<()> {

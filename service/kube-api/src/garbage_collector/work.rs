@@ -35,6 +35,11 @@ pub fn enqueue(change: &Change, queue: &mut BTreeSet<Work>) {
             if owners_changed(change) {
                 queue.insert(Work::Owned(change.key.clone()));
             }
+            // An owner may have waited for a reference that is no longer there.
+            let now: Vec<Key> = blocking_owners(object, &change.key.namespace).collect();
+            let before = change.previous_summary().into_iter();
+            let before = before.flat_map(|before| blocking_owners(before, &change.key.namespace));
+            queue.extend(before.filter(|owner| !now.contains(owner)).map(Work::Owner));
             if object::is_terminating(object) {
                 enqueue_terminating(change, queue);
             }
@@ -48,11 +53,14 @@ fn enqueue_deleted(change: &Change, queue: &mut BTreeSet<Work>) {
     // Its namespace or CRD may be empty now, its owner may wait for it.
     queue.insert(Work::Namespace(change.key.namespace.clone()));
     queue.insert(Work::Definition(change.key.resource.to_string()));
-    for owner in object::owner_references(object) {
-        if owner.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true) {
-            queue.insert(Work::Owner(owner_key(owner, &change.key.namespace)));
-        }
-    }
+    queue.extend(blocking_owners(object, &change.key.namespace).map(Work::Owner));
+}
+
+/// The owners whose deletion waits for an object.
+fn blocking_owners<'a>(object: &'a Value, namespace: &'a str) -> impl Iterator<Item = Key> + 'a {
+    object::owner_references(object)
+        .filter(|owner| owner.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true))
+        .map(|owner| owner_key(owner, namespace))
 }
 
 fn owners_changed(change: &Change) -> bool {

@@ -45,7 +45,7 @@ impl Listed {
 
 /// The position at which a list begins.
 #[derive(Debug)]
-enum Start {
+pub(super) enum Start {
     /// The first object, as of now.
     Now,
     /// The first object, as of this revision.
@@ -175,7 +175,7 @@ impl Server {
         self.read(request, &selection, start, limit, projection).await
     }
 
-    async fn start(&self, options: &Options) -> Result<Start> {
+    pub(super) async fn start(&self, options: &Options) -> Result<Start> {
         if options.send_initial_events.is_some() {
             return Err(forbidden(
                 "sendInitialEvents",

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::protobuf;
 use crate::error::{ApiError, Result};
+use crate::object;
 
 /// Maximum size of a body. Source: `MaxRequestBodyBytes` of the generic API server.
 pub const MAX_BYTES: usize = 3 << 20;
@@ -43,7 +44,7 @@ pub async fn read(body: Body) -> Result<Bytes> {
 ///
 /// # Errors
 /// 415 for other media types, 400 for invalid content.
-pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
+pub fn parsed(media_type: &str, bytes: &[u8]) -> Result<Value> {
     let object = match media_type {
         "application/json" => json(bytes)?,
         "application/yaml" => yaml(bytes)?,
@@ -60,11 +61,13 @@ pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
 /// # Errors
 /// 400 for invalid content.
 pub fn json(bytes: &[u8]) -> Result<Value> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    let mut value: Value = serde_json::from_slice(bytes).map_err(|error| {
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type Object): {error}"
         ))
-    })
+    })?;
+    object::normalize_numbers(&mut value);
+    Ok(value)
 }
 
 /// Parses YAML or JSON.
@@ -72,11 +75,14 @@ pub fn json(bytes: &[u8]) -> Result<Value> {
 /// # Errors
 /// 400 for invalid content.
 pub fn yaml(bytes: &[u8]) -> Result<Value> {
-    if let Ok(value) = serde_json::from_slice(bytes) {
+    if let Ok(mut value) = serde_json::from_slice::<Value>(bytes) {
+        object::normalize_numbers(&mut value);
         return Ok(value);
     }
     // `y` and `on` are names, too.
     let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_slice_with_options(bytes, options)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
+    let mut value: Value = serde_saphyr::from_slice_with_options(bytes, options)
+        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
+    object::normalize_numbers(&mut value);
+    Ok(value)
 }

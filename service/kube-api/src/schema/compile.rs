@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::cost;
 use super::structural::{ListType, Rules, Schema, Type};
 
 /// A schema that cannot be used.
@@ -35,6 +36,7 @@ impl Schema {
                     reason: error.to_string(),
                 });
             }
+            schema.has_loops = cost::has_loops(&compiled);
             schema.cel = Some(Arc::new(compiled));
         }
         Ok(schema)

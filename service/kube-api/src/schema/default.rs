@@ -3,10 +3,26 @@
 use serde_json::Value;
 
 use super::structural::Schema;
+use crate::object;
+
+/// Bytes of JSON that defaults may add to an object: no object may be larger.
+const MOST_ADDED: usize = 3 << 20;
+
+/// Defaults would add more to an object than an object may have: a large default in every element of a long list.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DefaultsTooLarge;
 
 /// Fills in defaults below `value`. A null that the schema does not allow is replaced by the default, or
 /// dropped without one.
-pub fn apply_defaults(schema: &Schema, value: &mut Value) {
+///
+/// # Errors
+/// If they add more than 3 MiB. Then only some are filled in.
+pub fn apply_defaults(schema: &Schema, value: &mut Value) -> Result<(), DefaultsTooLarge> {
+    let mut left = MOST_ADDED;
+    fill(schema, value, &mut left)
+}
+
+fn fill(schema: &Schema, value: &mut Value, left: &mut usize) -> Result<(), DefaultsTooLarge> {
     match value {
         Value::Object(members) => {
             for (name, child) in &schema.properties {
@@ -17,28 +33,31 @@ pub fn apply_defaults(schema: &Schema, value: &mut Value) {
                     Some(_) => false,
                 };
                 if let (true, Some(default)) = (is_missing, &child.default) {
+                    let added = name.len() + object::json_length(default);
+                    *left = left.checked_sub(added).ok_or(DefaultsTooLarge)?;
                     members.insert(name.clone(), default.clone());
                 }
             }
-            members.retain(|name, member| {
-                let Some(child) = schema.member(name) else {
-                    return true;
-                };
-                if member.is_null() && !child.nullable && child.kind.is_some() {
-                    return false;
+            let is_forbidden_null = |name: &str, member: &Value| {
+                let child = schema.member(name);
+                member.is_null() && child.is_some_and(|child| !child.nullable && child.kind.is_some())
+            };
+            members.retain(|name, member| !is_forbidden_null(name, member));
+            for (name, member) in members {
+                if let Some(child) = schema.member(name) {
+                    fill(child, member, left)?;
                 }
-                apply_defaults(child, member);
-                true
-            });
+            }
         }
         Value::Array(elements) => {
-            let Some(items) = &schema.items else { return };
+            let Some(items) = &schema.items else { return Ok(()) };
             for element in elements {
-                apply_defaults(items, element);
+                fill(items, element, left)?;
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -57,10 +76,22 @@ mod tests {
         }}))
         .unwrap();
         let mut value = json!({"a": null, "d": null, "e": null, "f": [{}]});
-        apply_defaults(&schema, &mut value);
+        apply_defaults(&schema, &mut value).unwrap();
         assert_eq!(
             value,
             json!({"a": "x", "b": {"c": 3}, "e": null, "f": [{"g": true}]})
         );
+    }
+    #[test]
+    fn defaults_that_would_fill_the_memory_are_refused() {
+        let schema = Schema::of_crd(&json!({"type": "object", "properties": {
+            "l": {"type": "array", "items": {"type": "object", "properties": {
+                "d": {"type": "string", "default": "x".repeat(100_000)},
+            }}},
+        }}))
+        .unwrap();
+        let of = |count: usize| json!({"l": vec![json!({}); count]});
+        assert_eq!(apply_defaults(&schema, &mut of(30)), Ok(()));
+        assert_eq!(apply_defaults(&schema, &mut of(20_000)), Err(DefaultsTooLarge));
     }
 }

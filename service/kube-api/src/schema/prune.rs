@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::structural::Schema;
+use super::structural::{Schema, Type};
 
 /// Drops unknown members below `value` and returns their paths. At the root of an object, and of embedded
 /// ones, `apiVersion`, `kind` and `metadata` are always kept.
@@ -56,6 +56,40 @@ fn walk(
     }
 }
 
+/// Takes `null` for a value that is not set, as Go does where it decodes into a type: the member goes; in a map of texts it is
+/// an empty one.
+pub fn drop_nulls(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, member| {
+                if !member.is_null() {
+                    if let Some(schema) = schema.member(name) {
+                        drop_nulls(schema, member);
+                    }
+                    return true;
+                }
+                if schema.properties.contains_key(name) {
+                    return false;
+                }
+                match &schema.additional {
+                    Some(texts) if texts.kind == Some(Type::String) => {
+                        *member = Value::String(String::new());
+                        true
+                    }
+                    Some(_) => false,
+                    None => true,
+                }
+            });
+        }
+        Value::Array(elements) => {
+            if let Some(items) = &schema.items {
+                elements.iter_mut().for_each(|element| drop_nulls(items, element));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// `spec.items[0].name`
 fn shown(path: &[String]) -> String {
     let mut text = String::new();
@@ -72,6 +106,23 @@ fn shown(path: &[String]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_null_is_a_value_that_is_not_set_unless_nobody_knows_its_type() {
+        let schema = Schema::of_crd(&json!({"type": "object", "properties": {
+            "data": {"type": "object", "additionalProperties": {"type": "string"}},
+            "times": {"type": "array", "items": {"type": "object", "properties": {"at": {"type": "string"}}}},
+            "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "gone": {"type": "object"},
+        }}))
+        .unwrap();
+        let mut object = json!({"data": {"a": null, "b": "c"}, "times": [{"at": null}], "open": {"x": null}, "gone": null});
+        drop_nulls(&schema, &mut object);
+        assert_eq!(
+            object,
+            json!({"data": {"a": "", "b": "c"}, "times": [{}], "open": {"x": null}})
+        );
+    }
 
     #[test]
     fn unknown_members_go_and_are_named_while_open_parts_keep_theirs() {

@@ -66,6 +66,8 @@ pub struct Schema {
     pub rules: Rules,
     /// CEL rules of the whole tree, at its root only.
     pub cel: Option<Arc<CompiledSchema>>,
+    /// One of them has a loop. At its root only.
+    pub has_loops: bool,
 }
 
 /// The keywords that restrict values.

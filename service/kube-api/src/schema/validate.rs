@@ -5,9 +5,11 @@ use std::sync::OnceLock;
 use kube_cel::Validator;
 use serde_json::Value;
 
+use super::cost::{self, TooCostly};
 use super::format;
 use super::structural::{ListType, Schema, Type};
 use crate::error::{FieldError, type_name};
+use crate::object::MAX_WHOLE_FLOAT;
 
 /// Validates an object. In an update (`old`) violations that existed before and were not touched are ignored,
 /// and CEL transition rules compare with `old`.
@@ -23,7 +25,10 @@ pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<Fie
     }
     if let Some(rules) = &schema.cel {
         if errors.is_empty() {
-            errors = cel_errors(rules, object, old);
+            errors = match cost::for_object(rules, object, old) {
+                None => cel_errors(rules, object, old),
+                Some(found) => vec![out_of_budget(&found)],
+            };
         } else {
             // CEL rules rely on values of the declared types.
             errors.push(FieldError {
@@ -36,6 +41,12 @@ pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<Fie
         }
     }
     errors
+}
+
+fn out_of_budget(found: &TooCostly) -> FieldError {
+    let detail = "validation failed due to running out of cost budget, no further validation rules will be run: lists and maps of this \
+                  size make the rules of the schema too costly";
+    FieldError::invalid(found.path.trim_start_matches('.'), &Value::Null, detail)
 }
 
 fn cel_errors(rules: &kube_cel::CompiledSchema, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
@@ -133,7 +144,11 @@ fn has_type(kind: Type, value: &Value) -> bool {
         Type::String => value.is_string(),
         Type::Boolean => value.is_boolean(),
         Type::Number => value.is_number(),
-        Type::Integer => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        // What does not fit into 64 bits with a sign is no integer to a Go server.
+        Type::Integer => {
+            let whole = |number: f64| number.fract() == 0.0 && number.abs() <= MAX_WHOLE_FLOAT;
+            value.is_i64() || value.as_f64().is_some_and(whole)
+        }
     }
 }
 

@@ -23,6 +23,17 @@ impl ChangeKind {
     }
 }
 
+/// Size of the documents of changes that are handed on at once: a watch may have to write each of them anew.
+pub const BYTES_AT_ONCE: usize = 1 << 20;
+
+/// Changes after a revision, oldest first.
+#[derive(Debug)]
+pub struct Changes {
+    pub found: Vec<Arc<Change>>,
+    /// The revision up to which they were looked for. Those that cannot be read are left out.
+    pub to: Revision,
+}
+
 /// A committed write. Its documents are parsed when they are first needed.
 #[derive(Debug)]
 pub struct Change {

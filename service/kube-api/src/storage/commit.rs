@@ -1,7 +1,7 @@
 //! Carries out writes one after the other; those that wait together share a transaction. A commit costs the
 //! same for one write as for many, and no client is answered before its write is committed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use sqlx::{Any, AnyPool, Transaction};
@@ -25,8 +25,37 @@ type Outcome = Result<Written, StorageError>;
 /// Writes that wait for a transaction, each with the channel for its outcome.
 pub type Queue = mpsc::Sender<(Write, oneshot::Sender<Outcome>)>;
 
+/// Who hears of each committed change, in the order of the commits, before its writer is answered.
+#[derive(Clone, Default)]
+pub struct Audience(Arc<OnceLock<Listener>>);
+
+/// Is told of each change.
+type Listener = Box<dyn Fn(&Arc<Change>) + Send + Sync>;
+
+impl Audience {
+    /// Tells `listener` of every change from now on. There is one: a second is not told.
+    pub fn set(&self, listener: impl Fn(&Arc<Change>) + Send + Sync + 'static) {
+        // Who comes second reads the database.
+        let _ = self.0.set(Box::new(listener));
+    }
+
+    fn tell(&self, written: &Written) {
+        if let (Some(listener), Written::Done(change, _)) = (self.0.get(), written) {
+            listener(change);
+        }
+    }
+}
+
+impl std::fmt::Debug for Audience {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Audience")
+            .field("is_set", &self.0.get().is_some())
+            .finish()
+    }
+}
+
 /// Starts the task that writes. It ends when the queue is dropped.
-pub fn start(database: Database, writers: AnyPool, cipher: Arc<dyn Cipher>) -> Queue {
+pub fn start(database: Database, writers: AnyPool, cipher: Arc<dyn Cipher>, audience: Audience) -> Queue {
     let (queue, mut waiting) = mpsc::channel(MAX_BATCH);
     tokio::spawn(async move {
         let mut batch = Vec::with_capacity(MAX_BATCH);
@@ -35,7 +64,8 @@ pub fn start(database: Database, writers: AnyPool, cipher: Arc<dyn Cipher>) -> Q
             match commit(database, &writers, &*cipher, writes).await {
                 Ok(outcomes) => {
                     for (caller, outcome) in callers.into_iter().zip(outcomes) {
-                        // The caller may have been cancelled; the write stands all the same.
+                        // The caller may have been cancelled; the write stands all the same, and watches see it.
+                        audience.tell(&outcome);
                         let _ = caller.send(Ok(outcome));
                     }
                 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use sqlx::AnyPool;
 use sqlx::any::AnyRow;
+use sqlx::{AnyPool, Row as _};
 
-use super::change::Change;
+use super::change::{BYTES_AT_ONCE, Change, Changes};
 use super::cipher::{Cipher, Plain};
-use super::commit::{self, Queue};
+use super::commit::{self, Audience, Queue};
 use super::database::Database;
 use super::error::StorageError;
 use super::query::{Bind, ListQuery, Page, list_statement};
@@ -23,6 +24,7 @@ pub struct SqlStorage {
     readers: AnyPool,
     writers: AnyPool,
     queue: Queue,
+    audience: Audience,
     cipher: Arc<dyn Cipher>,
     /// Revisions of which was logged that they cannot be read.
     logged: Arc<Mutex<HashSet<Revision>>>,
@@ -32,6 +34,15 @@ type Result<T> = std::result::Result<T, StorageError>;
 
 /// Most revisions of which is remembered that they were logged.
 const MAX_LOGGED: usize = 10_000;
+
+/// Changes read at once.
+const CHANGES_AT_ONCE: i64 = 500;
+
+/// Revisions that one transaction compacts: some 10 MB of inventories. Hosts register and report meanwhile, and SQLite has one writer.
+const COMPACTED_AT_ONCE: Revision = 500;
+
+/// Between two of them.
+const COMPACTION_PAUSE: Duration = Duration::from_millis(20);
 
 const SELECT_REVISIONS: &str = "SELECT revision, compacted FROM kube_revision WHERE id = 1";
 
@@ -49,10 +60,12 @@ impl SqlStorage {
         writers: AnyPool,
         cipher: Arc<dyn Cipher>,
     ) -> Self {
+        let audience = Audience::default();
         Self {
             database,
             readers,
-            queue: commit::start(database, writers.clone(), cipher.clone()),
+            queue: commit::start(database, writers.clone(), cipher.clone(), audience.clone()),
+            audience,
             writers,
             cipher,
             logged: Arc::default(),
@@ -145,27 +158,59 @@ impl SqlStorage {
         })
     }
 
+    /// Tells of every change that this storage commits, also of those whose writers have gone away.
+    pub(crate) fn on_commit(&self, listener: impl Fn(&Arc<Change>) + Send + Sync + 'static) {
+        self.audience.set(listener);
+    }
+
     /// Carries out one write if its precondition holds.
     pub(crate) async fn write(&self, write: Write) -> Result<Written> {
         commit::enqueue(&self.queue, write).await
     }
 
-    /// Reads the changes after a revision, oldest first.
-    pub(crate) async fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>> {
+    /// Reads changes after a revision, oldest first: as many as have [`BYTES_AT_ONCE`], but at least one if there is one.
+    pub(crate) async fn changes_after(&self, revision: Revision) -> Result<Changes> {
         let attempted = "reading changes";
+        let to = self.extent_after(revision).await?;
         let rows = sqlx::query(
             "SELECT v.namespace, v.name, v.revision, v.document, v.resource, v.change, v.previous, p.document \
+             FROM kube_versions v LEFT JOIN kube_versions p ON p.revision = v.previous \
+             WHERE v.revision > $1 AND v.revision <= $2 ORDER BY v.revision",
+        )
+        .bind(revision as i64)
+        .bind(to as i64)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StorageError::unavailable(attempted))?;
+        let read = |row: &AnyRow| rows::change(row, &*self.cipher).map(Arc::new);
+        Ok(Changes {
+            found: self.readable(attempted, &rows, read)?,
+            to,
+        })
+    }
+
+    /// The revision up to which changes after `revision` are read at once. Sizes are known without reading the documents.
+    async fn extent_after(&self, revision: Revision) -> Result<Revision> {
+        let failed = StorageError::unavailable("measuring changes");
+        let rows = sqlx::query(
+            "SELECT v.revision, CAST(octet_length(v.document) + COALESCE(octet_length(p.document), 0) AS BIGINT) \
              FROM kube_versions v LEFT JOIN kube_versions p ON p.revision = v.previous \
              WHERE v.revision > $1 ORDER BY v.revision LIMIT $2",
         )
         .bind(revision as i64)
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .bind(CHANGES_AT_ONCE)
         .fetch_all(&self.readers)
         .await
-        .map_err(StorageError::unavailable(attempted))?;
-        self.readable(attempted, &rows, |row| {
-            rows::change(row, &*self.cipher).map(Arc::new)
-        })
+        .map_err(&failed)?;
+        let (mut to, mut bytes) = (revision, 0);
+        for row in &rows {
+            bytes += row.try_get::<i64, _>(1).map_err(&failed)?;
+            if to > revision && bytes > BYTES_AT_ONCE as i64 {
+                break;
+            }
+            to = row.try_get::<i64, _>(0).map_err(&failed)?.cast_unsigned();
+        }
+        Ok(to)
     }
 
     /// Reads the current and the compacted revision.
@@ -175,15 +220,25 @@ impl SqlStorage {
         revisions(&mut connection).await
     }
 
-    /// Deletes versions that were replaced at or before this revision.
+    /// Deletes versions that were replaced at or before this revision, some at a time, so that other writers get their turn.
     pub(crate) async fn compact(&self, revision: Revision) -> Result<()> {
+        while self.compact_some(revision).await? {
+            tokio::time::sleep(COMPACTION_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Compacts the next [`COMPACTED_AT_ONCE`] revisions; true when more are left.
+    async fn compact_some(&self, revision: Revision) -> Result<bool> {
         let failed = StorageError::unavailable("compacting versions");
         let begun = self.database.begin_write(&self.writers).await;
         let mut transaction = begun.map_err(StorageError::unavailable("beginning a write"))?;
         let (current, compacted) = revisions(&mut transaction).await?;
-        let revision = revision.min(current);
-        if revision <= compacted {
-            return transaction.rollback().await.map_err(&failed);
+        let last = revision.min(current);
+        let to = last.min(compacted + COMPACTED_AT_ONCE);
+        if to <= compacted {
+            transaction.rollback().await.map_err(&failed)?;
+            return Ok(false);
         }
         let statements = [
             "DELETE FROM kube_versions WHERE revision IN \
@@ -194,12 +249,13 @@ impl SqlStorage {
         for statement in statements {
             sqlx::query(statement)
                 .bind(compacted as i64)
-                .bind(revision as i64)
+                .bind(to as i64)
                 .execute(&mut *transaction)
                 .await
                 .map_err(&failed)?;
         }
-        transaction.commit().await.map_err(&failed)
+        transaction.commit().await.map_err(&failed)?;
+        Ok(to < last)
     }
 
     /// Keys of objects with this owner.
@@ -219,6 +275,15 @@ impl SqlStorage {
     /// Keys of objects that have an owner, of all resources.
     pub(crate) async fn owned(&self) -> Result<Vec<Key>> {
         let query = sqlx::query("SELECT DISTINCT resource, namespace, name FROM kube_owners");
+        keys(query.fetch_all(&self.readers).await)
+    }
+
+    /// Keys of objects that may wait for their dependents: their documents hold one of these words.
+    pub(crate) async fn holding(&self, words: [&str; 2]) -> Result<Vec<Key>> {
+        let sql = "SELECT o.resource, o.namespace, o.name FROM kube_objects o JOIN kube_versions v ON v.revision = o.revision \
+                   WHERE v.document LIKE $1 OR v.document LIKE $2";
+        let [one, other] = words.map(|word| format!("%\"{word}\"%"));
+        let query = sqlx::query(sql).bind(one).bind(other);
         keys(query.fetch_all(&self.readers).await)
     }
 

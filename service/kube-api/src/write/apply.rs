@@ -13,6 +13,55 @@ use crate::request::{RequestInfo, invalid_options};
 use crate::schema;
 use crate::server::Server;
 
+/// Manager of `kubectl apply --server-side`.
+const KUBECTL: &str = "kubectl";
+
+/// Annotation in which `kubectl apply` without `--server-side` keeps what it applied.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Bytes of annotations that an object may have. Source: `TotalAnnotationSizeLimitB`.
+const LONGEST_ANNOTATION: usize = 256 << 10;
+
+/// Writes what `kubectl` applied into its annotation, where that is: whoever goes back to client-side apply then compares with
+/// what was applied last. Source: `lastAppliedUpdater`.
+fn refresh_last_applied(object: &mut Value, applied: &Value) {
+    let annotations = object::metadata_value(object).get_mut("annotations");
+    let Some(annotations) = annotations.and_then(Value::as_object_mut) else {
+        return;
+    };
+    if !annotations.contains_key(LAST_APPLIED) {
+        return;
+    }
+    let mut applied = applied.clone();
+    let metadata = object::metadata_mut(&mut applied);
+    metadata.remove("managedFields");
+    if let Some(own) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        own.remove(LAST_APPLIED);
+        if own.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+    let text = format!("{applied}\n");
+    let text = if text.len() > LONGEST_ANNOTATION {
+        String::new()
+    } else {
+        text
+    };
+    annotations.insert(LAST_APPLIED.to_owned(), text.into());
+}
+
+/// True when `kubectl` itself set all of these fields, by client-side apply, and nobody changed them since: that is no conflict.
+/// Source: `lastAppliedManager`.
+fn were_kubectls(request: &RequestInfo, live: &Value, conflicts: &[(String, String)]) -> bool {
+    let annotations = object::metadata(live).and_then(|metadata| metadata.get("annotations"));
+    let last = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)?.as_str());
+    let Some(Ok(last)) = last.map(serde_json::from_str::<Value>) else {
+        return false;
+    };
+    let own = managers::unchanged_since(&*request.resource, &last, live);
+    conflicts.iter().all(|(_, field)| own.contains(field))
+}
+
 impl Server {
     /// Applies a configuration; creates the object if it does not exist.
     ///
@@ -47,14 +96,23 @@ impl Server {
                     Err(error) => return Err(error),
                 }
             };
-            let result = managers::on_apply(
-                resource,
-                Some(&existing.object),
-                &applied,
-                &manager,
-                request.options.force,
-            )
-            .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
+            let mut force = request.options.force;
+            let mut result = loop {
+                match managers::on_apply(resource, Some(&existing.object), &applied, &manager, force) {
+                    Ok(result) => break result,
+                    Err(conflicts)
+                        if !force
+                            && manager.name == KUBECTL
+                            && were_kubectls(request, &existing.object, &conflicts) =>
+                    {
+                        force = true;
+                    }
+                    Err(conflicts) => return Err(ApiError::apply_conflict(&conflicts)),
+                }
+            };
+            if manager.name == KUBECTL {
+                refresh_last_applied(&mut result, &applied);
+            }
             let entries = result["metadata"]
                 .get("managedFields")
                 .cloned()
@@ -96,6 +154,9 @@ fn configured(request: &RequestInfo, mut configuration: Value) -> Result<Value> 
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
     check_place(request, &mut configuration)?;
+    if request.resource.strategy.is_typed() {
+        schema::drop_nulls(&request.resource.schema, &mut configuration);
+    }
     let unknown = schema::prune(&request.resource.schema, &mut configuration, true);
     if !unknown.is_empty() {
         return Err(ApiError::not_declared(

@@ -7,8 +7,9 @@ use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::metadata;
 use crate::object;
 use crate::request::{FieldValidation, RequestInfo};
-use crate::schema;
+use crate::schema::{self, DefaultsTooLarge};
 use crate::storage::Revision;
+use crate::strategy::Strategy;
 
 /// Checks that a body is of the kind and place that the path names, and writes the place into it.
 pub fn check_place(request: &RequestInfo, object: &mut Value) -> Result<()> {
@@ -76,6 +77,9 @@ fn check_kind(request: &RequestInfo, object: &Value) -> Result<()> {
 /// Drops fields that the schema does not declare; returns warnings or refuses them, as `fieldValidation`
 /// says.
 pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
+    if request.resource.strategy.is_typed() {
+        schema::drop_nulls(&request.resource.schema, object);
+    }
     let unknown = schema::prune(&request.resource.schema, object, true);
     let unknown: Vec<String> = unknown
         .into_iter()
@@ -104,6 +108,25 @@ pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
     }
 }
 
+/// Warnings of new finalizers without a domain and a path, in the words of a Kubernetes API server.
+pub fn unqualified_finalizers(request: &RequestInfo, object: &Value, old: Option<&Value>) -> Vec<String> {
+    if !matches!(request.resource.strategy, Strategy::Custom | Strategy::Definition) {
+        return Vec::new();
+    }
+    let before = old.map(object::finalizers).unwrap_or_default();
+    let mut added = object::finalizers(object);
+    added.retain(|name| !name.contains('/') && !before.contains(name));
+    added.sort_unstable();
+    added.dedup();
+    let warned = added.into_iter().map(|name| {
+        format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    });
+    warned.collect()
+}
+
 /// Drops members of metadata that are null or empty.
 pub fn tidy_metadata(object: &mut Value) {
     let metadata = object::metadata_mut(object);
@@ -127,11 +150,16 @@ pub fn tidy_metadata(object: &mut Value) {
 }
 
 /// Fills in the schema's defaults and the fields that the server sets.
-pub fn complete(request: &RequestInfo, object: &mut Value, old: Option<&Value>) {
+///
+/// # Errors
+/// If defaults make the object larger than any may be.
+pub fn complete(request: &RequestInfo, object: &mut Value, old: Option<&Value>) -> Result<()> {
     if !request.resource.strategy.is_typed() {
-        schema::apply_defaults(&request.resource.schema, object);
+        schema::apply_defaults(&request.resource.schema, object)
+            .map_err(|DefaultsTooLarge| ApiError::object_too_large())?;
     }
     builtin::complete(request.resource.strategy, object, old, &request.caller);
+    Ok(())
 }
 
 /// Validates the object that is about to be stored.

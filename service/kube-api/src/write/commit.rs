@@ -66,7 +66,7 @@ impl Server {
         deletes: bool,
     ) -> Result<Option<Value>> {
         let stored = request.resource.as_stored(object);
-        if size(&stored) > MAX_BYTES {
+        if object::json_length(&stored) > MAX_BYTES {
             return Err(ApiError::object_too_large());
         }
         let expected = existing.as_ref().map_or(Expected::Absent, |existing| {
@@ -90,25 +90,5 @@ impl Server {
                 Ok(Some(request.resource.served(object)))
             }
         }
-    }
-}
-
-/// Bytes of the object's JSON.
-fn size(object: &Value) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    match serde_json::to_writer(&mut count, object) {
-        Ok(()) => count.0,
-        Err(_) => usize::MAX,
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::checks::{check, check_place, complete, prune, revision_of, tidy_metadata};
+use super::checks::{
+    check, check_place, complete, prune, revision_of, tidy_metadata, unqualified_finalizers,
+};
 use super::commit::Outcome;
 use crate::error::{ApiError, Result, Subject};
 use crate::fields::{Operation, managers};
@@ -24,7 +26,8 @@ impl Server {
             let mut new = object.clone();
             check_place(request, &mut new)?;
             let is_generated = name_it(&mut new);
-            let warnings = prune(request, &mut new)?;
+            let mut warnings = prune(request, &mut new)?;
+            warnings.extend(unqualified_finalizers(request, &new, None));
             let prepared = prepare_create(request, new)?;
             match self.store_new(request, prepared).await {
                 Ok(object) => {
@@ -126,6 +129,6 @@ pub(super) fn prepare_create(request: &RequestInfo, mut object: Value) -> Result
         metadata.insert("generation".into(), 1.into());
     }
     tidy_metadata(&mut object);
-    complete(request, &mut object, None);
+    complete(request, &mut object, None)?;
     Ok(object)
 }

@@ -1,12 +1,14 @@
 //! DELETE: deletes an object or a collection. Finalizers keep an object until their owners remove them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::commit::{ATTEMPTS, Existing, Outcome};
 use super::update::is_held;
 use crate::error::{ApiError, Result};
 use crate::object;
-use crate::read::Projection;
+use crate::read::{Item, ListPages, Projection};
 use crate::request::{Propagation, RequestInfo};
 use crate::server::Server;
 use crate::strategy::Strategy;
@@ -15,6 +17,12 @@ use crate::strategy::Strategy;
 pub const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an owner until its dependents are released.
 pub const ORPHAN: &str = "orphan";
+
+/// Namespaces that stay. Source: `immortalNamespaces` of the admission plugin NamespaceLifecycle.
+const LASTING: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// Objects that the answer to the deletion of a collection holds at most.
+const LONGEST_ANSWER: usize = 500;
 
 /// `DeleteOptions`
 #[derive(Debug, Clone, Default)]
@@ -68,6 +76,14 @@ impl Server {
     /// # Errors
     /// 404; 409 for another uid or version than the preconditions name.
     pub async fn delete(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
+        if request.resource.strategy == Strategy::Namespace && LASTING.contains(&&*request.name) {
+            let why = "this namespace may not be deleted";
+            return Err(ApiError::forbidden(
+                request.resource.subject(),
+                &request.name,
+                why,
+            ));
+        }
         for _ in 0..ATTEMPTS {
             let existing = self.existing(request).await?.ok_or_else(|| request.not_found())?;
             check_preconditions(request, &existing, deletion)?;
@@ -98,28 +114,42 @@ impl Server {
         Err(request.modified_meanwhile())
     }
 
-    /// Deletes all selected objects and returns them as a list.
+    /// Deletes all selected objects, page after page. Answers with the list of them, or with a mere success when they are many.
     ///
     /// # Errors
     /// Those of lists and deletions.
-    pub async fn delete_collection(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
-        let found = self.selected(request, &Projection::Objects).await?;
-        for object in &found.objects {
-            let one = RequestInfo {
-                namespace: object::namespace(object).to_owned(),
-                name: object::name(object).to_owned(),
-                ..request.clone()
-            };
-            match self.delete(&one, deletion).await {
-                Err(error) if error.code() == 404 => {}
-                outcome => drop(outcome?),
+    pub async fn delete_collection(
+        self: Arc<Self>,
+        request: RequestInfo,
+        deletion: &Deletion,
+    ) -> Result<Outcome> {
+        let mut pages = ListPages::of_now(self.clone(), request.clone(), Projection::Objects)?;
+        let mut deleted = Some(Vec::new());
+        while let Some(items) = pages.next().await? {
+            for item in items {
+                let Item::Object(object) = item else { continue };
+                let one = RequestInfo {
+                    namespace: object::namespace(&object).to_owned(),
+                    name: object::name(&object).to_owned(),
+                    ..request.clone()
+                };
+                match self.delete(&one, deletion).await {
+                    Err(error) if error.code() == 404 => {}
+                    outcome => drop(outcome?),
+                }
+                deleted = deleted.filter(|list| list.len() < LONGEST_ANSWER);
+                deleted.iter_mut().for_each(|list| list.push(object.clone()));
             }
         }
+        let Some(deleted) = deleted else {
+            let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+            return Ok(Outcome::changed(success));
+        };
         let list = json!({
             "apiVersion": request.resource.api_version(),
             "kind": request.resource.list_kind,
-            "metadata": {"resourceVersion": found.revision.to_string()},
-            "items": found.objects,
+            "metadata": {"resourceVersion": pages.revision().to_string()},
+            "items": deleted,
         });
         Ok(Outcome::changed(list))
     }

@@ -54,12 +54,16 @@ impl Server {
         match form {
             Form::Apply => self.apply(request, body::yaml(bytes)?).await,
             Form::Json => {
-                let patch: Value = serde_json::from_slice(bytes)
+                let mut patch: Value = serde_json::from_slice(bytes)
                     .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+                object::normalize_numbers(&mut patch);
                 let patch: Patch =
                     serde_json::from_value(patch).map_err(|_| ApiError::inapplicable_patch())?;
-                self.change(request, |existing| patched(request, existing, &patch))
-                    .await
+                check_length(&patch)?;
+                self.change(request, |existing| {
+                    kept_identity(request, json_patched(existing, &patch)?, existing)
+                })
+                .await
             }
             Form::Merge => {
                 let patch = read(bytes)?;
@@ -93,11 +97,38 @@ fn read(bytes: &[u8]) -> Result<Value> {
     Ok(patch)
 }
 
-fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Value> {
+/// A Kubernetes API server takes no more operations in a patch.
+const MOST_OPERATIONS: usize = 10_000;
+
+/// Bytes that the `copy` operations of a patch may copy in sum. Each of them may double the document.
+const MOST_COPIED: usize = 3 << 20;
+
+/// # Errors
+/// 413.
+pub fn check_length(patch: &Patch) -> Result<()> {
+    let operations = patch.0.len();
+    if operations > MOST_OPERATIONS {
+        return Err(ApiError::too_many_operations(MOST_OPERATIONS, operations));
+    }
+    Ok(())
+}
+
+/// Applies a JSON patch.
+///
+/// # Errors
+/// 422 when it does not fit, or copies too much.
+pub fn json_patched(existing: &Value, patch: &Patch) -> Result<Value> {
     let mut object = existing.clone();
+    let mut copied = 0;
     for operation in &patch.0 {
         if is_test_of_absence(&object, operation) {
             continue;
+        }
+        if let PatchOperation::Copy(copy) = operation {
+            copied += object.pointer(copy.from.as_str()).map_or(0, object::json_length);
+            if copied > MOST_COPIED {
+                return Err(ApiError::copies_too_much(copied, MOST_COPIED));
+            }
         }
         // A Kubernetes API server does not name the failed operation, either.
         json_patch::patch(&mut object, std::slice::from_ref(operation)).map_err(|error| {
@@ -105,7 +136,7 @@ fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Val
             ApiError::inapplicable_patch()
         })?;
     }
-    kept_identity(request, object, existing)
+    Ok(object)
 }
 
 /// To test a member for null means that it is null or missing: Kubernetes reads RFC 6902 so, and clients add

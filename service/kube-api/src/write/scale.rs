@@ -4,7 +4,7 @@ use json_patch::Patch;
 use serde_json::{Value, json};
 
 use super::commit::Outcome;
-use super::patch::Form;
+use super::patch::{Form, check_length, json_patched};
 use crate::error::{ApiError, FieldError, Result};
 use crate::jsonpath::Path;
 use crate::object;
@@ -44,8 +44,8 @@ impl Server {
                 Form::Json => {
                     let patch: Patch = serde_json::from_value(patch.clone())
                         .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
-                    json_patch::patch(&mut scale, &patch)
-                        .map_err(|error| ApiError::bad_request(error.to_string()))?;
+                    check_length(&patch)?;
+                    scale = json_patched(&scale, &patch)?;
                 }
                 Form::Merge | Form::Strategic | Form::Apply => json_patch::merge(&mut scale, &patch),
             }

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 
 use super::builtin;
-use super::checks::{check, check_place, complete, prune, revision_of, tidy_metadata};
+use super::checks::{
+    check, check_place, complete, prune, revision_of, tidy_metadata, unqualified_finalizers,
+};
 use super::commit::{ATTEMPTS, Existing, Outcome};
 use crate::error::{ApiError, FieldError, Result};
 use crate::fields::{Operation, managers};
 use crate::object;
 use crate::request::RequestInfo;
-use crate::schema::apply_defaults;
+use crate::schema::{DefaultsTooLarge, apply_defaults};
 use crate::server::Server;
 use crate::strategy::Strategy;
 
@@ -37,7 +39,8 @@ impl Server {
             let existing = self.existing(request).await?.ok_or_else(|| request.not_found())?;
             let mut desired = new(&existing.object)?;
             check_place(request, &mut desired)?;
-            let warnings = prune(request, &mut desired)?;
+            let mut warnings = prune(request, &mut desired)?;
+            warnings.extend(unqualified_finalizers(request, &desired, Some(&existing.object)));
             let mut prepared = prepare_update(request, &existing.object, desired)?;
             managers::on_update(
                 &*request.resource,
@@ -107,8 +110,8 @@ fn content_differs(request: &RequestInfo, old: &Value, new: &Value) -> bool {
 pub(super) fn prepare_update(request: &RequestInfo, old: &Value, desired: Value) -> Result<Value> {
     check_preconditions(request, old, &desired)?;
     match request.subresource.as_str() {
-        "" => Ok(updated_main(request, old, desired)),
-        "status" => Ok(updated_status(request, old, &desired)),
+        "" => updated_main(request, old, desired),
+        "status" => updated_status(request, old, &desired),
         "approval" => Ok(with_list(old, &desired, "status", "conditions")),
         "finalize" => Ok(with_list(old, &desired, "spec", "finalizers")),
         _ => Err(ApiError::no_such_resource()),
@@ -142,19 +145,26 @@ fn check_preconditions(request: &RequestInfo, old: &Value, desired: &Value) -> R
     }
 }
 
-fn updated_main(request: &RequestInfo, old: &Value, mut desired: Value) -> Value {
+fn updated_main(request: &RequestInfo, old: &Value, mut desired: Value) -> Result<Value> {
     let resource = &request.resource;
     if resource.has_status {
         object::set_member(&mut desired, "status", old.get("status").cloned());
     }
     builtin::keep_immutable(resource.strategy, &mut desired, old);
+    let sent = object::metadata_mut(&mut desired).remove("managedFields");
     keep_metadata(&mut desired, old);
+    // Whether they can be used is decided where the write itself is recorded.
+    if let Some(entries) =
+        sent.filter(|entries| entries.as_array().is_some_and(|entries| !entries.is_empty()))
+    {
+        object::metadata_mut(&mut desired).insert("managedFields".into(), entries);
+    }
     tidy_metadata(&mut desired);
-    complete(request, &mut desired, Some(old));
-    desired
+    complete(request, &mut desired, Some(old))?;
+    Ok(desired)
 }
 
-fn updated_status(request: &RequestInfo, old: &Value, desired: &Value) -> Value {
+fn updated_status(request: &RequestInfo, old: &Value, desired: &Value) -> Result<Value> {
     let resource = &request.resource;
     let mut new = old.clone();
     object::set_member(&mut new, "status", desired.get("status").cloned());
@@ -164,9 +174,10 @@ fn updated_status(request: &RequestInfo, old: &Value, desired: &Value) -> Value 
         keep_metadata(&mut new, old);
     }
     if resource.strategy == Strategy::Custom {
-        apply_defaults(&resource.schema, &mut new);
+        apply_defaults(&resource.schema, &mut new)
+            .map_err(|DefaultsTooLarge| ApiError::object_too_large())?;
     }
-    new
+    Ok(new)
 }
 
 /// `old` with one list of `desired`; empty if it is missing there.
@@ -194,8 +205,6 @@ fn keep_metadata(new: &mut Value, old: &Value) {
     let metadata = object::metadata_mut(new);
     for member in kept {
         match object::metadata(old).and_then(|metadata| metadata.get(member)) {
-            // A list with one empty entry asks for a reset.
-            Some(_) if member == "managedFields" && metadata.get(member) == Some(&json!([{}])) => {}
             Some(value) => {
                 metadata.insert(member.into(), value.clone());
             }

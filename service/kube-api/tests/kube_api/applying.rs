@@ -4,6 +4,8 @@ on_both! {
     an_apply_creates_changes_and_takes_back,
     another_managers_field_is_a_conflict_until_it_is_forced,
     a_status_is_applied_through_its_subresource,
+    an_update_moves_fields_from_one_manager_to_another,
+    kubectl_goes_from_client_side_to_server_side_apply,
 }
 
 mod cases {
@@ -48,6 +50,77 @@ mod cases {
         );
         assert_eq!(object["metadata"].get("labels"), None);
         assert_eq!(object["metadata"]["generation"], 3);
+    }
+
+    pub async fn an_update_moves_fields_from_one_manager_to_another(world: World) {
+        let path = format!("{BOOKS}/a");
+        let created = world
+            .post(&format!("{BOOKS}?fieldManager=creator"), a_book("a", 10))
+            .await;
+        let mut entries = created["metadata"]["managedFields"].clone();
+        entries[0]["manager"] = json!("heir");
+        entries[0]["operation"] = json!("Apply");
+        let merge = json!({"metadata": {"managedFields": entries}});
+        let moved = world.merge(&format!("{path}?fieldManager=mover"), merge).await;
+        assert_eq!(managers(&moved), [("heir".into(), "Apply".into())]);
+        assert_eq!(world.get(&path).await, moved);
+        // What cannot be read, or is none, changes nothing.
+        for unusable in [
+            json!([]),
+            json!([{"manager": "x", "operation": "Guess"}]),
+            json!(null),
+        ] {
+            let merge = json!({"metadata": {"managedFields": unusable}});
+            let same = world.merge(&format!("{path}?fieldManager=mover"), merge).await;
+            assert_eq!(managers(&same), managers(&moved));
+        }
+        // What the heir leaves out now goes: the fields are his.
+        let mut wanted = a_book("a", 10);
+        wanted["metadata"] = json!({"name": "a"});
+        let params = PatchParams::apply("heir");
+        world
+            .books()
+            .patch("a", &params, &Patch::Apply(&wanted))
+            .await
+            .unwrap();
+        assert_eq!(world.get(&path).await["metadata"].get("labels"), None);
+    }
+
+    /// As kubectl sends it: its annotation says what it applied, and fields that it set itself are no conflict.
+    pub async fn kubectl_goes_from_client_side_to_server_side_apply(world: World) {
+        let note = "kubectl.kubernetes.io/last-applied-configuration";
+        let path = format!("{BOOKS}/a");
+        let mut object = a_book("a", 10);
+        object["metadata"]["annotations"] = json!({note: a_book("a", 10).to_string()});
+        world
+            .post(&format!("{BOOKS}?fieldManager=kubectl-client-side-apply"), object)
+            .await;
+        let apply = async |manager: &str, pages: u32| {
+            let query = format!("{path}?fieldManager={manager}");
+            let body = a_book("a", pages).to_string();
+            world
+                .send("PATCH", &query, "application/apply-patch+yaml", body)
+                .await
+        };
+        assert_eq!(apply("other", 11).await.0, 409);
+        let (status, object) = apply("kubectl", 11).await;
+        assert_eq!(
+            (status.as_u16(), &object["spec"]["pages"]),
+            (200, &json!(11)),
+            "{object}"
+        );
+        let noted: Value =
+            serde_json::from_str(object["metadata"]["annotations"][note].as_str().unwrap()).unwrap();
+        assert_eq!(noted["spec"]["pages"], 11, "{noted}");
+        // Somebody else's change is a conflict for kubectl, too.
+        world
+            .merge(
+                &format!("{path}?fieldManager=editor"),
+                json!({"spec": {"pages": 12}}),
+            )
+            .await;
+        let (status, body) = apply("kubectl", 13).await;
+        assert_eq!(status, 409, "{body}");
     }
 
     pub async fn another_managers_field_is_a_conflict_until_it_is_forced(world: World) {

@@ -9,6 +9,10 @@ on_both! {
     a_collection_is_deleted_by_selector,
     preconditions_are_kept,
     a_crd_takes_its_objects_along,
+    namespaces_of_the_server_stay,
+    a_large_collection_is_deleted,
+    an_owner_is_released_by_a_dependent_that_lets_go_of_it,
+    an_object_of_the_cluster_is_not_owned_by_one_of_a_namespace,
 }
 
 mod cases {
@@ -28,6 +32,74 @@ mod cases {
         });
         object["metadata"]["ownerReferences"] = owners.collect();
         object
+    }
+
+    pub async fn namespaces_of_the_server_stay(world: World) {
+        for name in ["default", "kube-system"] {
+            let path = format!("/api/v1/namespaces/{name}");
+            let refused = world.refused("DELETE", &path, json!({})).await;
+            let message = format!("namespaces {name:?} is forbidden: this namespace may not be deleted");
+            assert_eq!(refused, (403, "Forbidden".into(), message));
+            assert_eq!(world.get(&path).await["status"]["phase"], "Active");
+        }
+    }
+
+    pub async fn a_large_collection_is_deleted(world: World) {
+        let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+        for index in 0..601 {
+            world
+                .post(&maps, json!({"metadata": {"name": format!("c{index}")}}))
+                .await;
+        }
+        let (status, body) = world.send("DELETE", &maps, "application/json", "").await;
+        assert_eq!(
+            (status.as_u16(), &body["status"]),
+            (200, &json!("Success")),
+            "{body}"
+        );
+        assert_eq!(world.get(&maps).await["items"], json!([]));
+    }
+
+    pub async fn an_owner_is_released_by_a_dependent_that_lets_go_of_it(world: World) {
+        let owner = world.post(BOOKS, a_book("owner", 1)).await;
+        let mut dependent = owned_by(a_book("dependent", 1), &[&owner], true);
+        dependent["metadata"]["finalizers"] = json!(["x.y/z"]);
+        world.post(BOOKS, dependent).await;
+        let path = format!("{BOOKS}/owner");
+        world
+            .send(
+                "DELETE",
+                &format!("{path}?propagationPolicy=Foreground"),
+                "application/json",
+                "",
+            )
+            .await;
+        let dependent = format!("{BOOKS}/dependent");
+        world
+            .await_that(&dependent, |_, body| {
+                body["metadata"]["deletionTimestamp"].is_string()
+            })
+            .await;
+        assert_eq!(world.send("GET", &path, "application/json", "").await.0, 200);
+        world
+            .merge(&dependent, json!({"metadata": {"ownerReferences": []}}))
+            .await;
+        world.await_that(&path, is_gone).await;
+    }
+
+    pub async fn an_object_of_the_cluster_is_not_owned_by_one_of_a_namespace(world: World) {
+        let book = world.post(BOOKS, a_book("owner", 1)).await;
+        let space = owned_by(json!({"metadata": {"name": "owned"}}), &[&book], false);
+        world.post("/api/v1/namespaces", space).await;
+        // What comes after it has been looked at once this one is gone.
+        let other = owned_by(a_book("sentinel", 1), &[&book], false);
+        world.post(BOOKS, other).await;
+        world
+            .send("DELETE", &format!("{BOOKS}/owner"), "application/json", "")
+            .await;
+        world.await_that(&format!("{BOOKS}/sentinel"), is_gone).await;
+        let space = world.get("/api/v1/namespaces/owned").await;
+        assert_eq!(space["status"]["phase"], "Active", "{space}");
     }
 
     pub async fn finalizers_hold_an_object_until_they_are_gone(world: World) {

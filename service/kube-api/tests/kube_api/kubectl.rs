@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use muster_tests::kube::program;
 use serde_json::json;
@@ -59,6 +59,23 @@ impl Kubectl {
         out
     }
 
+    /// Runs a command that reads the OpenAPI document, in which a real server shows a new CRD some time after it is established.
+    async fn run_when_published(&self, arguments: &[&str]) -> String {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (good, out, err) = self.try_run(arguments).await;
+            if good {
+                return out;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "kubectl {}: {out}{err}",
+                arguments.join(" ")
+            );
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     pub async fn try_run(&self, arguments: &[&str]) -> (bool, String, String) {
         let output = tokio::time::timeout(Duration::from_secs(60), self.command(arguments).output());
         let output = output.await.expect("kubectl ends").unwrap();
@@ -101,7 +118,7 @@ async fn discovers(kubectl: &Kubectl) {
     );
     assert!(kubectl.run(&["api-versions"]).await.contains("events.k8s.io/v1"));
     assert!(kubectl.run(&["version"]).await.contains("Server Version: v1.34"));
-    let explained = kubectl.run(&["explain", "books.spec.title"]).await;
+    let explained = kubectl.run_when_published(&["explain", "books.spec.title"]).await;
     assert!(explained.contains("What is on the cover."), "{explained}");
     assert!(kubectl.run(&["explain", "secret"]).await.contains("stringData"));
 }

@@ -53,9 +53,11 @@ macro_rules! on_each_server {
 }
 
 mod applying;
+mod bounding;
 mod converting;
 mod deleting;
 mod encrypting;
+mod keeping;
 mod kubectl;
 mod parity;
 mod peers;

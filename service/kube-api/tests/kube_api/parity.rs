@@ -12,8 +12,8 @@ use crate::http::Events;
 use crate::peers::Peer;
 use crate::world::a_book;
 
-/// 119 requests, one after the other to each server: schema violations, oversize objects, conflicts,
-/// malformed requests.
+/// 138 requests, one after the other to each server: schema violations, oversize objects, conflicts,
+/// malformed requests, numbers and nulls in every form. Code and reason are the same, and what a write stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_requests_get_the_same_answers() {
     let (real, ours) = (Peer::real().await, Peer::built_in(Database::Sqlite).await);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use muster_connections::{Connections, Listener};
 use muster_kube_api::{Authority, Caller, Credentials, Database, KubeApi, Tokens, kubeconfig, write_private};
 use muster_tests::kube::{ControlPlane, Settings};
 use serde_json::{Value, json};
@@ -181,8 +182,9 @@ pub fn listen(
     authority: &Authority,
     token: &str,
 ) -> (String, CancellationToken, JoinHandle<std::io::Result<()>>) {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://{}", listener.local_addr().unwrap());
+    let address = "127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(address, Connections::new("kubernetes", 100), 64 * 1024).unwrap();
+    let url = format!("https://{}", listener.tcp.local_addr().unwrap());
     let stop = CancellationToken::new();
     let (api, tls) = (api.clone(), authority.server_config(&[]).unwrap());
     let (tokens, stopping) = (

@@ -1,5 +1,6 @@
 use muster_api::ids::BmcId;
 use muster_core::lifecycle::bmc::BmcRefused;
+use muster_core::record::KubeRef;
 
 use crate::OperationError;
 
@@ -16,8 +17,18 @@ pub enum BmcProblem {
         "{0}: another BMC has this name in the InfraEnv, or this address (in any InfraEnv); a machine is discovered through one only"
     )]
     Taken(String),
-    #[error("BMC {0} is being changed by others again and again; try again")]
-    Busy(BmcId),
+    /// A user asks by REST for what a custom resource decides.
+    #[error(
+        "BMC {name} belongs to the custom resource {kube}, which decides about it: `kubectl -n {} {todo} bmc {}`",
+        .kube.namespace,
+        .kube.name
+    )]
+    OfResource {
+        name: String,
+        kube: KubeRef,
+        /// The command of kubectl: `edit`, `delete`.
+        todo: &'static str,
+    },
 }
 
 impl BmcProblem {

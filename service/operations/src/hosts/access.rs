@@ -1,7 +1,9 @@
 //! Reads hosts, and holds what changes of hosts need.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use moka::sync::Cache;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
@@ -18,9 +20,13 @@ use crate::discovery_image::DiscoveryImages;
 use crate::error::OperationError;
 use crate::hearing::Hearing;
 use crate::infra_envs::InfraEnvs;
+use crate::inventory_quota::InventoryQuota;
 use crate::live_image::LiveImages;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
+
+/// Time for which a number of hosts is believed.
+const COUNTED_FOR: Duration = Duration::from_secs(1);
 
 /// The hosts of the service.
 pub struct Hosts {
@@ -33,6 +39,9 @@ pub struct Hosts {
     pub(super) settings: HostSettings,
     pub(super) proofs: Proofs,
     pub(super) handovers: Pace,
+    inventory_quota: InventoryQuota,
+    /// Hosts of InfraEnvs, as they were counted lately.
+    pub(super) counts: Cache<InfraEnvId, i64>,
 }
 
 /// What hosts boot and what is written to their disks, and where they get it.
@@ -64,6 +73,8 @@ pub struct HostSettings {
     pub limits: WaitLimits,
     /// Hosts of one InfraEnv; further ones are refused.
     pub max_hosts: u32,
+    /// Bytes of the inventories of one InfraEnv; large ones are refused beyond.
+    pub max_inventories: u64,
 }
 
 impl Hosts {
@@ -84,9 +95,11 @@ impl Hosts {
             check_ins,
             hearing,
             images,
+            inventory_quota: InventoryQuota::new(settings.max_inventories),
             settings,
             proofs: Proofs::default(),
             handovers: Pace::default(),
+            counts: Cache::builder().time_to_live(COUNTED_FOR).build(),
         }
     }
 
@@ -98,6 +111,11 @@ impl Hosts {
     /// Image that agents of other vendors are told to upgrade to.
     pub fn agent_image(&self) -> Option<&str> {
         self.settings.agent_image.as_deref()
+    }
+
+    /// Limits of what hosts store.
+    pub fn inventory_quota(&self) -> &InventoryQuota {
+        &self.inventory_quota
     }
 
     /// The longest waits for hosts.

@@ -166,6 +166,18 @@ impl Hosts {
         Ok(())
     }
 
+    /// True when an InfraEnv takes no more hosts. One that was less than half full a moment ago is not: to count all hosts for each that
+    /// registers would make a crowd of them slower the larger it is.
+    async fn is_full(&self, id: InfraEnvId) -> Result<bool, StoreError> {
+        let most = i64::from(self.settings.max_hosts);
+        if self.counts.get(&id).is_some_and(|count| count < most / 2) {
+            return Ok(false);
+        }
+        let count = self.store.count_hosts(id).await?;
+        self.counts.insert(id, count);
+        Ok(count >= most)
+    }
+
     /// Stores a new host; `None` when it exists by now, or its cluster was just deleted.
     async fn insert(
         &self,
@@ -176,7 +188,7 @@ impl Hosts {
     ) -> Result<Option<Host>> {
         let now = self.now();
         let most = self.settings.max_hosts;
-        if self.store.count_hosts(infra_env.id).await? >= i64::from(most) {
+        if self.is_full(infra_env.id).await? {
             let refused = host::full(infra_env, most);
             let event = host::events::infra_env_is_full(id, infra_env, &refused, now);
             request_id::naming(&self.store).insert_events(&[event]).await?;

@@ -90,9 +90,10 @@ async fn work(operations: &Operations, effects: &mut Effects<Validation>) -> Res
     let mut validated = false;
     let more = entries.len() == BATCH as usize;
     for entry in entries {
-        if let Subject::Host { infra_env_id, id } = entry.subject {
-            let key = (infra_env_id, id);
-            operations.changes.publish_from_outbox(key, entry.version);
+        if operations
+            .changes
+            .publish_from_outbox(entry.subject, entry.version)
+        {
             done.push(entry.id);
         } else {
             validated = true;
@@ -103,7 +104,7 @@ async fn work(operations: &Operations, effects: &mut Effects<Validation>) -> Res
     Ok(Batch { more, validated })
 }
 
-/// With a bridge, changes of hosts are for the replica whose controllers run, and wait while there is none.
+/// With a bridge, changes of hosts and BMCs are for the replica whose controllers run, and wait while there is none.
 fn scope(operations: &Operations) -> OutboxScope {
     if operations.bridge.is_on() && !operations.changes.has_subscribers() {
         OutboxScope::NotHosts
@@ -125,7 +126,7 @@ impl Work for Validation {
             Subject::InfraEnv(id) => unless_missing(self.infra_env_changed(id).await),
             // What its hosts know of each other changed, or they have to be released.
             Subject::Cluster(id) => self.operations.hosts.cluster_changed(id).await,
-            Subject::Host { .. } => Ok(()),
+            Subject::Host { .. } | Subject::Bmc(_) => Ok(()),
         };
         if let Err(error) = &outcome {
             tracing::warn!(record = ?entry.subject, error = chain(error), "its hosts could not be validated; trying again");

@@ -9,7 +9,7 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_core::lifecycle::bmc::view;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
-use muster_operations::bmcs::Bmcs;
+use muster_operations::Operations;
 
 /// Change a BMC. A discovery that failed or is under way begins anew when what it needs has changed.
 #[utoipa::path(
@@ -20,15 +20,19 @@ use muster_operations::bmcs::Bmcs;
         (status = 200, body = Bmc),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Another BMC has the name or the address, or it cannot move now"),
+        (status = 409, body = ApiError, description = "Another BMC has the name or the address, it cannot move now, or a custom resource decides about it"),
     )
 )]
 pub async fn update_bmc(
-    State(bmcs): State<Arc<Bmcs>>,
+    State(app): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
     Body(params): Body<BmcUpdateParams>,
 ) -> Result<Json<Bmc>, Problem> {
-    Ok(Json(view(&bmcs.update(infra_env_id, bmc_id, &params).await?)))
+    let changed = app
+        .bmcs
+        .update_by_user(&app.bridge, infra_env_id, bmc_id, &params)
+        .await?;
+    Ok(Json(view(&changed)))
 }
 
 /// Delete a BMC with its password. The host that its machine has become stays.
@@ -38,13 +42,13 @@ pub async fn update_bmc(
     responses(
         (status = 204),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Its machine is being discovered, or the image is being taken out"),
+        (status = 409, body = ApiError, description = "Its machine is being discovered, the image is being taken out, or a custom resource decides about it"),
     )
 )]
 pub async fn delete_bmc(
-    State(bmcs): State<Arc<Bmcs>>,
+    State(app): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
 ) -> Result<StatusCode, Problem> {
-    bmcs.delete(infra_env_id, bmc_id).await?;
+    app.bmcs.delete_by_user(&app.bridge, infra_env_id, bmc_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

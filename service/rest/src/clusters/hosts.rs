@@ -11,7 +11,7 @@ use muster_store::{HostForm, Store};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::host_list::HostList;
+use crate::host_list::{self, HostList};
 use crate::lenient::lenient_bool;
 use crate::scopes::Scopes;
 use crate::views::Views;
@@ -51,6 +51,7 @@ pub async fn list_cluster_hosts(
     Query(query): Query<HostsQuery>,
 ) -> Result<Response, Problem> {
     let only = scopes.of_cluster(caller, id).await?;
+    let turn = host_list::turn(id, caller).await?;
     let mut keys = store.list_cluster_host_keys(id).await?;
     keys.retain(|(infra_env_id, _)| only.is_none_or(|only| *infra_env_id == only));
     let shape = move |host: &record::Host, usual: Host| {
@@ -80,5 +81,5 @@ pub async fn list_cluster_hosts(
         form: HostForm::Whole,
         shape,
     };
-    list.answer(&keys).await
+    list.answer(keys, turn).await
 }

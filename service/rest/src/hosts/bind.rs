@@ -43,9 +43,9 @@ pub async fn bind_host(
     let event = HostEvent::Bound {
         cluster_id: params.cluster_id,
     };
-    let host = app
+    let done = app
         .hosts
         .apply_by_user(&app.bridge, infra_env_id, host_id, event)
         .await?;
-    Ok(Json(views.host_after_action(&host).await?))
+    Ok(Json(views.host_after_action(&done.host).await?))
 }

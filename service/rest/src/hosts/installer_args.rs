@@ -38,6 +38,6 @@ pub async fn update_installer_args(
         .await?;
     Ok((
         StatusCode::CREATED,
-        Json(views.host_after_action(&updated).await?),
+        Json(views.host_after_action(&updated.host).await?),
     ))
 }

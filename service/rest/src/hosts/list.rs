@@ -1,19 +1,19 @@
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_http::Problem;
 use muster_http::body::{Path, Query};
+use muster_http::{Caller, Problem};
 use muster_operations::infra_envs::InfraEnvs;
 use muster_store::{HostForm, Store};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::host_list::HostList;
+use crate::host_list::{self, HostList};
 use crate::lenient::lenient_bool;
 use crate::views::Views;
 
@@ -55,6 +55,7 @@ pub async fn list_hosts(
     State(store): State<Store>,
     State(infra_envs): State<Arc<InfraEnvs>>,
     views: Views,
+    Extension(caller): Extension<Caller>,
     Path(infra_env_id): Path<InfraEnvId>,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
@@ -78,6 +79,7 @@ pub async fn list_hosts(
     if is_known(&headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
+    let turn = host_list::turn(infra_env_id, caller).await?;
     let mut keys = store.list_host_keys(infra_env_id).await?;
     if let Some(after) = query.after {
         let Some(at) = keys.iter().position(|(_, id)| *id == after) else {
@@ -98,7 +100,7 @@ pub async fn list_hosts(
         form,
         shape: |_: &_, view| Some(view),
     };
-    let mut answer = list.answer(&keys).await?;
+    let mut answer = list.answer(keys, turn).await?;
     answer.headers_mut().insert(header::ETAG, tag);
     if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
         answer.headers_mut().insert(NEXT, next);

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::steps::StepReply;
+use muster_api::steps::{StepReply, StepType};
 use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
@@ -21,7 +21,7 @@ use muster_operations::hosts::Hosts;
     request_body = StepReply,
     responses(
         (status = 204),
-        (status = 400, body = ApiError, description = "The output is too large or not what this step answers"),
+        (status = 400, body = ApiError, description = "The output is too large, for itself or with what the InfraEnv stores, or not what this step answers"),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "The host is in a state that takes no such reply"),
     )
@@ -36,6 +36,10 @@ pub async fn post_step_reply(
         .and_then(|step| ignored_because(step, reply.exit_code))
     {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
+    }
+    if reply.step_type == Some(StepType::Inventory) {
+        let taken = hosts.inventory_quota().take(infra_env_id, reply.output.len());
+        taken.map_err(Problem::invalid)?;
     }
     let read = interpret(&reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());

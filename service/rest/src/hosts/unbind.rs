@@ -27,9 +27,9 @@ pub async fn unbind_host(
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let host = app
+    let done = app
         .hosts
         .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Unbound)
         .await?;
-    Ok(Json(views.host_after_action(&host).await?))
+    Ok(Json(views.host_after_action(&done.host).await?))
 }

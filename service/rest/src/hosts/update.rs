@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use http::StatusCode;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use muster_api::NOTE_HEADER;
 use muster_api::error::ApiError;
 use muster_api::host::{Host, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
@@ -19,7 +20,9 @@ use crate::views::Views;
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
     request_body = HostUpdateParams,
     responses(
-        (status = 201, body = Host),
+        (status = 201, body = Host, headers(
+            ("Muster-Note" = Option<String>, description = "Where the host's Agent has the last word: says so, and how to change its spec"),
+        )),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "Not in the host's present state"),
@@ -30,10 +33,19 @@ pub async fn update_host(
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<HostUpdateParams>,
-) -> Result<(StatusCode, Json<Host>), Problem> {
+) -> Result<(StatusCode, HeaderMap, Json<Host>), Problem> {
     let updated = app
         .hosts
         .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Edited(params))
         .await?;
-    Ok((StatusCode::CREATED, Json(views.host(&updated).await?)))
+    let note = updated.note.map(|note| HeaderValue::from_bytes(note.as_bytes()));
+    let named = note
+        .and_then(Result::ok)
+        .map(|note| (HeaderName::from_static(NOTE_HEADER), note));
+    let headers = HeaderMap::from_iter(named);
+    Ok((
+        StatusCode::CREATED,
+        headers,
+        Json(views.host(&updated.host).await?),
+    ))
 }

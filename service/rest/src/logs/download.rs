@@ -20,7 +20,7 @@ use muster_operations::Operations;
 use muster_operations::hosts::Hosts;
 use muster_store::{LogOwner, Store, StoreError, StoredLog};
 
-use super::{DownloadQuery, LogsType};
+use super::which::{DownloadQuery, LogsType};
 use crate::scopes::Scopes;
 
 /// A record of a tar archive, bytes.
@@ -67,7 +67,7 @@ pub async fn download_cluster_logs(
                 .ok_or_else(|| Problem::invalid("host_id is required with logs_type=host"))?;
             logs.retain(|log| host_of(log) == Some(host_id));
             let log = only(logs, &format!("host {host_id}"))?;
-            let file = file_name(&operations.hosts, name, &log).await?;
+            let file = file_name(&operations.hosts, (name, cluster_id), &log).await?;
             Ok(streamed(
                 &file,
                 log.size as u64,
@@ -112,13 +112,17 @@ fn none_yet(of: &str) -> Problem {
 }
 
 /// `<cluster>_<role>_<hostname>.tar.gz`, or the controller's.
-async fn file_name(hosts: &Hosts, cluster: &str, log: &StoredLog) -> Result<String, Problem> {
+async fn file_name(
+    hosts: &Hosts,
+    (cluster, cluster_id): (&str, ClusterId),
+    log: &StoredLog,
+) -> Result<String, Problem> {
     let LogOwner::Host {
         infra_env_id,
         host_id,
     } = log.owner
     else {
-        return Ok(format!("{cluster}_{}_controller.tar.gz", log.cluster_id));
+        return Ok(format!("{cluster}_{cluster_id}_controller.tar.gz"));
     };
     let host = hosts.find(infra_env_id, host_id).await?;
     let (role, name) = host.as_ref().map_or_else(
@@ -129,7 +133,7 @@ async fn file_name(hosts: &Hosts, cluster: &str, log: &StoredLog) -> Result<Stri
 }
 
 /// A host's name, as far as it is one: what a machine calls itself may lead out of a folder, or fit into no archive. Else its id.
-fn name_in_file(host: &Host) -> String {
+pub(super) fn name_in_file(host: &Host) -> String {
     let name = hostname::display(host);
     match hostname::check(&name) {
         Ok(()) => name,
@@ -150,7 +154,7 @@ fn role_name(role: HostRole) -> &'static str {
 type Part = Result<Bytes, StoreError>;
 
 /// The bytes of one upload, a chunk in memory at a time. One that was replaced meanwhile ends early, which the client notices.
-fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
+pub(super) fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
     stream::try_unfold((store, log, 0), |(store, log, number)| async move {
         if number == log.chunks {
             return Ok(None);
@@ -176,7 +180,7 @@ async fn archive(
     let mut length = 2 * TAR_BLOCK;
     for log in logs {
         let size = log.size as u64;
-        let header = tar_header(&file_name(hosts, cluster, &log).await?, size, &log)?;
+        let header = tar_header(&file_name(hosts, (cluster, cluster_id), &log).await?, size, &log)?;
         let padding = size.next_multiple_of(TAR_BLOCK) - size;
         length += header.len() as u64 + size + padding;
         let once = |bytes: Vec<u8>| stream::once(async move { Part::Ok(bytes.into()) }).boxed();

@@ -10,6 +10,7 @@ use muster_core::lifecycle::host::HostEvent;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
+use muster_operations::disk::Disk;
 use muster_operations::{Operations, now};
 use muster_store::Store;
 use muster_store::{LogOwner, LogUpload};
@@ -17,11 +18,17 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{LogsType, UPLOAD_LIMIT};
+use super::which::LogsType;
 use crate::scopes::Scopes;
+
+/// Largest upload, bytes: the protocol's limit.
+pub const LIMIT: usize = 262_144_000;
 
 /// Bytes that are written at once.
 const CHUNK: usize = 512 << 10;
+
+/// Time in which the rest of a refused upload is read.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// Time that an upload waits for others to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -68,27 +75,7 @@ pub async fn upload_logs(
     request: Request,
 ) -> Result<StatusCode, Problem> {
     let owner = owner(&operations, &scopes, caller, cluster_id, &query).await?;
-    let form = Multipart::from_request(request, &())
-        .await
-        .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
-    let busy = || Problem::unavailable("too many logs are coming at once; try again in a minute");
-    let permit = timeout(PATIENCE, operations.log_uploads.acquire()).await;
-    let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
-    let store = &operations.store;
-    let mut upload = store.begin_log(cluster_id, owner, now()).await?;
-    if let Err(problem) = receive(store, form, &mut upload).await {
-        // What cannot be removed now is removed when it is old.
-        if let Err(error) = store.discard_log(upload).await {
-            tracing::warn!(cluster.id = %cluster_id, %error, "a broken upload of logs stays for now");
-        }
-        return Err(problem);
-    }
-    let size = upload.size();
-    store.finish_log(upload, now()).await?;
-    if let Some(total) = operations.retention.log_bytes {
-        store.trim_logs(total).await?;
-    }
-    tracing::info!(cluster.id = %cluster_id, ?owner, bytes = size, "logs have come");
+    store_upload(&operations, Some(cluster_id), owner, request).await?;
     if let LogOwner::Host {
         infra_env_id,
         host_id,
@@ -100,6 +87,88 @@ pub async fn upload_logs(
             .await?;
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Stores the file of a form in place of the owner's last one, within the limits of all uploads. `cluster_id`: `None` for logs that a host was asked for.
+pub(super) async fn store_upload(
+    operations: &Operations,
+    cluster_id: Option<ClusterId>,
+    owner: LogOwner,
+    request: Request,
+) -> Result<(), Problem> {
+    let mut form = Multipart::from_request(request, &())
+        .await
+        .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
+    let busy = || Problem::unavailable("too many logs are coming at once; try again in a minute");
+    let permit = timeout(PATIENCE, operations.log_uploads.acquire()).await;
+    let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
+    let store = &operations.store;
+    check_space(operations.disk.as_ref())?;
+    let mut upload = store.begin_log(cluster_id, owner, now()).await?;
+    let broken = Broken::new(store, &upload);
+    receive(operations, &mut form, &mut upload).await?;
+    broken.keep();
+    let size = upload.size();
+    store.finish_log(upload, now()).await?;
+    if let Some(total) = operations.retention.log_bytes {
+        store.trim_logs(total).await?;
+    }
+    let cluster = cluster_id.map(|id| id.to_string());
+    tracing::info!(cluster.id = cluster, ?owner, bytes = size, "logs have come");
+    Ok(())
+}
+
+/// Discards an upload that does not end: its sender went away, or it is refused.
+struct Broken {
+    store: Store,
+    id: Option<String>,
+}
+
+impl Broken {
+    fn new(store: &Store, upload: &LogUpload) -> Self {
+        let id = Some(upload.id().to_owned());
+        let store = store.clone();
+        Self { store, id }
+    }
+
+    fn keep(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            // What cannot be removed now is removed when it is old, or space is needed.
+            if let Err(error) = store.discard_log(&id).await {
+                tracing::warn!(%error, "a broken upload of logs stays for now");
+            }
+        });
+    }
+}
+
+/// Refuses logs while the last space can be kept for hosts.
+fn check_space(disk: Option<&Disk>) -> Result<(), Problem> {
+    let space = disk.and_then(|disk| disk.space().ok());
+    match space.filter(|space| space.is_scarce()) {
+        None => Ok(()),
+        Some(space) => Err(Problem::unavailable(format!(
+            "no logs are taken while the service's disk has {} MiB left, which are kept for hosts; free some space",
+            space.free >> 20
+        ))),
+    }
+}
+
+/// Reads what still comes, for a while: a client that is sending does not read the refusal.
+async fn drain(form: &mut Multipart) {
+    let rest = async {
+        while let Ok(Some(mut field)) = form.next_field().await {
+            while let Ok(Some(_)) = field.chunk().await {}
+        }
+    };
+    let _ = timeout(DRAIN, rest).await;
 }
 
 /// The owner of the logs, if the caller may send them.
@@ -147,8 +216,28 @@ async fn owner(
     })
 }
 
-/// Stores the one file of the form as it comes.
-async fn receive(store: &Store, mut form: Multipart, upload: &mut LogUpload) -> Result<(), Problem> {
+/// Stores the one file of the form; the client gets to read why it is refused.
+async fn receive(
+    operations: &Operations,
+    form: &mut Multipart,
+    upload: &mut LogUpload,
+) -> Result<(), Problem> {
+    let stored = store_file(operations, form, upload).await;
+    if stored
+        .as_ref()
+        .is_err_and(|problem| problem.status().is_server_error())
+    {
+        drain(form).await;
+    }
+    stored
+}
+
+async fn store_file(
+    operations: &Operations,
+    form: &mut Multipart,
+    upload: &mut LogUpload,
+) -> Result<(), Problem> {
+    let store = &operations.store;
     let broken = |error: axum::extract::multipart::MultipartError| {
         if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return too_large();
@@ -162,10 +251,11 @@ async fn receive(store: &Store, mut form: Multipart, upload: &mut LogUpload) -> 
         let mut buffer = Vec::with_capacity(CHUNK);
         while let Some(bytes) = field.chunk().await.map_err(broken)? {
             buffer.extend_from_slice(&bytes);
-            if upload.size() as usize + buffer.len() > UPLOAD_LIMIT {
+            if upload.size() as usize + buffer.len() > LIMIT {
                 return Err(too_large());
             }
             if buffer.len() >= CHUNK {
+                check_space(operations.disk.as_ref())?;
                 store.append_log(upload, &buffer).await?;
                 buffer.clear();
             }
@@ -179,5 +269,5 @@ async fn receive(store: &Store, mut form: Multipart, upload: &mut LogUpload) -> 
 }
 
 fn too_large() -> Problem {
-    Problem::invalid(format!("logs of at most {UPLOAD_LIMIT} bytes are taken"))
+    Problem::invalid(format!("logs of at most {LIMIT} bytes are taken"))
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
 mod agent_program;
+mod asked_logs;
 mod audit;
 mod canaries;
 mod large_clusters;

@@ -2,14 +2,15 @@
 
 use muster_api::host_key::{HOST_KEY_HEADER, HOST_PROOF_HEADER, Proof, signed_text};
 use muster_api::ids::InfraEnvId;
-use muster_api::{BASE_PATH, REPLACING_TOKEN_HEADER};
+use muster_api::{BASE_PATH, MUSTER_PATH, REPLACING_TOKEN_HEADER};
 use muster_core::lifecycle::host::key;
 use muster_core::record::HostState;
 use muster_operations::now;
+use muster_tests::plain_host::reply;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Credential, World, host_id, reply};
+use crate::world::{Answer, Credential, World, host_id};
 
 /// A machine, or somebody who plays one.
 struct Machine {
@@ -27,7 +28,13 @@ impl Machine {
         let nonce = format!("n{}", InfraEnvId::random().0.simple());
         let nonce = &nonce[..32];
         let host = host_id(number).parse().unwrap();
-        let path = format!("{BASE_PATH}{}", path.split('?').next().unwrap());
+        let path = path.split('?').next().unwrap();
+        let base = if path.starts_with(MUSTER_PATH) {
+            ""
+        } else {
+            BASE_PATH
+        };
+        let path = format!("{base}{path}");
         let text = signed_text(method, &path, host, time, nonce);
         let proof = Proof {
             time,
@@ -87,6 +94,7 @@ async fn a_host_with_a_key_is_not_played_by_others() {
         ("POST", steps.clone(), Some(&output)),
         ("PUT", format!("{host}/progress"), Some(&stage)),
         ("PUT", format!("{host}/logs-progress"), Some(&logs)),
+        ("POST", format!("{MUSTER_PATH}{host}/logs/archive"), None),
         ("POST", "/events".to_owned(), Some(&event)),
         (
             "POST",

@@ -25,6 +25,7 @@ use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
 use muster_rest::Rest;
 use muster_store::{HistoryEntry, Store};
+use muster_tests::plain_host::{inventory, reply};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -135,6 +136,7 @@ impl World {
                 node_agent: true,
                 limits: WaitLimits::default(),
                 max_hosts: 1000,
+                max_inventories: 1 << 30,
             },
             urls: Urls {
                 public: "https://muster.example.test".into(),
@@ -145,13 +147,14 @@ impl World {
             os_images: Vec::new(),
             downloaded_images: std::env::temp_dir(),
             retention: Retention::default(),
+            disk: None,
             bmcs: muster_core::record::BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(true, keys, lifetime),
-            LiveImages::new([folder.path().join(LIVE_IMAGE)], []),
+            LiveImages::new([folder.path().join(LIVE_IMAGE)], [], None),
             BridgeState::new(false, false),
             settings,
         ));
@@ -308,7 +311,7 @@ impl World {
             .await
             .expect(201);
         let host = format!("{hosts}/{id}");
-        self.report(infra_env, &host, "inventory", &inventory(number))
+        self.report(infra_env, &host, "inventory", &inventory(number.into()))
             .await;
         host
     }
@@ -350,40 +353,4 @@ impl World {
 
 pub fn host_id(number: u32) -> String {
     format!("00000000-0000-0000-0000-{number:012}")
-}
-
-/// The inventory of a machine that passes all checks.
-fn inventory(n: u32) -> Value {
-    let disk = |name: &str, bytes: u64| {
-        json!({
-            "id": format!("/dev/disk/by-id/wwn-{name}"), "name": name, "path": format!("/dev/{name}"),
-            "by_id": format!("/dev/disk/by-id/wwn-{name}"), "by_path": format!("/dev/disk/by-path/pci-{name}"),
-            "drive_type": "SSD", "size_bytes": bytes, "serial": format!("S-{n}-{name}"), "vendor": "ACME",
-            "model": "D1", "wwn": format!("0x{name}"), "hctl": "0:0:0:0", "bootable": false, "smart": "",
-            "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
-        })
-    };
-    json!({
-        "hostname": format!("host-{n}"), "bmc_address": "0.0.0.0", "bmc_v6address": "::/0",
-        "cpu": {"count": 8, "architecture": "x86_64", "model_name": "Test CPU", "frequency": 2400.0,
-                "flags": ["vmx", "sse4_2", "ssse3", "popcnt"]},
-        "memory": {"physical_bytes": 34_359_738_368_u64, "usable_bytes": 33_359_738_368_u64,
-                   "physical_bytes_method": "dmidecode"},
-        "disks": [disk("sda", 480_000_000_000), disk("sdb", 8_000_000_000)],
-        "interfaces": [{
-            "name": "eth0", "mac_address": format!("02:00:00:00:{:02x}:{:02x}", n >> 8 & 0xff, n & 0xff),
-            "ipv4_addresses": ["198.51.100.11/24"], "ipv6_addresses": [], "flags": ["up", "broadcast"],
-            "has_carrier": true, "mtu": 1500, "speed_mbps": 1000, "type": "physical", "vendor": "0x8086",
-            "product": "0x10d3", "biosdevname": "", "client_id": "",
-        }],
-        "routes": [{"interface": "eth0", "destination": "0.0.0.0", "gateway": "198.51.100.1", "family": 2, "metric": 100}],
-        "system_vendor": {"manufacturer": "ACME", "product_name": "Server 1", "serial_number": format!("SN-{n}")},
-        "boot": {"current_boot_mode": "uefi", "secure_boot_state": "Enabled"},
-        "gpus": [], "timestamp": 1_760_000_000, "tpm_version": "none",
-    })
-}
-
-/// The reply to a step with this output.
-pub fn reply(step: &str, output: &Value) -> Value {
-    json!({"step_type": step, "step_id": format!("{step}-1"), "exit_code": 0, "output": output.to_string(), "error": ""})
 }

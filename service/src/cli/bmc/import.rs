@@ -15,9 +15,6 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Wrong lines that are told.
-const TOLD: usize = 100;
-
 /// Which file, and where to.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
@@ -53,7 +50,7 @@ pub async fn run(args: ImportArgs) -> Result<()> {
     let file = &args.file;
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let otherwise = (args.user.clone(), args.password.read()?);
-    let lines = read(file, &text, &otherwise).map_err(|wrong| refusal(&args, &wrong))?;
+    let lines = read(file, &text, &otherwise).map_err(|wrong| wrong.refusal(file, "nothing was added"))?;
     let client = Client::new(&args.service)?;
     let pool = names::infra_env(&client, &args.infra_env).await?;
     let bmcs = lines
@@ -87,20 +84,6 @@ fn counted(count: usize) -> String {
     match count {
         1 => "1 BMC".into(),
         count => format!("{count} BMCs"),
-    }
-}
-
-fn refusal(args: &ImportArgs, wrong: &[String]) -> Failure {
-    let lines = if wrong.len() == 1 { "line is" } else { "lines are" };
-    let words = format!(
-        "{}: {} {lines} wrong, and nothing was added",
-        args.file.display(),
-        wrong.len()
-    );
-    let failure = wrong.iter().take(TOLD).fold(Failure::usage(words), Failure::hint);
-    match wrong.len().checked_sub(TOLD) {
-        Some(more @ 1..) => failure.hint(format!("and {more} more")),
-        _ => failure,
     }
 }
 

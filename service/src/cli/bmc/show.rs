@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::bmc::{Bmc, BmcInventory};
+use muster_api::bmc::{Bmc, BmcInventory, BmcPowerOutcome};
 
 use super::chosen::{all, place_of};
 use crate::cli::client::Client;
@@ -73,6 +73,7 @@ fn details(bmc: &Bmc, pool: &str) -> Details {
         .line("name", &bmc.name)
         .line("id", &bmc.id.to_string())
         .line("infra-env", pool)
+        .line("resource", bmc.custom_resource.as_deref().unwrap_or_default())
         .line("address", &bmc.address)
         .line("user", &bmc.user_name)
         .line("certificates", &bmc.certificate.mode.to_string())
@@ -87,6 +88,7 @@ fn details(bmc: &Bmc, pool: &str) -> Details {
         .line("until", bmc.deadline.as_deref().unwrap_or_default())
         .line("image read", &read)
         .line("medium", if bmc.medium_inserted { "inserted" } else { "" })
+        .line("power", &power(bmc))
         .line("host", &bmc.host_id.map(|id| id.to_string()).unwrap_or_default());
     let checks = bmc.checks.iter().map(|check| {
         let advice = Some(&check.advice).filter(|advice| !advice.is_empty());
@@ -106,6 +108,25 @@ fn details(bmc: &Bmc, pool: &str) -> Details {
         inventory(&mut details, told);
     }
     details
+}
+
+/// `On at 2026-11-24T20:00:00.000Z; off failed: ...`.
+fn power(bmc: &Bmc) -> String {
+    let Some(power) = &bmc.power else {
+        return String::new();
+    };
+    let state = power.state.as_deref().zip(power.state_at.as_deref());
+    let state = state.map(|(state, at)| format!("{state} at {at}"));
+    let request = power
+        .request
+        .as_ref()
+        .filter(|request| request.outcome != BmcPowerOutcome::Done);
+    let request = request.map(|request| {
+        let (action, outcome) = (request.action, request.outcome);
+        format!("{action} {outcome}: {}", request.reason)
+    });
+    let told: Vec<String> = state.into_iter().chain(request).collect();
+    told.join("; ")
 }
 
 fn inventory(details: &mut Details, told: &BmcInventory) {

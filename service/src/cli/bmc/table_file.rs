@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::StringRecord;
 use muster_api::bmc::BmcCreateParams;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::password;
 use super::settings::{boot, mode, trust};
+use crate::cli::csv_table::{CsvTable, WrongLines};
 
 /// The columns.
 const COLUMNS: [&str; 9] = [
@@ -48,15 +49,15 @@ struct Entry {
 /// The BMCs of a file; `otherwise`: user and password of those that name none.
 ///
 /// # Errors
-/// Every wrong line, beginning with its number.
+/// Every wrong line.
 pub fn read(
     file: &Path,
     text: &str,
     otherwise: &(Option<String>, Option<String>),
-) -> Result<Vec<Line>, Vec<String>> {
+) -> Result<Vec<Line>, WrongLines> {
     let is_yaml = file.extension().is_some_and(|end| end == "yaml" || end == "yml");
-    let entries = if is_yaml { yaml(text) } else { csv(text) }?;
-    let (mut lines, mut wrong) = (Vec::<Line>::new(), Vec::new());
+    let (entries, mut wrong) = if is_yaml { yaml(text) } else { csv(text) }?;
+    let mut lines = Vec::<Line>::new();
     for (number, entry) in entries {
         match params(entry, otherwise) {
             Ok(params) => {
@@ -64,18 +65,20 @@ pub fn read(
                     line.params.address == params.address && line.params.system_id == params.system_id
                 });
                 match twice {
-                    Some(twice) => wrong.push(format!(
-                        "line {number}: the address {} is on line {}, too",
-                        params.address, twice.number
-                    )),
+                    Some(twice) => wrong.tell(
+                        number,
+                        format!("the address {} is on line {}, too", params.address, twice.number),
+                    ),
                     None => lines.push(Line { number, params }),
                 }
             }
-            Err(problems) => wrong.extend(problems.iter().map(|problem| format!("line {number}: {problem}"))),
+            Err(problems) => problems
+                .into_iter()
+                .for_each(|problem| wrong.tell(number, problem)),
         }
     }
     if lines.is_empty() && wrong.is_empty() {
-        wrong.push("line 1: there is no BMC in it".to_owned());
+        wrong.tell(1, "there is no BMC in it");
     }
     match wrong.is_empty() {
         true => Ok(lines),
@@ -140,70 +143,32 @@ fn params(
     }
 }
 
-fn yaml(text: &str) -> Result<Vec<(u64, Entry)>, Vec<String>> {
+/// Entries with their lines, and the lines that could not be read.
+type Entries = (Vec<(u64, Entry)>, WrongLines);
+
+fn yaml(text: &str) -> Result<Entries, WrongLines> {
     let entries: Vec<Spanned<Entry>> = serde_saphyr::from_str(text).map_err(|error| {
         // Its words may quote the file, passwords too.
         let line = error.location().map_or(1, |at| at.line());
-        vec![format!(
-            "line {line}: it is no list of entries with {}",
-            COLUMNS.join(", ")
-        )]
+        WrongLines::of(
+            line,
+            format!("it is no list of entries with {}", COLUMNS.join(", ")),
+        )
     })?;
     let numbered = entries
         .into_iter()
         .map(|entry| (entry.referenced.line(), entry.value));
-    Ok(numbered.collect())
+    Ok((numbered.collect(), WrongLines::default()))
 }
 
-fn csv(text: &str) -> Result<Vec<(u64, Entry)>, Vec<String>> {
-    let mut reader = ReaderBuilder::new()
-        .trim(Trim::All)
-        .flexible(true)
-        .from_reader(text.as_bytes());
-    let headers = reader
-        .headers()
-        .map_err(|_| vec!["line 1: it is no CSV".to_owned()])?
-        .clone();
-    let mut wrong: Vec<String> = headers
-        .iter()
-        .filter(|name| !COLUMNS.contains(name))
-        .map(|name| format!("line 1: {name:?} is no column; there are {}", COLUMNS.join(", ")))
-        .collect();
-    if !headers.iter().any(|name| name == "address") {
-        wrong.push("line 1: the column address is missing".to_owned());
-    }
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    let mut entries = Vec::new();
-    for record in reader.records() {
-        let Ok(record) = record else {
-            wrong.push("the file is no CSV from there on".to_owned());
-            break;
-        };
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.len() > headers.len() {
-            wrong.push(format!(
-                "line {line}: it has {} cells, and the table {} columns",
-                record.len(),
-                headers.len()
-            ));
-            continue;
-        }
-        entries.push((line, entry(&headers, &record)));
-    }
-    match wrong.is_empty() {
-        true => Ok(entries),
-        false => Err(wrong),
-    }
+fn csv(text: &str) -> Result<Entries, WrongLines> {
+    let (table, wrong) = CsvTable::read(text, &COLUMNS)?;
+    let entries = table.rows.iter().map(|(line, row)| (*line, entry(&table, row)));
+    Ok((entries.collect(), wrong))
 }
 
-fn entry(headers: &StringRecord, record: &StringRecord) -> Entry {
-    let cell = |name: &str| {
-        let place = headers.iter().position(|header| header == name)?;
-        let text = record.get(place).filter(|text| !text.is_empty())?;
-        Some(text.to_owned())
-    };
+fn entry(table: &CsvTable, row: &StringRecord) -> Entry {
+    let cell = |name: &str| table.cell(row, name).map(str::to_owned);
     Entry {
         address: cell("address").unwrap_or_default(),
         name: cell("name"),
@@ -246,14 +211,7 @@ mod tests {
     #[test]
     fn every_wrong_line_is_told_with_its_number_and_no_password() {
         let table = "address,user,password,boot,certificate\n,u,hunter2,,\na,,hunter2,cd,\nb,u,,,pen\nc,u,hunter2,,bundle\nd,u,p,,\nd,u,p,,\nx,u,p,,,more\n";
-        let wrong = read(Path::new("a.csv"), table, &NOBODY).unwrap_err();
-        assert_eq!(wrong, ["line 8: it has 6 cells, and the table 5 columns"]);
-        let wrong = read(
-            Path::new("a.csv"),
-            table.trim_end_matches("x,u,p,,,more\n"),
-            &NOBODY,
-        )
-        .unwrap_err();
+        let wrong = read(Path::new("a.csv"), table, &NOBODY).unwrap_err().texts();
         for (number, words) in [
             (2, "no address"),
             (3, "no user"),
@@ -262,6 +220,7 @@ mod tests {
             (4, "pin, system"),
             (5, "need --bundle"),
             (7, "is on line 6, too"),
+            (8, "6 cells, and the table 5 columns"),
         ] {
             let found = wrong
                 .iter()
@@ -274,13 +233,25 @@ mod tests {
             "- address: a\n- adress: b\n  password: hunter2\n",
             &common(),
         )
-        .unwrap_err();
+        .unwrap_err()
+        .texts();
         assert!(
             wrong[0].starts_with("line 2: ") && !wrong[0].contains("hunter2"),
             "{wrong:?}"
         );
-        let wrong = read(Path::new("a.csv"), "adress,user\n", &common()).unwrap_err();
-        assert_eq!(wrong.len(), 2, "{wrong:?}");
-        assert_eq!(read(Path::new("a.yaml"), "[]", &common()).unwrap_err().len(), 1);
+        let wrong = read(Path::new("a.csv"), "adress,user\n", &common())
+            .unwrap_err()
+            .texts();
+        assert!(
+            wrong[0].contains("\"adress\" is no column; the column address is missing"),
+            "{wrong:?}"
+        );
+        assert_eq!(
+            read(Path::new("a.yaml"), "[]", &common())
+                .unwrap_err()
+                .texts()
+                .len(),
+            1
+        );
     }
 }

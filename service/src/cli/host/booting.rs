@@ -130,8 +130,16 @@ fn what_now(machine: &BootingMachine, last: &BootFileRequests, now: DateTime<Utc
     if (now - at).num_minutes() < PATIENCE_MINUTES {
         return format!("it has the {} and has not registered yet", last.file);
     }
+    // BMCs call themselves so, too.
+    let perhaps = match ["curl/", "Wget/"]
+        .iter()
+        .any(|name| machine.user_agent.starts_with(name))
+    {
+        true => format!(", unless a person downloaded it ({})", machine.user_agent),
+        false => String::new(),
+    };
     format!(
-        "it fetched the {} and never registered: its screen says why (docs/troubleshooting.md)",
+        "it fetched the {} and never registered{perhaps}: its screen says why (docs/troubleshooting.md)",
         last.file
     )
 }

@@ -10,9 +10,10 @@ use super::bulk;
 use super::edit::{Wanted, change, parse_role};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
+use crate::cli::twins::same_name;
+use crate::cli::{fleet, names};
 
 /// Which one, and what changes.
 #[derive(Debug, Args)]
@@ -86,9 +87,25 @@ pub async fn run(args: SetArgs) -> Result<()> {
             .into());
     }
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
-    let member = names::host(&client, args.host.as_deref().unwrap_or_default(), only).await?;
+    let all = fleet::members(&client, only).await?;
+    let member = &all[names::host_in(&all, args.host.as_deref().unwrap_or_default())?];
     let name = member.name();
-    let change = change(&member, &wanted).map_err(|problems| Failure::refused(problems.join("; ")))?;
+    let change = change(member, &wanted).map_err(|problems| Failure::refused(problems.join("; ")))?;
+    let renamed = change
+        .params
+        .host_name
+        .iter()
+        .map(|new| (member.key(), new.clone()));
+    if let Some(other) = same_name(member, &renamed.collect(), &all) {
+        return Err(Failure::refused(format!(
+            "another host of the InfraEnv {} is called {} already ({})",
+            other.pool.name,
+            other.name(),
+            other.host.id
+        ))
+        .hint("rename or delete that one first; names may change places in a table (--from-csv)")
+        .into());
+    }
     if change.is_empty() {
         print(&format!("host {name} is so already\n{}", indented(&change.same)));
         return Ok(());

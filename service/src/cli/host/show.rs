@@ -69,6 +69,13 @@ fn details(member: &Member, now: DateTime<Utc>) -> Details {
     details
         .sentences("Checks that fail", &checks.failed)
         .sentences("Checks that wait", &checks.waiting);
+    let problems: Vec<String> = member
+        .inventory
+        .problems
+        .iter()
+        .map(|problem| format!("{} ({})", problem.reason, problem.subject))
+        .collect();
+    details.sentences("The machine tells", &problems);
     let findings: Vec<String> = member
         .host
         .findings

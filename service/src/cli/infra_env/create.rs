@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams};
+use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams, no_pull_secret};
 
 use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
 use crate::cli::client::Client;
@@ -10,9 +10,6 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 use crate::cli::twins::{note_twin, there_already};
-
-/// Has the right form and opens nothing: the protocol asks for a pull secret, and discovery needs none.
-const EMPTY_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
 
 /// Settings of a new InfraEnv.
 #[derive(Debug, Args)]
@@ -54,9 +51,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
     }
     let settings = args.settings;
     let params = InfraEnvCreateParams {
-        pull_secret: settings
-            .pull_secret()?
-            .unwrap_or_else(|| EMPTY_PULL_SECRET.into()),
+        pull_secret: settings.pull_secret()?.unwrap_or_else(no_pull_secret),
         ssh_authorized_key: settings.ssh_keys()?,
         additional_trust_bundle: settings.trust_bundle()?,
         proxy: settings.proxy(None),

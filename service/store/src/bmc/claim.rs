@@ -31,10 +31,11 @@ impl Store {
         if !self.any_due(now).await? {
             return Ok(Vec::new());
         }
+        let due = due("$3");
         let sql = format!(
             "UPDATE bmcs SET claimed_until = $1, claimed_by = $2 WHERE id IN
-                 (SELECT id FROM bmcs WHERE due_at IS NOT NULL AND due_at <= $3 AND claimed_until <= $3
-                  ORDER BY due_at, id LIMIT $4{})
+                 (SELECT id FROM bmcs WHERE {due} AND claimed_until <= $3
+                  ORDER BY COALESCE(power_due_at, due_at), id LIMIT $4{})
              RETURNING {}",
             self.kind().skipping(),
             BmcRow::COLUMNS
@@ -56,9 +57,10 @@ impl Store {
     /// Costs no write while nothing is due.
     async fn any_due(&self, now: Timestamp) -> Result<bool> {
         let mut connection = self.reader().await?;
-        let row = sqlx::query(
-            "SELECT id FROM bmcs WHERE due_at IS NOT NULL AND due_at <= $1 AND claimed_until <= $1 LIMIT 1",
-        )
+        let due = due("$1");
+        let row = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "SELECT id FROM bmcs WHERE {due} AND claimed_until <= $1 LIMIT 1"
+        )))
         .bind(micros(now))
         .fetch_optional(&mut *connection)
         .await
@@ -120,6 +122,13 @@ impl Store {
             .map_err(failed("giving back the claims of BMCs"))?;
         commit(transaction).await
     }
+}
+
+/// A phase is due, or somebody waits for the machine's power.
+fn due(now: &str) -> String {
+    format!(
+        "((due_at IS NOT NULL AND due_at <= {now}) OR (power_due_at IS NOT NULL AND power_due_at <= {now}))"
+    )
 }
 
 fn until(now: Timestamp, claim: Duration) -> i64 {

@@ -1,7 +1,7 @@
 //! Inserts events, unless too many of their name were stored lately.
 
 use muster_api::time::Timestamp;
-use muster_core::record::NewEvent;
+use muster_core::record::{EventLimits, NewEvent};
 use sqlx::{Any, Transaction};
 
 use super::recent::{EventKey, Limit};
@@ -9,7 +9,7 @@ use super::row::EventRow;
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, micros, storable};
-use crate::statement::{commit, push_tuples};
+use crate::statement::{commit, in_parts, insert_rows};
 use crate::store::Store;
 
 impl Store {
@@ -31,28 +31,45 @@ impl Store {
     }
 }
 
-/// Rows in one `INSERT` of events: far below SQLite's 32766 and PostgreSQL's 65535 parameters.
-const EVENTS_AT_ONCE: usize = 500;
+/// An event with what the store that writes it adds to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub(crate) event: &'a NewEvent,
+    /// Of the request that causes it.
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) limits: &'a EventLimits,
+}
 
+/// Writes the events of one change.
 pub(crate) async fn insert(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,
     events: &[NewEvent],
 ) -> Result<()> {
-    let events = within_limits(transaction, store, events).await?;
-    for chunk in events.chunks(EVENTS_AT_ONCE) {
-        let mut rows = Vec::with_capacity(chunk.len());
-        for event in chunk {
-            rows.push(EventRow::of(event, store.request_id()).values(store.vault())?);
+    let request_id = store.request_id();
+    let told = events.iter().map(|event| Told {
+        event,
+        request_id: request_id.as_deref(),
+        limits: store.event_limits(),
+    });
+    insert_told(transaction, store, &told.collect::<Vec<_>>()).await
+}
+
+/// Writes events of several changes.
+pub(crate) async fn insert_told(
+    transaction: &mut Transaction<'static, Any>,
+    store: &Store,
+    told: &[Told<'_>],
+) -> Result<()> {
+    let told = within_limits(transaction, store, told).await?;
+    for part in in_parts(&told) {
+        let mut rows = Vec::with_capacity(part.len());
+        for told in part {
+            let request_id = told.request_id.map(str::to_owned);
+            rows.push(EventRow::of(told.event, request_id).values(store.vault())?);
         }
-        let mut sql = format!("INSERT INTO events ({}) VALUES ", EventRow::COLUMNS);
-        push_tuples(&mut sql, store.kind(), rows.len(), rows[0].len());
-        let query = sqlx::query(sqlx::AssertSqlSafe(sql));
-        rows.into_iter()
-            .fold(query, |query, row| row.bind(query))
-            .execute(&mut **transaction)
-            .await
-            .map_err(failed("storing events"))?;
+        let into = (EventRow::TABLE, EventRow::COLUMNS);
+        insert_rows(transaction, store.kind(), into, rows, "storing events").await?;
     }
     Ok(())
 }
@@ -61,12 +78,13 @@ pub(crate) async fn insert(
 async fn within_limits<'a>(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,
-    events: &'a [NewEvent],
-) -> Result<Vec<&'a NewEvent>> {
-    let mut kept: Vec<&NewEvent> = Vec::with_capacity(events.len());
-    for event in events {
-        if let Some(least) = store.event_limits().of(&event.name) {
-            let duplicate = |other: &&NewEvent| EventKey::of(other) == EventKey::of(event);
+    events: &[Told<'a>],
+) -> Result<Vec<Told<'a>>> {
+    let mut kept: Vec<Told<'a>> = Vec::with_capacity(events.len());
+    for told in events {
+        let event = told.event;
+        if let Some(least) = told.limits.of(&event.name) {
+            let duplicate = |other: &Told<'_>| EventKey::of(other.event) == EventKey::of(event);
             if kept.iter().any(duplicate) || store.stored_events().is_too_soon(event, least) {
                 continue;
             }
@@ -75,7 +93,7 @@ async fn within_limits<'a>(
                 continue;
             }
         }
-        kept.push(event);
+        kept.push(*told);
     }
     Ok(kept)
 }

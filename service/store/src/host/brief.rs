@@ -16,8 +16,6 @@ pub struct HostBrief {
     pub checked_in_at: Timestamp,
     pub data: HostData,
     pub has_inventory: bool,
-    /// The host name in the inventory; empty when unknown.
-    pub reported_hostname: String,
 }
 
 impl HostBrief {

@@ -1,20 +1,16 @@
 //! Writes what is large of a host to tables of their own: what it reports, of itself and of others, and its bootstrap data.
 
-use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, HostReports};
 use sqlx::{Any, Row as _, Transaction};
 
+use super::change::{Documents, HostKey, HostWrite};
 use crate::Result;
 use crate::error::failed;
+use crate::kind::Kind;
 use crate::row::{document, storable};
-use crate::vault::{Place, Vault};
-
-/// The documents of a host as JSON text.
-pub(super) struct Documents {
-    inventory: Option<String>,
-    reports: Option<String>,
-    bootstrap: Option<String>,
-}
+use crate::statement::{in_parts, push_tuples};
+use crate::store::Store;
+use crate::vault::Place;
 
 impl Documents {
     /// # Errors
@@ -33,33 +29,57 @@ impl Documents {
                 .then(|| storable(host.bootstrap_ignition.reveal())),
         })
     }
+}
 
-    /// Removes those of a host that is deleted: its row stays.
-    pub(super) async fn remove(
-        transaction: &mut Transaction<'static, Any>,
-        infra_env_id: InfraEnvId,
-        id: HostId,
-    ) -> Result<()> {
-        for table in [INVENTORIES, REPORTS, BOOTSTRAP] {
-            table.remove(transaction, infra_env_id, id).await?;
-        }
-        Ok(())
+/// Removes those of a host that is deleted: its row stays.
+pub(super) async fn remove(
+    transaction: &mut Transaction<'static, Any>,
+    kind: Kind,
+    key: HostKey,
+) -> Result<()> {
+    for table in [INVENTORIES, REPORTS, BOOTSTRAP] {
+        table.remove(transaction, kind, vec![key]).await?;
     }
+    Ok(())
+}
 
-    /// Writes or removes the documents of `host`. An unchanged one costs a read.
-    pub(super) async fn write(
-        self,
-        transaction: &mut Transaction<'static, Any>,
-        vault: &Vault,
-        host: &Host,
-    ) -> Result<()> {
-        INVENTORIES.write(transaction, host, self.inventory).await?;
-        REPORTS.write(transaction, host, self.reports).await?;
-        match self.bootstrap {
-            Some(text) => write_bootstrap_data(transaction, vault, host, text).await,
-            None => BOOTSTRAP.remove(transaction, host.infra_env_id, host.id).await,
-        }
+/// Finds one document among those of a host.
+type Of = fn(&Documents) -> Option<&str>;
+
+/// Writes or removes the documents of hosts. An unchanged one costs a read.
+pub(super) async fn write(
+    transaction: &mut Transaction<'static, Any>,
+    store: &Store,
+    hosts: &[&HostWrite],
+) -> Result<()> {
+    let kind = store.kind();
+    let tables: [(Table, Of); 2] = [
+        (INVENTORIES, |documents| documents.inventory.as_deref()),
+        (REPORTS, |documents| documents.reports.as_deref()),
+    ];
+    for (table, of) in tables {
+        let there = hosts
+            .iter()
+            .filter_map(|host| Some((host.key, of(&host.documents)?)));
+        table.write(transaction, kind, there.collect()).await?;
+        let gone = hosts
+            .iter()
+            .filter(|host| !host.is_new && of(&host.documents).is_none());
+        table
+            .remove(transaction, kind, gone.map(|host| host.key).collect())
+            .await?;
     }
+    let (there, gone): (Vec<&HostWrite>, Vec<&HostWrite>) = hosts
+        .iter()
+        .copied()
+        .partition(|host| host.documents.bootstrap.is_some());
+    for host in there {
+        write_bootstrap_data(transaction, store, host).await?;
+    }
+    let gone = gone.into_iter().filter(|host| !host.is_new);
+    BOOTSTRAP
+        .remove(transaction, kind, gone.map(|host| host.key).collect())
+        .await
 }
 
 /// The table of bootstrap data.
@@ -71,96 +91,111 @@ pub(super) const DOCUMENT: &str = "document";
 /// Sealed text is another one each time, so what is there is opened and compared.
 async fn write_bootstrap_data(
     transaction: &mut Transaction<'static, Any>,
-    vault: &Vault,
-    host: &Host,
-    text: String,
+    store: &Store,
+    host: &HostWrite,
 ) -> Result<()> {
-    let id = format!("{}/{}", host.infra_env_id, host.id);
+    let Some(text) = &host.documents.bootstrap else {
+        return Ok(());
+    };
+    let ((infra_env_id, id), vault) = (host.key, store.vault());
+    let name = format!("{infra_env_id}/{id}");
     let place = Place {
         table: BOOTSTRAP_DATA,
         column: DOCUMENT,
-        id: &id,
+        id: &name,
     };
     if vault.seals() {
         let row =
             sqlx::query("SELECT document FROM host_bootstrap_data WHERE host_id = $1 AND infra_env_id = $2")
-                .bind(host.id.to_string())
-                .bind(host.infra_env_id.to_string())
+                .bind(id.to_string())
+                .bind(infra_env_id.to_string())
                 .fetch_optional(&mut **transaction)
                 .await
                 .map_err(failed("reading bootstrap data"))?;
         let stored = row.and_then(|row| row.try_get::<String, _>(0).ok());
-        if stored.is_some_and(|stored| vault.open(&place, stored).is_ok_and(|known| known == text)) {
+        if stored.is_some_and(|stored| vault.open(&place, stored).is_ok_and(|known| known == *text)) {
             return Ok(());
         }
     }
+    let sealed = vault.seal(&place, text.clone())?;
     BOOTSTRAP
-        .write(transaction, host, Some(vault.seal(&place, text)?))
+        .write(transaction, store.kind(), vec![(host.key, &sealed)])
         .await
 }
 
-/// Statements on the table of one kind of document.
+/// The table of one kind of document.
+#[derive(Clone, Copy)]
 struct Table {
-    upsert: &'static str,
-    delete: &'static str,
+    name: &'static str,
+    /// For errors.
     doing: &'static str,
 }
 
-/// The table of that name. `doing` is for errors.
-macro_rules! table {
-    ($name:literal, $doing:literal) => {
-        Table {
-            upsert: concat!(
-                "INSERT INTO ",
-                $name,
-                " (host_id, infra_env_id, document) VALUES ($1, $2, $3) ",
-                "ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document ",
-                "WHERE ",
-                $name,
-                ".document <> excluded.document"
-            ),
-            delete: concat!("DELETE FROM ", $name, " WHERE host_id = $1 AND infra_env_id = $2"),
-            doing: $doing,
-        }
-    };
-}
-
-const INVENTORIES: Table = table!("host_inventories", "storing an inventory");
-const REPORTS: Table = table!("host_reports", "storing what a host reports of others");
-const BOOTSTRAP: Table = table!("host_bootstrap_data", "storing bootstrap data");
+const INVENTORIES: Table = Table {
+    name: "host_inventories",
+    doing: "storing an inventory",
+};
+const REPORTS: Table = Table {
+    name: "host_reports",
+    doing: "storing what a host reports of others",
+};
+const BOOTSTRAP: Table = Table {
+    name: BOOTSTRAP_DATA,
+    doing: "storing bootstrap data",
+};
 
 impl Table {
     async fn write(
-        &self,
+        self,
         transaction: &mut Transaction<'static, Any>,
-        host: &Host,
-        document: Option<String>,
+        kind: Kind,
+        documents: Vec<(HostKey, &str)>,
     ) -> Result<()> {
-        let Some(document) = document else {
-            return self.remove(transaction, host.infra_env_id, host.id).await;
-        };
-        sqlx::query(self.upsert)
-            .bind(host.id.to_string())
-            .bind(host.infra_env_id.to_string())
-            .bind(document)
-            .execute(&mut **transaction)
-            .await
-            .map_err(failed(self.doing))?;
+        let name = self.name;
+        for part in in_parts(&documents) {
+            let mut sql = format!("INSERT INTO {name} (host_id, infra_env_id, document) VALUES ");
+            push_tuples(&mut sql, kind, part.len(), 3);
+            sql.push_str(&format!(
+                " ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document \
+                 WHERE {name}.document <> excluded.document"
+            ));
+            let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+            for ((infra_env_id, id), document) in part {
+                query = query
+                    .bind(id.to_string())
+                    .bind(infra_env_id.to_string())
+                    .bind(*document);
+            }
+            query
+                .execute(&mut **transaction)
+                .await
+                .map_err(failed(self.doing))?;
+        }
         Ok(())
     }
 
     async fn remove(
-        &self,
+        self,
         transaction: &mut Transaction<'static, Any>,
-        infra_env_id: InfraEnvId,
-        id: HostId,
+        kind: Kind,
+        keys: Vec<HostKey>,
     ) -> Result<()> {
-        sqlx::query(self.delete)
-            .bind(id.to_string())
-            .bind(infra_env_id.to_string())
-            .execute(&mut **transaction)
-            .await
-            .map_err(failed(self.doing))?;
+        for part in in_parts(&keys) {
+            let mut sql = format!(
+                "DELETE FROM {} WHERE (host_id, infra_env_id) IN (VALUES ",
+                self.name
+            );
+            push_tuples(&mut sql, kind, part.len(), 2);
+            sql.push(')');
+            let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+            for (infra_env_id, id) in part {
+                query = query.bind(id.to_string()).bind(infra_env_id.to_string());
+            }
+            query
+                .execute(&mut **transaction)
+                .await
+                .map_err(failed(self.doing))?;
+        }
         Ok(())
     }
 }

@@ -5,27 +5,12 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use sqlx::{Any, Transaction};
 
+use super::change::{HistoryEntry, HostKey};
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, row};
-use crate::statement::new_id;
+use crate::statement::{in_parts, insert_rows, new_id};
 use crate::store::Store;
-use crate::vault::Vault;
-
-/// A change of a host's state, to be stored with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HistoryEntry {
-    pub at: Timestamp,
-    /// Who caused it: `agent`, `user`, `deadline`, ...
-    pub who: String,
-    /// Name of the event that was applied.
-    pub event: String,
-    /// `None` at the first registration.
-    pub from: Option<HostStatus>,
-    pub to: HostStatus,
-    /// For users.
-    pub reason: String,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRecord {
@@ -92,32 +77,32 @@ impl Store {
     }
 }
 
+/// Stores entries, each with its host and the host's version after it.
 pub(super) async fn insert(
     transaction: &mut Transaction<'static, Any>,
-    vault: &Vault,
-    (infra_env_id, id): (InfraEnvId, HostId),
-    version: i64,
-    entry: &HistoryEntry,
+    store: &Store,
+    entries: &[(HostKey, i64, &HistoryEntry)],
 ) -> Result<()> {
-    let row = HistoryRow {
-        id: new_id(),
-        host_id: id,
-        infra_env_id,
-        version,
-        at: entry.at,
-        who: entry.who.clone(),
-        event: entry.event.clone(),
-        from_status: entry.from,
-        to_status: entry.to,
-        reason: entry.reason.clone(),
-    };
-    let values = row.values(vault)?;
-    let sql = values.insert();
-    values
-        .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
-        .execute(&mut **transaction)
-        .await
-        .map_err(failed("storing a host's history"))?;
+    for part in in_parts(entries) {
+        let rows = part.iter().map(|((infra_env_id, id), version, entry)| {
+            let row = HistoryRow {
+                id: new_id(),
+                host_id: *id,
+                infra_env_id: *infra_env_id,
+                version: *version,
+                at: entry.at,
+                who: entry.who.clone(),
+                event: entry.event.clone(),
+                from_status: entry.from,
+                to_status: entry.to,
+                reason: entry.reason.clone(),
+            };
+            row.values(store.vault())
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let into = (HistoryRow::TABLE, HistoryRow::COLUMNS);
+        insert_rows(transaction, store.kind(), into, rows, "storing a host's history").await?;
+    }
     Ok(())
 }
 

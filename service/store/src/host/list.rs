@@ -2,27 +2,19 @@
 
 use std::collections::HashMap;
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_core::record::Host;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 
+use super::brief::HostBrief;
+use super::change::HostKey;
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
 use crate::Result;
 use crate::error::failed;
 use crate::lenient::or_pass_over;
 use crate::row::Reading;
 use crate::store::Store;
-
-/// A host's key.
-type HostKey = (InfraEnvId, HostId);
-
-/// A host of a list, and the name that it reported.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedHost {
-    pub host: Host,
-    /// Also known where the inventory was not read; empty: not reported.
-    pub reported_hostname: String,
-}
 
 /// The form in which hosts are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +51,35 @@ impl Store {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<ListedHost>> {
+    pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<Host>> {
+        let select = match form {
+            HostForm::Whole => select_hosts,
+            HostForm::Brief => select_briefs,
+        };
+        let read = |row: &AnyRow| match form {
+            HostForm::Whole => host_from(self.vault(), row),
+            HostForm::Brief => brief_from(self.vault(), row).map(HostBrief::into_host),
+        };
+        self.read_keys(keys, select, read, |host| (host.infra_env_id, host.id))
+            .await
+    }
+
+    /// What is read of these hosts, in their order.
+    pub(super) async fn read_keys<T>(
+        &self,
+        keys: &[HostKey],
+        select: impl FnOnce(&str) -> String,
+        read: impl Fn(&AnyRow) -> Result<T>,
+        key: impl Fn(&T) -> HostKey,
+    ) -> Result<Vec<T>> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let places: Vec<String> = (1..=keys.len()).map(|number| format!("${number}")).collect();
-        let rest = format!("WHERE id IN ({}) AND deleted_at IS NULL", places.join(", "));
-        let sql = match form {
-            HostForm::Whole => select_hosts(&rest),
-            HostForm::Brief => select_briefs(&rest),
-        };
+        let sql = select(&format!(
+            "WHERE id IN ({}) AND deleted_at IS NULL",
+            places.join(", ")
+        ));
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
         for (_, id) in keys {
             query = query.bind(id.to_string());
@@ -78,25 +89,10 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("reading hosts of a list"))?;
-        let listed = rows.iter().filter_map(|row| {
-            or_pass_over(match form {
-                HostForm::Whole => host_from(self.vault(), row).map(|host| ListedHost {
-                    reported_hostname: host
-                        .inventory
-                        .as_ref()
-                        .map_or_else(String::new, |inventory| inventory.hostname.clone()),
-                    host,
-                }),
-                HostForm::Brief => brief_from(self.vault(), row).map(|mut brief| ListedHost {
-                    reported_hostname: std::mem::take(&mut brief.reported_hostname),
-                    host: brief.into_host(),
-                }),
-            })
-        });
+        drop(connection);
+        let listed = rows.iter().filter_map(|row| or_pass_over(read(row)));
         // One id may be in several InfraEnvs, of which other ones were not asked for.
-        let mut found: HashMap<HostKey, ListedHost> = listed
-            .map(|listed| ((listed.host.infra_env_id, listed.host.id), listed))
-            .collect();
+        let mut found: HashMap<HostKey, T> = listed.map(|host| (key(&host), host)).collect();
         Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
     }
 

@@ -1,27 +1,24 @@
 //! Stores the membership of a host in a cluster, with the part of the host that the cluster's other hosts need.
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use std::collections::{BTreeMap, HashMap};
+
+use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, Peer};
 use muster_core::rules::findings::matters_to_others;
 use muster_core::rules::peer::peer;
 use sqlx::{Any, Row, Transaction};
 
+use super::change::{HostKey, Membership};
 use crate::Result;
 use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
+use crate::kind::Kind;
 use crate::notify::PendingChanges;
 use crate::row::{Json, Reading, document};
+use crate::statement::{in_parts, push_tuples};
 use crate::subject::Subject;
-
-/// A host's place in a cluster, as it is stored.
-pub(super) struct Membership {
-    cluster_id: ClusterId,
-    peer: Peer,
-    /// True while the host is being installed, for which the cluster must not be deleted.
-    installing: bool,
-}
 
 impl Membership {
     pub(super) fn of(host: &Host) -> Option<Self> {
@@ -33,105 +30,172 @@ impl Membership {
     }
 }
 
-/// Writes the change of a host's membership, and publishes a change of each cluster that it joined, left or is different in.
+/// A host with its place in a cluster from now on.
+#[derive(Clone, Copy)]
+pub(super) struct Moved<'a> {
+    pub(super) key: HostKey,
+    pub(super) now: Option<&'a Membership>,
+    pub(super) at: Timestamp,
+}
+
+/// Writes the changes of hosts' memberships, and publishes a change of each cluster that they joined, left or are different in.
 ///
 /// # Errors
-/// `Missing` when it joins a cluster that is not there, or begins to be installed into one that is deleted.
+/// `Missing` when one joins a cluster that is not there, or begins to be installed into one that is deleted.
 pub(super) async fn write(
     transaction: &mut Transaction<'static, Any>,
+    kind: Kind,
     pending: &mut PendingChanges,
-    (infra_env_id, id): (InfraEnvId, HostId),
-    now: Option<Membership>,
-    at: Timestamp,
+    hosts: &[Moved<'_>],
 ) -> Result<()> {
-    let row = sqlx::query(
-        "SELECT infra_env_id, host_id, cluster_id, peer FROM cluster_members WHERE host_id = $1 AND infra_env_id = $2",
-    )
-    .bind(id.to_string())
-    .bind(infra_env_id.to_string())
-    .fetch_optional(&mut **transaction)
-    .await
-    .map_err(failed("reading a host's cluster"))?;
-    let before = match &row {
-        Some(row) => {
-            let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
-            // One that an older version of Muster wrote counts as different.
-            let peer = reading.get::<Json<Peer>>("peer").ok().map(|document| document.0);
-            Some((reading.get::<ClusterId>("cluster_id")?, peer))
-        }
-        None => None,
+    let mut before = stored(transaction, kind, hosts).await?;
+    let mut changed = Vec::new();
+    // In one order everywhere, so that two writers never wait for each other.
+    let mut touched: BTreeMap<ClusterId, Touch> = BTreeMap::new();
+    let mut touch = |cluster_id, one: Touch| {
+        touched
+            .entry(cluster_id)
+            .and_modify(|known: &mut Touch| known.add(one))
+            .or_insert(one);
     };
-    let mut touched = Vec::new();
-    match (before, now) {
-        (None, None) => {}
-        (Some((left, _)), None) => {
-            sqlx::query("DELETE FROM cluster_members WHERE host_id = $1 AND infra_env_id = $2")
-                .bind(id.to_string())
-                .bind(infra_env_id.to_string())
-                .execute(&mut **transaction)
-                .await
-                .map_err(failed("taking a host out of a cluster"))?;
-            touched.push(Touch::left(left));
-        }
-        (Some((same, Some(peer))), Some(now)) if same == now.cluster_id && peer == now.peer => {}
-        (before, Some(now)) => {
-            sqlx::query(
-                "INSERT INTO cluster_members (host_id, infra_env_id, cluster_id, peer) VALUES ($1, $2, $3, $4)
-                 ON CONFLICT (host_id, infra_env_id) DO UPDATE SET cluster_id = excluded.cluster_id, peer = excluded.peer",
-            )
-            .bind(id.to_string())
-            .bind(infra_env_id.to_string())
-            .bind(now.cluster_id.to_string())
-            .bind(document("cluster_members", "peer", &now.peer)?)
-            .execute(&mut **transaction)
-            .await
-            .map_err(failed("storing a host's cluster"))?;
-            let (stayed, left) = match before {
-                Some((same, peer)) if same == now.cluster_id => (Some(peer), None),
-                Some((left, _)) => (None, Some(left)),
-                None => (None, None),
-            };
-            touched.extend(left.map(Touch::left));
-            touched.push(Touch {
-                cluster_id: now.cluster_id,
-                must_live: now.installing || stayed.is_none(),
-                matters: stayed
-                    .flatten()
-                    .is_none_or(|before| matters_to_others(Some(&before), Some(&now.peer))),
-            });
+    for host in hosts {
+        match (before.remove(&host.key), host.now) {
+            (None, None) => {}
+            (Some((left, _)), None) => {
+                let (infra_env_id, id) = host.key;
+                sqlx::query("DELETE FROM cluster_members WHERE host_id = $1 AND infra_env_id = $2")
+                    .bind(id.to_string())
+                    .bind(infra_env_id.to_string())
+                    .execute(&mut **transaction)
+                    .await
+                    .map_err(failed("taking a host out of a cluster"))?;
+                touch(left, Touch::left(host.at));
+            }
+            (Some((same, Some(peer))), Some(now)) if same == now.cluster_id && peer == now.peer => {}
+            (before, Some(now)) => {
+                let peer = document("cluster_members", "peer", &now.peer)?;
+                changed.push((host.key, now.cluster_id, peer));
+                let (stayed, left) = match before {
+                    Some((same, peer)) if same == now.cluster_id => (Some(peer), None),
+                    Some((left, _)) => (None, Some(left)),
+                    None => (None, None),
+                };
+                if let Some(left) = left {
+                    touch(left, Touch::left(host.at));
+                }
+                let joined = Touch {
+                    changes: 1,
+                    must_live: now.installing || stayed.is_none(),
+                    matters: stayed
+                        .flatten()
+                        .is_none_or(|before| matters_to_others(Some(&before), Some(&now.peer))),
+                    at: host.at,
+                };
+                touch(now.cluster_id, joined);
+            }
         }
     }
-    // In one order everywhere, so that two writers never wait for each other.
-    touched.sort_unstable_by_key(|touch| touch.cluster_id);
-    for touch in touched {
-        touch.write(transaction, pending, at).await?;
+    upsert(transaction, kind, &changed).await?;
+    for (cluster_id, touch) in touched {
+        touch.write(transaction, pending, cluster_id).await?;
+    }
+    Ok(())
+}
+
+/// The clusters of hosts as they are stored. A peer that an older version of Muster wrote counts as different.
+async fn stored(
+    transaction: &mut Transaction<'static, Any>,
+    kind: Kind,
+    hosts: &[Moved<'_>],
+) -> Result<HashMap<HostKey, (ClusterId, Option<Peer>)>> {
+    let mut found = HashMap::new();
+    for part in in_parts(hosts) {
+        let mut sql = String::from(
+            "SELECT infra_env_id, host_id, cluster_id, peer FROM cluster_members WHERE host_id IN ",
+        );
+        push_tuples(&mut sql, kind, 1, part.len());
+        let query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        let rows = part
+            .iter()
+            .fold(query, |query, host| query.bind(host.key.1.to_string()))
+            .fetch_all(&mut **transaction)
+            .await
+            .map_err(failed("reading the clusters of hosts"))?;
+        for row in &rows {
+            let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
+            let key = (reading.get("infra_env_id")?, reading.get("host_id")?);
+            if part.iter().any(|host| host.key == key) {
+                let peer = reading.get::<Json<Peer>>("peer").ok().map(|document| document.0);
+                found.insert(key, (reading.get("cluster_id")?, peer));
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn upsert(
+    transaction: &mut Transaction<'static, Any>,
+    kind: Kind,
+    members: &[(HostKey, ClusterId, String)],
+) -> Result<()> {
+    for part in in_parts(members) {
+        let mut sql =
+            String::from("INSERT INTO cluster_members (host_id, infra_env_id, cluster_id, peer) VALUES ");
+        push_tuples(&mut sql, kind, part.len(), 4);
+        sql.push_str(
+            " ON CONFLICT (host_id, infra_env_id) DO UPDATE SET cluster_id = excluded.cluster_id, peer = excluded.peer",
+        );
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        for ((infra_env_id, id), cluster_id, peer) in part {
+            query = query
+                .bind(id.to_string())
+                .bind(infra_env_id.to_string())
+                .bind(cluster_id.to_string())
+                .bind(peer.as_str());
+        }
+        query
+            .execute(&mut **transaction)
+            .await
+            .map_err(failed("storing the clusters of hosts"))?;
     }
     Ok(())
 }
 
 /// A change of the hosts of a cluster.
+#[derive(Clone, Copy)]
 struct Touch {
-    cluster_id: ClusterId,
+    /// Changes of members.
+    changes: i64,
     /// The cluster must not be deleted.
     must_live: bool,
     /// Its other hosts have to be validated again.
     matters: bool,
+    at: Timestamp,
 }
 
 impl Touch {
-    fn left(cluster_id: ClusterId) -> Self {
+    fn left(at: Timestamp) -> Self {
         Self {
-            cluster_id,
+            changes: 1,
             must_live: false,
             matters: true,
+            at,
         }
+    }
+
+    /// Adds the change of another host.
+    fn add(&mut self, other: Self) {
+        self.changes += other.changes;
+        self.must_live |= other.must_live;
+        self.matters |= other.matters;
+        self.at = self.at.max(other.at);
     }
 
     async fn write(
         &self,
         transaction: &mut Transaction<'static, Any>,
         pending: &mut PendingChanges,
-        at: Timestamp,
+        cluster_id: ClusterId,
     ) -> Result<()> {
         let alive = if self.must_live {
             " AND deleted_at IS NULL"
@@ -139,10 +203,11 @@ impl Touch {
             ""
         };
         let sql = format!(
-            "UPDATE clusters SET members_version = members_version + 1 WHERE id = $1{alive} RETURNING version"
+            "UPDATE clusters SET members_version = members_version + $2 WHERE id = $1{alive} RETURNING version"
         );
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(self.cluster_id.to_string())
+            .bind(cluster_id.to_string())
+            .bind(self.changes)
             .fetch_optional(&mut **transaction)
             .await
             .map_err(failed("updating the version of a cluster's members"))?;
@@ -150,7 +215,7 @@ impl Touch {
             if self.must_live {
                 return Err(StoreError::Missing {
                     table: "clusters",
-                    id: self.cluster_id.to_string(),
+                    id: cluster_id.to_string(),
                 });
             }
             return Ok(());
@@ -162,9 +227,9 @@ impl Touch {
         note_change(
             transaction,
             pending,
-            Subject::Cluster(self.cluster_id),
+            Subject::Cluster(cluster_id),
             version,
-            at,
+            self.at,
         )
         .await
     }

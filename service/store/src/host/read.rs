@@ -9,6 +9,7 @@ use super::brief::HostBrief;
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
 use crate::Result;
 use crate::error::failed;
+use crate::kind::Kind;
 use crate::lenient::readable;
 use crate::row::Reading;
 use crate::store::Store;
@@ -132,6 +133,31 @@ impl Store {
             .await
             .map_err(failed("looking for a MAC address"))?;
         Ok(readable(&rows, |row| brief_from(self.vault(), row)))
+    }
+
+    /// Bytes that the inventories of each InfraEnv take: in the database's own form, so of PostgreSQL compressed.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn inventory_sizes(&self) -> Result<Vec<(InfraEnvId, u64)>> {
+        let mut connection = self.reader().await?;
+        // Neither reads the documents themselves.
+        let size = match self.kind() {
+            Kind::Sqlite => "octet_length",
+            Kind::Postgres => "pg_column_size",
+        };
+        let sql = format!(
+            "SELECT infra_env_id, CAST(SUM({size}(document)) AS BIGINT) AS bytes FROM host_inventories GROUP BY infra_env_id"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&mut *connection)
+            .await;
+        let rows = rows.map_err(failed("measuring inventories"))?;
+        Ok(readable(&rows, |row| {
+            let reading = Reading::new(row, "host_inventories", &["infra_env_id"]);
+            let bytes: i64 = reading.get("bytes")?;
+            Ok((reading.get("infra_env_id")?, bytes.unsigned_abs()))
+        }))
     }
 
     /// Number of hosts in each status, over all InfraEnvs; statuses without a host are left out.

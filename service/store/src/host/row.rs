@@ -52,7 +52,10 @@ impl<'a> HostRow<'a> {
             host_clock: host.data.timestamp,
             host_clock_at: host.data.timestamp_at,
             agent_version: host.data.discovery_agent_version.clone(),
-            hostname: inventory.map_or_else(String::new, |inventory| inventory.hostname.clone()),
+            hostname: inventory.map_or_else(
+                || host.data.reported_hostname.clone(),
+                |inventory| inventory.hostname.clone(),
+            ),
             macs: inventory.map_or_else(String::new, macs),
             state: Json(Cow::Borrowed(&host.state)),
             data: Sealed(Json(Cow::Borrowed(&host.data))),
@@ -91,7 +94,12 @@ pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {
         inventory: inventory.map(|document| document.0),
         reports: reports.map(|document| document.0).unwrap_or_default(),
         bootstrap_ignition: bootstrap.map(|sealed| Secret::new(sealed.0)).unwrap_or_default(),
-        data: data(row.data.0, row.host_clock, row.host_clock_at, row.agent_version),
+        data: data(
+            row.data.0,
+            (row.host_clock, row.host_clock_at),
+            row.agent_version,
+            row.hostname,
+        ),
     })
 }
 
@@ -110,23 +118,29 @@ pub(super) fn brief_from(vault: &Vault, row: &AnyRow) -> Result<HostBrief> {
         version: row.version,
         due_at: row.due_at,
         checked_in_at: row.checked_in_at,
-        data: data(row.data.0, row.host_clock, row.host_clock_at, row.agent_version),
+        data: data(
+            row.data.0,
+            (row.host_clock, row.host_clock_at),
+            row.agent_version,
+            row.hostname,
+        ),
         has_inventory: row.has_inventory,
-        reported_hostname: row.hostname,
     })
 }
 
-/// Polls write the clock and the agent's version into columns of their own, which are newer than the document.
+/// Polls write the clock and the agent's version into columns of their own, which are newer than the document. Hosts of
+/// earlier versions have their reported name in its column alone.
 fn data(
     document: Json<Cow<'_, HostData>>,
-    clock: i64,
-    clock_at: Option<Timestamp>,
+    (clock, clock_at): (i64, Option<Timestamp>),
     agent_version: String,
+    reported_hostname: String,
 ) -> HostData {
     let mut data = document.0.into_owned();
     data.timestamp = clock;
     data.timestamp_at = clock_at.or(data.timestamp_at);
     data.discovery_agent_version = agent_version;
+    data.reported_hostname = reported_hostname;
     data
 }
 

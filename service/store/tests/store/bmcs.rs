@@ -6,19 +6,41 @@ on_both! {
     an_update_on_an_old_version_is_a_conflict_and_reads_are_kept,
     one_replica_works_on_a_bmc_at_a_time,
     bmcs_go_with_their_infra_env,
+    bmcs_are_found_by_hosts_that_wait,
+    bmcs_of_custom_resources_are_found_by_these_and_their_changes_are_noted,
 }
 
 mod cases {
     use std::time::Duration;
 
-    use muster_api::bmc::{BmcDifference, BmcFailure, BmcInventory, BmcMemory};
+    use muster_api::bmc::{
+        BmcDifference, BmcFailure, BmcInventory, BmcMemory, BmcPowerAction, BmcPowerOutcome,
+    };
+    use muster_api::host::HostStatus;
     use muster_api::ids::{BmcId, HostId, InfraEnvId};
-    use muster_core::record::{Bmc, BmcStage, ImageReads, Leftover, Secret};
-    use muster_store::{Deletion, StoreError};
+    use muster_core::record::{
+        Bmc, BmcAsked, BmcPower, BmcResource, BmcStage, HostState, ImageReads, KubeRef, Leftover,
+        PowerRequest, PowerSeen, Secret,
+    };
+    use muster_store::{Deletion, OutboxScope, StoreError, Subject};
 
     use crate::world::{World, at, bmc, event};
 
     const CLAIM: Duration = Duration::from_secs(60);
+
+    fn power_request() -> PowerRequest {
+        PowerRequest {
+            id: 3,
+            action: BmcPowerAction::Reset,
+            force: true,
+            asked_at: at(5),
+            deadline: at(6),
+            begun: true,
+            outcome: BmcPowerOutcome::Pending,
+            reason: "It waits".into(),
+            ended_at: None,
+        }
+    }
 
     async fn stored(world: &World, address: &str) -> Bmc {
         let pool = world.infra_env().await;
@@ -55,6 +77,16 @@ mod cases {
         });
         full.progress.last_failure = Some(BmcFailure::Media);
         full.progress.booted_at = Some(at(4));
+        full.progress.for_host = true;
+        full.power = BmcPower {
+            seen: Some(PowerSeen {
+                state: "On".into(),
+                at: at(3),
+            }),
+            request: Some(power_request()),
+            refused: Some(BmcFailure::Credentials),
+        };
+        full.host_id = Some(HostId::random());
         full.inventory = Some(BmcInventory {
             serial: Some("S".into()),
             memory: BmcMemory { gib: Some(7.5) },
@@ -105,6 +137,18 @@ mod cases {
         let nowhere = bmc(InfraEnvId::random(), "192.0.2.3");
         let error = world.store.insert_bmcs(&[nowhere], &[]).await.unwrap_err();
         assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+
+        // One that holds the image stays until that is taken out.
+        let mut holding = stored(&world, "192.0.2.5").await;
+        holding.stage = BmcStage::Booting;
+        holding.progress.leftover = Some(Leftover::default());
+        holding.version = world.store.update_bmc(&holding, &[]).await.unwrap();
+        let pool = holding.infra_env_id;
+        let gone = world.store.delete_infra_env(pool, at(9), &[]).await.unwrap();
+        assert_eq!(gone, Deletion::Deleted);
+        let kept = world.store.find_bmc(holding.id).await.unwrap().unwrap();
+        assert!(kept.progress.abandoned && kept.cleans_up(), "{kept:?}");
+        assert_eq!((kept.stage, kept.run), (BmcStage::Stopped, holding.run + 1));
     }
 
     pub async fn an_update_on_an_old_version_is_a_conflict_and_reads_are_kept(world: World) {
@@ -137,7 +181,7 @@ mod cases {
         resting.progress.due_at = None;
         world
             .store
-            .insert_bmcs(&[other.clone(), resting], &[])
+            .insert_bmcs(&[other.clone(), resting.clone()], &[])
             .await
             .unwrap();
         let replica = world.another_store().await;
@@ -170,6 +214,13 @@ mod cases {
         assert_eq!(claim("d", 63, 9).await, [first.id]);
         world.store.release_bmcs_of("d").await.unwrap();
         assert_eq!(claim("e", 63, 9).await, [first.id], "c holds the other");
+        // Nothing of it is due but its power.
+        let mut asked = resting;
+        asked.version = 1;
+        asked.power.request = Some(power_request());
+        world.store.update_bmc(&asked, &[]).await.unwrap();
+        assert_eq!(claim("f", 4, 9).await, [], "it is asked for later");
+        assert_eq!(claim("f", 64, 9).await, [asked.id]);
         assert_eq!(replica.count_bmcs(first.infra_env_id).await.unwrap(), 3);
     }
 
@@ -182,5 +233,97 @@ mod cases {
         let late = bmc(pool, "192.0.2.4");
         let error = world.store.insert_bmcs(&[late], &[]).await.unwrap_err();
         assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+    }
+
+    pub async fn bmcs_are_found_by_hosts_that_wait(world: World) {
+        let mut found = stored(&world, "192.0.2.1").await;
+        let pool = found.infra_env_id;
+        let mut host = world.host(pool).await;
+        let listed = async |world: &World| -> Vec<BmcId> {
+            let statuses = [HostStatus::UnbindingPendingUserAction];
+            let listed = world.store.list_bmcs_of_hosts_in(&statuses).await.unwrap();
+            listed.iter().map(|bmc| bmc.id).collect()
+        };
+        assert_eq!(listed(&world).await, [], "its machine was never found");
+        found.host_id = Some(host.id);
+        found.version = world.store.update_bmc(&found, &[]).await.unwrap();
+        assert_eq!(listed(&world).await, [found.id], "it is under way");
+        found.stage = BmcStage::Stopped;
+        found.version = world.store.update_bmc(&found, &[]).await.unwrap();
+        assert_eq!(listed(&world).await, [], "the host waits for nothing");
+        host.state = HostState::UnbindingPendingUserAction;
+        host.version = world.store.save_host(&host, None, &[]).await.unwrap();
+        assert_eq!(listed(&world).await, [found.id]);
+        let of_host = world.store.find_bmc_of_host(pool, host.id).await.unwrap();
+        assert_eq!(of_host, Some(found));
+        let none = world
+            .store
+            .find_bmc_of_host(pool, HostId::random())
+            .await
+            .unwrap();
+        assert_eq!(none, None);
+    }
+
+    pub async fn bmcs_of_custom_resources_are_found_by_these_and_their_changes_are_noted(world: World) {
+        let of_rest = stored(&world, "192.0.2.1").await;
+        let kube = KubeRef::new("lab", "r1u7");
+        let resource = BmcResource {
+            kube: kube.clone(),
+            asked: BmcAsked {
+                discover: true,
+                again: Some("1".into()),
+            },
+        };
+        let mut shown = Bmc {
+            resource: Some(resource.clone()),
+            ..bmc(of_rest.infra_env_id, "192.0.2.2")
+        };
+        world
+            .store
+            .insert_bmcs(std::slice::from_ref(&shown), &[event(0, "added")])
+            .await
+            .unwrap();
+        shown.version = 1;
+        let found = world.store.find_bmc_by_kube(&kube).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&shown));
+        let by_name = world
+            .store
+            .find_bmc_by_name(shown.infra_env_id, &shown.name)
+            .await
+            .unwrap();
+        assert_eq!(by_name.as_ref(), Some(&shown));
+        assert_eq!(
+            world.store.list_bmcs_of_resources().await.unwrap(),
+            [shown.clone()]
+        );
+        let twice = Bmc {
+            resource: Some(resource),
+            ..bmc(of_rest.infra_env_id, "192.0.2.3")
+        };
+        assert!(world.store.insert_bmcs(&[twice], &[]).await.is_err());
+
+        let noted = async |scope| {
+            let taken = world
+                .store
+                .take_from_outbox(at(99), CLAIM, 99, scope)
+                .await
+                .unwrap();
+            let of_bmcs = taken.into_iter().filter_map(|entry| match entry.subject {
+                Subject::Bmc(id) => Some((id, entry.version)),
+                Subject::Host { .. } | Subject::InfraEnv(_) | Subject::Cluster(_) => None,
+            });
+            of_bmcs.collect::<Vec<_>>()
+        };
+        assert_eq!(noted(OutboxScope::NotHosts).await, []);
+        shown.version = world.store.update_bmc(&shown, &[]).await.unwrap();
+        world.store.update_bmc(&of_rest, &[]).await.unwrap();
+        assert_eq!(
+            noted(OutboxScope::All).await,
+            [(shown.id, 2)],
+            "nobody follows BMCs that REST made"
+        );
+        world.store.delete_bmc(&shown, &[]).await.unwrap();
+        assert_eq!(noted(OutboxScope::All).await, [(shown.id, 3)]);
+        assert_eq!(world.store.find_bmc_by_kube(&kube).await.unwrap(), None);
     }
 }

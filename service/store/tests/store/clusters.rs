@@ -174,6 +174,7 @@ mod cases {
         assert_eq!(ids(&peers), want);
 
         one.inventory = Some(inventory("worker-1", &["52:54:00:00:00:01"]));
+        one.data.reported_hostname = "worker-1".into();
         one.data.role = HostRole::Worker;
         one.version = world.store.save_host(&one, None, &[]).await.unwrap();
         assert_eq!(versions(&world, cluster.id).await, (1, 3));

@@ -10,6 +10,7 @@ on_both! {
     lists_are_by_infra_env_and_oldest_first,
     hosts_are_found_by_mac_address_in_any_case,
     hosts_are_counted_by_status,
+    inventories_are_measured_by_infra_env,
     text_with_a_nul_character_is_stored,
 }
 
@@ -63,6 +64,7 @@ mod cases {
                 registered_at: at(4),
                 discovery_agent_version: "muster-agent 0.1.0".into(),
                 requested_hostname: Some("rack-7".into()),
+                reported_hostname: "worker-1".into(),
                 role: HostRole::Worker,
                 suggested_role: HostRole::Master,
                 installation_disk_id: "/dev/disk/by-id/wwn-1".into(),
@@ -117,14 +119,30 @@ mod cases {
             checked_in_at: host.checked_in_at,
             data: host.data.clone(),
             has_inventory: true,
-            reported_hostname: "worker-1".into(),
         };
         assert_eq!(brief, want);
+
+        // The name outlives the inventory that it came with.
+        let bare = Host {
+            inventory: None,
+            ..host.clone()
+        };
+        host.version = world.store.save_host(&bare, None, &[]).await.unwrap();
+        let found = world
+            .store
+            .find_host(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (found.inventory, found.data.reported_hostname.as_str()),
+            (None, "worker-1")
+        );
 
         // And through a save that empties everything again.
         let emptied = Host {
             id: host.id,
-            version: 1,
+            version: host.version,
             checked_in_at: at(9),
             ..super::super::world::host(infra_env.id)
         };
@@ -393,6 +411,21 @@ mod cases {
             counts,
             [(HostStatus::DiscoveringUnbound, 1), (HostStatus::KnownUnbound, 2)]
         );
+    }
+
+    pub async fn inventories_are_measured_by_infra_env(world: World) {
+        let [small, large] = [world.infra_env().await, world.infra_env().await];
+        for (infra_env, cards) in [(&small, 1), (&large, 200), (&large, 200)] {
+            let mut host = world.host(infra_env.id).await;
+            let macs: Vec<String> = (0..cards).map(|n| format!("52:54:00:aa:00:{n:02x}")).collect();
+            let macs: Vec<&str> = macs.iter().map(String::as_str).collect();
+            host.inventory = Some(inventory("worker", &macs));
+            world.store.save_host(&host, None, &[]).await.unwrap();
+        }
+        let sizes = world.store.inventory_sizes().await.unwrap();
+        let of = |id| sizes.iter().find(|(of, _)| *of == id).unwrap().1;
+        assert_eq!(sizes.len(), 2);
+        assert!(of(small.id) > 100 && of(large.id) > 3 * of(small.id), "{sizes:?}");
     }
 
     pub async fn text_with_a_nul_character_is_stored(world: World) {

@@ -7,6 +7,8 @@ on_both! {
 }
 
 mod cases {
+    use muster_api::steps::{ConnectivityReport, FreeNetworkAddresses};
+    use muster_core::record::{Host, HostReports, HostTexts};
     use muster_store::{CheckIn, EventQuery, HostForm, Order};
 
     use crate::world::{World, at, event, inventory};
@@ -17,6 +19,11 @@ mod cases {
         for name in ["a", "b", "c"] {
             let mut host = world.host(infra_env.id).await;
             host.inventory = Some(inventory(name, &[]));
+            host.data.reported_hostname = name.into();
+            host.reports.connectivity = (name == "a").then(ConnectivityReport::default);
+            if name == "b" {
+                host.reports.free_addresses = vec![FreeNetworkAddresses::default()];
+            }
             host.version = world.store.save_host(&host, None, &[]).await.unwrap();
             hosts.push(host);
         }
@@ -25,14 +32,22 @@ mod cases {
         assert_eq!(keys.len(), 3);
         let backwards: Vec<_> = keys.iter().rev().copied().collect();
         let whole = world.store.read_hosts(&backwards, HostForm::Whole).await.unwrap();
-        let listed: Vec<_> = whole
-            .iter()
-            .map(|listed| (listed.host.infra_env_id, listed.host.id))
-            .collect();
+        let listed: Vec<_> = whole.iter().map(|host| (host.infra_env_id, host.id)).collect();
         assert_eq!(listed, backwards);
         for listed in &whole {
+            let stored = hosts.iter().find(|host| host.id == listed.id).unwrap();
+            assert_eq!(listed, stored);
+        }
+        let listed = world.store.read_listed_hosts(&backwards, HostForm::Whole).await;
+        for listed in listed.unwrap() {
             let stored = hosts.iter().find(|host| host.id == listed.host.id).unwrap();
-            assert_eq!(listed.host, *stored);
+            assert_eq!(listed.texts, HostTexts::of(stored), "as it is stored");
+            let without = Host {
+                inventory: None,
+                reports: HostReports::default(),
+                ..stored.clone()
+            };
+            assert_eq!(listed.host, without);
         }
         world
             .store
@@ -42,14 +57,14 @@ mod cases {
         let brief = world.store.read_hosts(&keys, HostForm::Brief).await.unwrap();
         let names: Vec<&str> = brief
             .iter()
-            .map(|listed| listed.reported_hostname.as_str())
+            .map(|host| host.data.reported_hostname.as_str())
             .collect();
         let reported = |key: &(_, _)| {
             let stored = hosts.iter().find(|host| host.id == key.1).unwrap();
             stored.inventory.as_ref().unwrap().hostname.clone()
         };
         assert_eq!(names, [reported(&keys[0]), reported(&keys[2])]);
-        assert!(brief.iter().all(|listed| listed.host.inventory.is_none()));
+        assert!(brief.iter().all(|listed| listed.inventory.is_none()));
     }
 
     pub async fn a_mark_of_hosts_changes_with_them_and_not_with_polls(world: World) {

@@ -3,6 +3,7 @@
 on_both! {
     a_failing_event_rolls_the_whole_change_back,
     fifty_tasks_register_and_save_without_losing_a_write,
+    hosts_that_are_written_together_have_each_its_own_outcome,
     two_replicas_flush_and_save_the_same_hosts,
     a_host_cannot_slip_into_an_infra_env_that_is_being_deleted,
 }
@@ -12,7 +13,9 @@ mod cases {
     use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
 
-    use crate::world::{World, all_hosts, at, became_known, event, event_of, host, infra_env, registered};
+    use crate::world::{
+        World, all_hosts, at, became_known, cluster, event, event_of, host, infra_env, registered,
+    };
 
     pub async fn a_failing_event_rolls_the_whole_change_back(world: World) {
         let infra_env_record = world.infra_env().await;
@@ -187,6 +190,72 @@ mod cases {
                 .total,
             150
         );
+    }
+
+    pub async fn hosts_that_are_written_together_have_each_its_own_outcome(world: World) {
+        let (infra_env, elsewhere) = (world.infra_env().await, infra_env());
+        let (known, stale) = (world.host(infra_env.id).await, world.host(infra_env.id).await);
+        world.store.save_host(&stale, None, &[]).await.unwrap();
+        let deleted = world.host(infra_env.id).await;
+        world
+            .store
+            .delete_host(infra_env.id, deleted.id, at(1), &[])
+            .await
+            .unwrap();
+        // One that joins a cluster which is not there fails in the middle of the transaction of all.
+        let mut lost = host(infra_env.id);
+        for spoils_all in [false, true] {
+            let before = world.store.statement_counts().writes;
+            let mut tasks = JoinSet::new();
+            let mut insert = |new: &Host| {
+                let (store, new) = (world.store.clone(), new.clone());
+                tasks.spawn(async move {
+                    let told = [event_of(&new, "registered")];
+                    (new.id, store.insert_host(&new, &registered(), &told).await)
+                });
+            };
+            let fresh: Vec<Host> = (0..20).map(|_| host(infra_env.id)).collect();
+            fresh.iter().for_each(&mut insert);
+            insert(&known);
+            insert(&host(elsewhere.id));
+            if spoils_all {
+                lost.cluster_id = Some(cluster().id);
+                insert(&lost);
+            } else {
+                insert(&deleted);
+            }
+            let (store, old) = (world.store.clone(), stale.clone());
+            tasks.spawn(async move { (old.id, store.save_host(&old, None, &[]).await) });
+            for (id, outcome) in tasks.join_all().await {
+                match outcome {
+                    Ok(3) => assert_eq!(id, deleted.id, "its versions go on"),
+                    Ok(version) => {
+                        assert_eq!(version, 1);
+                        assert!(fresh.iter().any(|new| new.id == id));
+                    }
+                    Err(StoreError::Conflict { .. }) => assert!([known.id, stale.id].contains(&id)),
+                    Err(StoreError::Missing { table, .. }) => {
+                        assert_eq!(table == "clusters", id == lost.id);
+                    }
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+            let writes = world.store.statement_counts().writes - before;
+            assert!(spoils_all || writes < 24, "{writes} transactions for 24 hosts");
+            for new in &fresh {
+                let stored = world.store.find_host(new.infra_env_id, new.id).await.unwrap();
+                assert_eq!(stored.unwrap().version, 1);
+                let history = world.store.host_history(new.infra_env_id, new.id, 9).await;
+                assert_eq!(history.unwrap().len(), 1);
+                let query = EventQuery {
+                    host_ids: vec![new.id],
+                    ..EventQuery::default()
+                };
+                assert_eq!(world.store.list_events(&query).await.unwrap().total, 1);
+            }
+        }
+        let gone = world.store.find_host(infra_env.id, lost.id).await.unwrap();
+        assert_eq!(gone, None);
     }
 
     pub async fn two_replicas_flush_and_save_the_same_hosts(world: World) {

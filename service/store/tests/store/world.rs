@@ -130,8 +130,7 @@ pub async fn cluster_hosts(store: &Store, id: ClusterId) -> Vec<Host> {
 }
 
 async fn read(store: &Store, keys: &[(InfraEnvId, HostId)]) -> Vec<Host> {
-    let listed = store.read_hosts(keys, HostForm::Whole).await.expect("hosts");
-    listed.into_iter().map(|listed| listed.host).collect()
+    store.read_hosts(keys, HostForm::Whole).await.expect("hosts")
 }
 
 /// So many seconds after a fixed time.

@@ -1,7 +1,9 @@
-//! Logs: requested, collecting, the upload, completed. Source: docs/protocol/agent-protocol.md#8.
+//! Logs: requested, collecting, the upload, completed. Source: docs/protocol/agent-protocol.md#8. Where no cluster is named they go to a
+//! place of the host's own, as our agent sends them.
 
 use bytes::Bytes;
 use http::Method;
+use muster_api::MUSTER_PATH;
 use muster_api::steps::Step;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,7 +22,7 @@ const LINE_BYTES: usize = 300;
 
 #[derive(Deserialize)]
 struct LogsRequest {
-    cluster_id: Option<Uuid>,
+    cluster_id: Option<String>,
 }
 
 impl Desk {
@@ -30,12 +32,20 @@ impl Desk {
             .args
             .first()
             .and_then(|text| serde_json::from_str::<LogsRequest>(text).ok());
-        let Some(cluster) = request.and_then(|request| request.cluster_id) else {
+        let cluster = match request.and_then(|request| request.cluster_id).as_deref() {
+            Some("") => Ok(None),
+            Some(id) => id.parse().map(Some),
+            None => "none".parse().map(Some),
+        };
+        let Ok(cluster) = cluster else {
             let bad = Outcome::failed(-1, "the arguments name no cluster");
             self.reply(&step, bad, None).await;
             return;
         };
-        let ending = self.send_logs(cluster).await;
+        let ending = match cluster {
+            Some(cluster) => self.send_logs(cluster).await,
+            None => self.send_asked_logs().await,
+        };
         let outcome = if ending.is_good() {
             Outcome::done()
         } else {
@@ -53,10 +63,17 @@ impl Desk {
         } else {
             let content = self.small_archive();
             let body = Body::repeated(self.part_head(), content, 1, part_tail());
-            self.upload(cluster, body, None).await
+            self.upload(&self.cluster_logs(cluster), body, None).await
         };
         self.logs_progress("completed").await;
         ending
+    }
+
+    /// The logs that an operator asked for.
+    async fn send_asked_logs(&self) -> Ending {
+        let path = format!("{MUSTER_PATH}{}/logs/archive", self.path());
+        let body = Body::repeated(self.part_head(), self.small_archive(), 1, part_tail());
+        self.upload(&path, body, None).await
     }
 
     async fn logs_progress(&self, state: &str) {
@@ -78,17 +95,21 @@ impl Desk {
         line.push('\n');
         let lines = self.world.options.log_lines;
         let body = Body::repeated(self.part_head(), line.into(), lines, part_tail());
-        self.upload(cluster, body, Some((Fault::LongLog, "a log of many lines")))
+        let path = self.cluster_logs(cluster);
+        self.upload(&path, body, Some((Fault::LongLog, "a log of many lines")))
             .await
     }
 
-    async fn upload(&self, cluster: Uuid, body: Body, because: Option<(Fault, &str)>) -> Ending {
-        let path = format!(
+    fn cluster_logs(&self, cluster: Uuid) -> String {
+        format!(
             "/clusters/{cluster}/logs?host_id={}&infra_env_id={}&logs_type=host",
             self.host, self.world.infra_env
-        );
+        )
+    }
+
+    async fn upload(&self, path: &str, body: Body, because: Option<(Fault, &str)>) -> Ending {
         let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-        let ask = Ask::new(Operation::Logs, Method::POST, &path)
+        let ask = Ask::new(Operation::Logs, Method::POST, path)
             .body(body, &content_type)
             .because(because);
         self.wire.ask(ask).await.0

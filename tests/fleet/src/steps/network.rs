@@ -84,13 +84,13 @@ fn remote(machine: Machine, interfaces: &[Interface], host: &RemoteHost) -> Valu
 
 /// The interfaces that share a network with `address`, and their addresses there.
 fn neighbours<'a>(interfaces: &'a [Interface], address: &str) -> Vec<(&'a Interface, &'a str)> {
-    let prefix = address.rsplit_once('.').map_or("", |(prefix, _)| prefix);
+    let Some(wanted) = segment(address) else {
+        return Vec::new();
+    };
     let of = |interface: &'a Interface| {
-        let own = interface
-            .ipv4_addresses
-            .iter()
-            .filter_map(|own| own.split('/').next());
-        own.filter(|own| own.rsplit_once('.').is_some_and(|(own, _)| own == prefix))
+        let all = interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses);
+        all.filter_map(|own| own.split('/').next())
+            .filter(|own| segment(own) == Some(wanted))
             .map(|own| (interface, own))
             .collect::<Vec<_>>()
     };
@@ -99,6 +99,12 @@ fn neighbours<'a>(interfaces: &'a [Interface], address: &str) -> Vec<(&'a Interf
         .filter(|interface| interface.name != "lo")
         .flat_map(of)
         .collect()
+}
+
+/// The network of one of the fleet's addresses, which have prefixes of 24 and 64 bits.
+fn segment(address: &str) -> Option<&str> {
+    let split = address.rsplit_once("::").or_else(|| address.rsplit_once('.'));
+    split.map(|(network, _)| network)
 }
 
 fn is_ours(address: &str) -> bool {
@@ -281,4 +287,21 @@ pub fn tang(_machine: Machine, args: &[String]) -> Outcome {
         let response: Vec<Value> = response.collect();
         Ok(Outcome::good(&json!({"is_success": true, "tang_server_response": response})))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_of_a_segment_are_neighbours_in_both_families() {
+        for (one, other, is_same) in [
+            ("10.3.4.5", "10.3.4.6", true),
+            ("10.3.4.5", "10.3.5.5", false),
+            ("2001:db8:3:4::5", "2001:db8:3:4::6", true),
+            ("2001:db8:3:4::5", "2001:db8:3:5::5", false),
+        ] {
+            assert_eq!(segment(one) == segment(other), is_same, "{one} {other}");
+        }
+    }
 }

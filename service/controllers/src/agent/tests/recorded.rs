@@ -207,7 +207,10 @@ fn annotations_and_labels_are_the_recorded_ones() {
         let host = host_of(&agent);
         let namespace = host.cluster_id.map(|_| "wire");
         for (key, value) in metadata::labels(&host, namespace) {
-            kept.insert(key.to_owned(), value);
+            match value {
+                Some(value) => kept.insert(key.to_owned(), value),
+                None => kept.remove(key),
+            };
         }
         let recorded: Map<String, Value> = agent["metadata"]["labels"]
             .as_object()

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use muster_api::host::HostStage;
-use muster_core::record::{HostState, NotBooted, Progress};
+use muster_core::record::{BmcBoots, HostState, NotBooted, Progress};
 use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 
 use super::{at, host};
@@ -63,6 +63,24 @@ fn states_that_only_a_user_ends_say_what_to_do() {
             wait.what.contains("reason why") || !wait.what.is_empty(),
             "{state:?}"
         );
+    }
+}
+
+#[test]
+fn a_host_that_its_bmc_boots_needs_nobody() {
+    for state in [
+        HostState::ResettingPendingUserAction,
+        HostState::UnbindingPendingUserAction,
+    ] {
+        let mut host = host(state.clone());
+        for (failure, needs_user) in [(None, false), (Some("no drive".to_owned()), true)] {
+            host.data.bmc_boot = Some(BmcBoots {
+                bmc: "r1u7".into(),
+                failure,
+            });
+            let wait = of_host(&host, true, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
+            assert_eq!(wait.needs_user, needs_user, "{state:?}: {wait:?}");
+        }
     }
 }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Secret;
-use kube::ResourceExt;
-use kube::core::{DynamicObject, PartialObjectMeta};
+use kube::core::{DynamicObject, NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::{self, Event};
+use kube::{Resource, ResourceExt};
 use muster_core::record::KubeRef;
 use muster_resources::names::label;
 use muster_resources::{AgentCluster, AgentMachine};
@@ -48,7 +48,10 @@ pub struct Triggers {
 
 impl Triggers {
     /// Events of all objects of a kind.
-    fn all<K: Watched>(&self, writer: &Writer<K>) -> impl Stream<Item = Event<K>> + Send + use<K> {
+    fn all<K>(&self, writer: &Writer<K>) -> impl Stream<Item = Event<K>> + Send + use<K>
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+    {
         let config = watcher::Config::default();
         watch::watch(&self.provider.context, config, writer.as_reader())
     }

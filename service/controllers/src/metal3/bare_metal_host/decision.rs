@@ -107,6 +107,7 @@ fn boot_again(host: &BareMetalHost, edits: &mut Edits) {
         annotation::DETACHED,
         annotation::HARDWARE_DETAILS,
         annotation::SPOKE_MARKER,
+        annotation::MEDIA,
     ] {
         edits.annotate(host, key, None);
     }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::decision::decide;
 use super::hosts::Hosts;
 use super::seen::{Seen, Waiting};
-use super::{agent_spec, deletion, fencing};
+use super::{agent_spec, deletion, ejection, fencing};
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::metal3::flow::Flow;
@@ -91,8 +91,14 @@ async fn advance(
     };
     let again = (!problems.is_empty()).then_some(RETRY_INTERVAL);
     let told = written.as_ref().unwrap_or(host);
-    tell(told, step.wait, problems, hosts);
-    Ok(soonest([step.again, again]))
+    let inserted = if ejection::is_due(told, agent) {
+        ejection::eject(told, hosts).await?
+    } else {
+        None
+    };
+    let (left, later) = inserted.unzip();
+    tell(told, step.wait.or(left), problems, hosts);
+    Ok(soonest([step.again, again, later]))
 }
 
 async fn write(api: &Api<BareMetalHost>, host: &BareMetalHost, patch: Value) -> Result<BareMetalHost, Error> {

@@ -20,6 +20,9 @@ const INSTALLING: [&str; 5] = [
     "installing-pending-user-action",
 ];
 
+/// The state of an Agent whose installation failed.
+const FAILED: &str = "error";
+
 /// Everything that the next step follows from.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
@@ -88,6 +91,8 @@ impl Progress {
             Some(HostStage::Failed | HostStage::Rebooting | HostStage::Joined | HostStage::Done) => {
                 Self::Over
             }
+            // The stage stays that in which it failed.
+            _ if state == Some(FAILED) => Self::Over,
             Some(_) => Self::Installing,
             None if state.is_some_and(|state| INSTALLING.contains(&state)) => Self::Installing,
             None => Self::NotInstalling,

@@ -254,6 +254,13 @@ fn a_host_is_detached_when_its_disk_is_written_and_before_it_boots_the_iso_again
         );
     }
     assert_eq!(patch(&host, Some(&at_stage("Writing image to disk"))), None);
+    // A failed host stays at the stage in which it failed.
+    let failed = json!({"status": {"debugInfo": {"state": "error"}, "progress": {"currentStage": "Writing image to disk"}}});
+    let detaching = patch(&host, Some(&agent(failed))).unwrap();
+    assert_eq!(
+        detaching["metadata"]["annotations"][DETACHED],
+        "assisted-service-controller"
+    );
     // "provisioned" means that the power call was accepted, not that anything is installed.
     assert_eq!(patch(&host, None), None);
 }

@@ -1,13 +1,12 @@
 //! One function from an event to the next phase.
 
-use muster_api::bmc::{BmcBoot, BmcCertificateMode, BmcDifference, BmcFailure};
+use muster_api::bmc::{BmcBoot, BmcCertificateMode, BmcDifference, BmcFailure, BmcPowerAction};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 
 use super::event::{BmcEvent, Problem, Seen};
-use super::events;
 use super::ground::{clean_up, enter, fail, leave, may_ask, pause, start, within};
-use super::reason;
+use super::{events, for_host, power, reason};
 use crate::record::{Bmc, BmcLimits, BmcStage, Leftover, NewEvent};
 use crate::rules::input::Invalid;
 use crate::text::one_line;
@@ -58,6 +57,10 @@ pub fn advance(
             leave(&mut next, now);
             vec![events::stopped(&next, now)]
         }
+        BmcEvent::PowerAsked(asked) => match power::ask(&mut next, asked, limits, now)? {
+            Some(told) => told,
+            None => return Ok(None),
+        },
         event => match happen(&mut next, event, limits, now) {
             Some(told) => told,
             None => return Ok(None),
@@ -67,6 +70,26 @@ pub fn advance(
         bmc: next,
         events: told,
     }))
+}
+
+/// The BMC of an InfraEnv that is deleted, when something is to be taken out of it first; `None`: it can go at once.
+pub fn abandon(bmc: &Bmc, now: Timestamp) -> Option<Bmc> {
+    let mut next = bmc.clone();
+    if bmc.stage.is_active() {
+        next.run += 1;
+        enter(
+            &mut next,
+            BmcStage::Stopped,
+            "Its InfraEnv was deleted",
+            None,
+            now,
+        );
+        leave(&mut next, now);
+    }
+    next.progress.abandoned = true;
+    // An InfraEnv and a BMC of these names may be made anew meanwhile.
+    next.resource = None;
+    (next.cleans_up() && !runs_from_medium(&next)).then_some(next)
 }
 
 fn may_start(bmc: &Bmc) -> Result<(), BmcRefused> {
@@ -80,7 +103,15 @@ fn may_start(bmc: &Bmc) -> Result<(), BmcRefused> {
         BmcStage::Failed {
             failure: BmcFailure::Certificate,
         } => "shows a certificate that is not trusted; compare its fingerprint with the BMC's own page and accept it, then it begins anew".to_owned(),
-        _ => return Ok(()),
+        _ => match (bmc.power.refused, bmc.power.pending()) {
+            (Some(failure), _) => {
+                format!("refused the last request for its power ({failure}): give other credentials, or accept the certificate, first")
+            }
+            (None, Some(pending)) if pending.action != BmcPowerAction::Status => {
+                format!("is switching its machine ({}): try again when that has ended", pending.action)
+            }
+            _ => return Ok(()),
+        },
     };
     Err(BmcRefused::NotNow(format!("BMC {} {why}", bmc.name)))
 }
@@ -90,6 +121,12 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
     use BmcStage::{Booting, Checking, Inserting, Waiting};
 
     match (event, &bmc.stage) {
+        (BmcEvent::PowerBegun { id }, _) => power::begin(bmc, id),
+        (BmcEvent::PowerDone(done), _) => power::end(bmc, done, now),
+        (BmcEvent::HostWaits { since }, _) => for_host::begin(bmc, since, now),
+        (BmcEvent::HostBack, Waiting | Checking | Inserting | Booting) if bmc.progress.for_host => {
+            for_host::end(bmc, now)
+        }
         (BmcEvent::Begun, Waiting) => {
             enter(bmc, Checking, reason::CHECKING, Some(limits.checking), now);
             Some(Vec::new())
@@ -247,6 +284,7 @@ fn discovered(
 ) -> Vec<NewEvent> {
     let stage = BmcStage::Discovered { host_id, differences };
     let text = reason::discovered(&stage);
+    bmc.host_id = Some(host_id);
     enter(bmc, stage, text, None, now);
     if let Some(leftover) = &mut bmc.progress.leftover {
         leftover.in_use = runs_from_medium;

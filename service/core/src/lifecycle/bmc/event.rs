@@ -1,7 +1,8 @@
 //! What can happen to the discovery of a machine.
 
-use muster_api::bmc::{BmcCheck, BmcDifference, BmcFailure, BmcInventory};
+use muster_api::bmc::{BmcCheck, BmcDifference, BmcFailure, BmcInventory, BmcPowerAction};
 use muster_api::ids::HostId;
+use muster_api::time::Timestamp;
 
 /// Something that happens to the discovery of a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +11,12 @@ pub enum BmcEvent {
     Discover,
     /// A user wants it to end.
     Stop,
+    /// The host that its machine is waits since then for a boot into the discovery image.
+    HostWaits {
+        since: Timestamp,
+    },
+    /// The host waits for it no longer.
+    HostBack,
     /// Its turn has come.
     Begun,
     /// The BMC was looked at; with a problem it goes no further.
@@ -42,6 +49,34 @@ pub enum BmcEvent {
     NotCleaned(Problem),
     /// The time of the phase is over.
     DeadlinePassed,
+    /// A user asks something of the machine's power.
+    PowerAsked(PowerAsked),
+    /// The request with this id is being done.
+    PowerBegun {
+        id: i64,
+    },
+    PowerDone(PowerDone),
+}
+
+/// A user's request for power.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PowerAsked {
+    pub action: BmcPowerAction,
+    pub force: bool,
+    /// Says that the machine is being installed; see [`super::installation`].
+    pub installation: Option<String>,
+}
+
+/// What came of a request for power.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PowerDone {
+    pub id: i64,
+    /// As the BMC told it at the end.
+    pub state: Option<String>,
+    /// SHA-256 of the certificate that was shown.
+    pub certificate: Option<String>,
+    /// It was not done.
+    pub problem: Option<Problem>,
 }
 
 /// What a look at the BMC found.

@@ -1,5 +1,6 @@
 //! Events about BMCs: `muster_...`, since the protocol knows none.
 
+use muster_api::bmc::{BmcPowerAction, BmcPowerOutcome};
 use muster_api::event::{Category, Severity};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
@@ -59,6 +60,16 @@ pub(super) fn started(bmc: &Bmc, now: Timestamp) -> NewEvent {
     )
 }
 
+pub(super) fn started_for_host(bmc: &Bmc, host_id: HostId, now: Timestamp) -> NewEvent {
+    let what = format!(
+        "its machine is host {host_id}, which waits for somebody to boot it into the discovery image: the BMC does so"
+    );
+    NewEvent {
+        host_id: Some(host_id),
+        ..info(bmc, "muster_bmc_boots_host", &what, now)
+    }
+}
+
 pub(super) fn stopped(bmc: &Bmc, now: Timestamp) -> NewEvent {
     info(
         bmc,
@@ -77,7 +88,40 @@ pub(super) fn discovered(bmc: &Bmc, host_id: HostId, now: Timestamp) -> NewEvent
 
 pub(super) fn failed(bmc: &Bmc, now: Timestamp) -> NewEvent {
     let message = format!("BMC {}: {}", bmc.name, bmc.progress.reason);
-    about(bmc, "muster_bmc_discovery_failed", Severity::Error, &message, now)
+    NewEvent {
+        host_id: bmc.host_id.filter(|_| bmc.progress.for_host),
+        ..about(bmc, "muster_bmc_discovery_failed", Severity::Error, &message, now)
+    }
+}
+
+pub(super) fn power_asked(bmc: &Bmc, action: BmcPowerAction, force: bool, now: Timestamp) -> NewEvent {
+    let what = match action {
+        BmcPowerAction::On => "its machine is to be switched on",
+        BmcPowerAction::Off => "its machine is to be switched off",
+        BmcPowerAction::Reset => "its machine is to be switched off and on again",
+        BmcPowerAction::Status => "the state of its machine's power is asked for",
+    };
+    let force = if force { ", by force if need be" } else { "" };
+    NewEvent {
+        host_id: bmc.host_id,
+        ..info(bmc, "muster_bmc_power_asked", &format!("{what}{force}"), now)
+    }
+}
+
+/// The end of the last request for power.
+pub(super) fn power_ended(bmc: &Bmc, now: Timestamp) -> NewEvent {
+    let request = bmc.power.request.as_ref();
+    let reason = request.map_or("", |request| request.reason.as_str());
+    let message = format!("BMC {}: {reason}", bmc.name);
+    let is_done = request.is_some_and(|request| request.outcome == BmcPowerOutcome::Done);
+    let (name, severity) = match is_done {
+        true => ("muster_bmc_power_switched", Severity::Info),
+        false => ("muster_bmc_power_failed", Severity::Warning),
+    };
+    NewEvent {
+        host_id: bmc.host_id,
+        ..about(bmc, name, severity, &message, now)
+    }
 }
 
 pub(super) fn medium_left(bmc: &Bmc, why: &str, now: Timestamp) -> NewEvent {

@@ -22,8 +22,10 @@ pub(super) fn rest(reason: &str, now: Timestamp) -> BmcProgress {
         due_at: None,
         attempts: 0,
         last_failure: None,
+        for_host: false,
         booted_at: None,
         leftover: None,
+        abandoned: false,
         checks: Vec::new(),
         certificate_shown: None,
     }
@@ -46,8 +48,10 @@ pub(super) fn enter(
         due_at: longest.map(|_| now),
         attempts: 0,
         last_failure: None,
+        for_host: before.for_host,
         booted_at: before.booted_at,
         leftover: before.leftover.take(),
+        abandoned: before.abandoned,
         checks: std::mem::take(&mut before.checks),
         certificate_shown: before.certificate_shown.take(),
     };
@@ -65,6 +69,7 @@ pub(super) fn start(bmc: &mut Bmc, now: Timestamp) {
         Some(LONGEST_WAIT),
         now,
     );
+    bmc.progress.for_host = false;
     bmc.progress.booted_at = None;
 }
 
@@ -98,6 +103,15 @@ pub(super) fn may_ask(failure: BmcFailure) -> bool {
         | BmcFailure::NoAgent
         | BmcFailure::Refused => true,
     }
+}
+
+/// What stands in the way of a further login, until somebody changes what it needs.
+pub(super) fn refused(bmc: &Bmc) -> Option<BmcFailure> {
+    let of_discovery = match bmc.stage {
+        BmcStage::Failed { failure } if !may_ask(failure) => Some(failure),
+        _ => None,
+    };
+    of_discovery.or(bmc.power.refused)
 }
 
 /// What is left in a BMC whose discovery has ended is taken out now.

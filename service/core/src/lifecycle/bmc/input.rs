@@ -8,7 +8,7 @@ use url::{Host, Url};
 use super::advance::{BmcRefused, Step};
 use super::events;
 use super::ground::{clean_up, rest, start};
-use crate::record::{Bmc, BmcSettings, BmcStage, ImageReads, Secret};
+use crate::record::{Bmc, BmcPower, BmcSettings, BmcStage, ImageReads, Secret};
 use crate::rules::input::{Invalid, name, trust_bundle};
 
 /// Longest user name, password and system id, bytes. BMCs take 16 to 64.
@@ -49,8 +49,11 @@ pub fn create(
         run: 0,
         stage: BmcStage::Stopped,
         progress: rest("Nobody has asked for its machine yet", now),
+        host_id: None,
         inventory: None,
         image: ImageReads::default(),
+        power: BmcPower::default(),
+        resource: None,
     };
     if params.discover != Some(false) {
         start(&mut bmc, now);
@@ -80,9 +83,14 @@ pub fn update(bmc: &Bmc, params: &BmcUpdateParams, now: Timestamp) -> Result<Opt
         return Ok(None);
     }
     next.updated_at = now;
+    if connects_otherwise {
+        next.power.refused = None;
+    }
     if moves {
+        next.power = BmcPower::default();
         next.progress.leftover = None;
         next.inventory = None;
+        next.host_id = None;
     }
     let mut told = vec![events::changed(&next, now)];
     let goes_on = bmc.stage.is_active() || matches!(bmc.stage, BmcStage::Failed { .. });
@@ -129,7 +137,7 @@ fn checked_name(given: String) -> Result<String, Invalid> {
 }
 
 /// `https://HOST[:PORT]`; the scheme may be left out.
-fn address(given: &str) -> Result<String, Invalid> {
+pub(super) fn address(given: &str) -> Result<String, Invalid> {
     let wrong = || {
         Invalid::new(
             "address",

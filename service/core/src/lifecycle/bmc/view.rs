@@ -1,9 +1,9 @@
 //! Shows a BMC to users, without its password.
 
-use muster_api::bmc::{Bmc as Shown, BmcImageReads};
+use muster_api::bmc::{Bmc as Shown, BmcImageReads, BmcPower as ShownPower, BmcPowerRequest};
 use muster_api::time::millis;
 
-use crate::record::{Bmc, BmcStage};
+use crate::record::{Bmc, BmcPower, BmcStage};
 
 /// The BMC as the API shows it.
 pub fn view(bmc: &Bmc) -> Shown {
@@ -44,9 +44,32 @@ pub fn view(bmc: &Bmc) -> Shown {
             last_at: bmc.image.last_at.map(|at| millis(Some(at))),
         },
         inventory: bmc.inventory.clone(),
-        host_id,
+        host_id: host_id.or(bmc.host_id),
         differences,
+        power: power(&bmc.power),
+        custom_resource: bmc.resource.as_ref().map(|resource| resource.kube.to_string()),
         created_at: millis(Some(bmc.created_at)),
         updated_at: millis(Some(bmc.updated_at)),
     }
+}
+
+fn power(power: &BmcPower) -> Option<ShownPower> {
+    if power.seen.is_none() && power.request.is_none() {
+        return None;
+    }
+    let request = power.request.as_ref().map(|request| BmcPowerRequest {
+        id: request.id,
+        action: request.action,
+        force: request.force,
+        outcome: request.outcome,
+        reason: request.reason.clone(),
+        asked_at: millis(Some(request.asked_at)),
+        deadline: millis(Some(request.deadline)),
+        ended_at: request.ended_at.map(|at| millis(Some(at))),
+    });
+    Some(ShownPower {
+        state: power.seen.as_ref().map(|seen| seen.state.clone()),
+        state_at: power.seen.as_ref().map(|seen| millis(Some(seen.at))),
+        request,
+    })
 }

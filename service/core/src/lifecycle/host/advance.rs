@@ -8,8 +8,8 @@ use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports,
-    set_back, waiting,
+    approval, bind, bmc_boot, deadline, edit, events, install, logs, media, overrides, progress, register,
+    reports, set_back, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -111,8 +111,17 @@ fn happens(
             logs::uploaded(next, now, events);
             Ok(())
         }
+        HostEvent::AskedLogsUploaded => {
+            logs::asked_ones_came(next, now, events);
+            Ok(())
+        }
+        HostEvent::LogsNotSent { reason } => {
+            logs::not_sent(next, reason);
+            Ok(())
+        }
+        HostEvent::LogsAsked => logs::asked(next, facts, now),
         HostEvent::Edited(params) => {
-            edit::apply(next, params, facts)?;
+            edit::apply(next, params, facts, now, events)?;
             refresh(next, facts, now);
             Ok(())
         }
@@ -135,6 +144,10 @@ fn happens(
         HostEvent::InstallRequested => install::requested(next, facts, now, events),
         HostEvent::Cancelled { reason } => install::cancelled(next, reason, now, events),
         HostEvent::ResetRequested => install::reset(next, now, events),
+        HostEvent::BmcTold(boots) => {
+            bmc_boot::told(next, boots);
+            Ok(())
+        }
         HostEvent::IdClaimed(finding) => {
             identity::note(next, finding.clone());
             Ok(())

@@ -14,6 +14,7 @@ use crate::rules::{agent_version, architecture, role, stages};
 const WAITS_FOR_AGENT: &str = "Waits for the host's agent to register again, which it does by itself";
 const WAITS_FOR_BOOT: &str = "Waits for somebody to boot the host into the discovery image";
 const STOPS_AND_REGISTERS: &str = "Waits for the host's agent to stop what it does and register again, which it does by itself; if it does not within minutes, boot the host into the discovery image";
+const RETURNS_OR_BOOT: &str = "Waits for the agent on the node, with whose next poll it returns by itself, or for somebody to boot the host into the discovery image";
 const WAITS_FOR_NODE: &str =
     "Waits for the agent on the node, which downloads what the node needs to boot into discovery again";
 
@@ -21,7 +22,8 @@ const WAITS_FOR_NODE: &str =
 pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_>) -> Result<(), Rejection> {
     if let Some(present) = host.cluster_id {
         return Err(Rejection::conflict(format!(
-            "it belongs to the cluster {present} already; unbind it first"
+            "it belongs to the cluster {} already; unbind it first",
+            named(present, facts)
         )));
     }
     let Some(cluster) = facts.cluster.filter(|facts| facts.cluster.id == cluster_id) else {
@@ -60,7 +62,8 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
     }
     if let Some(cluster) = facts.infra_env.cluster_id {
         return Err(Rejection::conflict(format!(
-            "its InfraEnv belongs to the cluster {cluster} as a whole; delete the host instead"
+            "its InfraEnv belongs to the cluster {} as a whole; delete the host instead",
+            named(cluster, facts)
         )));
     }
     let (state, info) = match host.state {
@@ -112,7 +115,14 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
     }
     wipe::membership(host);
     move_to(host, state, info);
+    host.data.comes_back = info == STOPS_AND_REGISTERS || info == RETURNS_OR_BOOT;
     Ok(())
+}
+
+/// The cluster as users call it; its id where it is gone.
+fn named(id: ClusterId, facts: &HostFacts<'_>) -> String {
+    let known = facts.cluster.filter(|facts| facts.cluster.id == id);
+    known.map_or_else(|| id.to_string(), |facts| facts.cluster.data.name.clone())
 }
 
 /// The state of a host that is taken out of its cluster when its installation has begun or is over.
@@ -134,10 +144,7 @@ fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (Hos
         return (pending, WAITS_FOR_BOOT);
     }
     if !reclaim {
-        return (
-            pending,
-            "Waits for the agent on the node, with whose next poll it returns by itself, or for somebody to boot the host into the discovery image",
-        );
+        return (pending, RETURNS_OR_BOOT);
     }
     if facts.boot_artifacts.is_none() {
         return (

@@ -15,6 +15,9 @@ pub const RECLAIM_LIMIT: Duration = Duration::minutes(60);
 /// Longest time without a report about logs.
 pub const LOGS_LIMIT: Duration = Duration::minutes(10);
 
+/// Longest time between a request for logs and the logs: a poll, the collecting and the upload.
+pub const ASKED_LOGS_LIMIT: Duration = Duration::minutes(10);
+
 /// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let own = match &host.state {
@@ -41,10 +44,8 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Error
         | HostState::Cancelled => None,
     };
-    earliest(
-        earliest(own, logs_limit(host, facts)),
-        waiting::is_long_at(host, facts),
-    )
+    let logs = earliest(logs_limit(host, facts), asked_logs_limit(host, facts));
+    earliest(earliest(own, logs), waiting::is_long_at(host, facts))
 }
 
 /// Time at which an installing host counts as lost; `None` once it runs no agent.
@@ -86,6 +87,16 @@ pub(super) fn logs_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp
     );
     let last_news = logs.started_at.max(logs.collected_at)?;
     (ended && begun).then(|| facts.end_of_wait(last_news, LOGS_LIMIT))
+}
+
+/// Time by which logs must have come that an operator waits for.
+pub(super) fn asked_logs_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    let asked = host
+        .data
+        .asked_logs
+        .as_ref()
+        .filter(|asked| asked.outcome.is_none())?;
+    Some(facts.end_of_wait(asked.asked_at, ASKED_LOGS_LIMIT))
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

@@ -1,9 +1,11 @@
 //! Applies a user's changes to a host. Source: docs/protocol/rest-behaviour.md#5, docs/protocol/host-lifecycle.md#8 and §11.
 
 use muster_api::host::{DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostUpdateParams, KeyValue};
+use muster_api::time::Timestamp;
 
+use super::events;
 use super::step::{RefusalClass, Rejection};
-use crate::record::{Host, Secret};
+use crate::record::{Host, NewEvent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::rules::{disks, hostname, labels, role};
 
@@ -18,6 +20,8 @@ pub(super) fn apply(
     host: &mut Host,
     params: &HostUpdateParams,
     facts: &HostFacts<'_>,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
 ) -> Result<(), Rejection> {
     check_state(host)?;
     let mut edited = host.clone();
@@ -60,8 +64,39 @@ pub(super) fn apply(
             "fencing_credentials are for two-node clusters, which this service does not install; leave them out",
         ));
     }
+    let changes = changes(host, &edited);
     *host = edited;
+    if !changes.is_empty() {
+        events.push(events::muster_host_changed(host, &changes.join("; "), now));
+    }
     Ok(())
+}
+
+/// What a user reads in the history: `role: auto-assign -> worker`.
+fn changes(old: &Host, new: &Host) -> Vec<String> {
+    let mut changes = Vec::new();
+    let mut note = |what: &str, from: &str, to: &str| {
+        if from != to {
+            let from = if from.is_empty() { "(none)" } else { from };
+            let to = if to.is_empty() { "(none)" } else { to };
+            changes.push(format!("{what}: {from} -> {to}"));
+        }
+    };
+    note("name", &hostname::display(old), &hostname::display(new));
+    note("role", old.data.role.name(), new.data.role.name());
+    note(
+        "disk",
+        &old.data.installation_disk_path,
+        &new.data.installation_disk_path,
+    );
+    note("labels", &label_text(old), &label_text(new));
+    changes
+}
+
+fn label_text(host: &Host) -> String {
+    let labels = host.data.node_labels.iter();
+    let all: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    all.join(" ")
 }
 
 /// Settings count until the installation begins.

@@ -9,7 +9,7 @@ use muster_api::steps::{
     DomainResolutionResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse, VerifiedVip,
 };
 
-use crate::record::Secret;
+use crate::record::{BmcBoots, Secret};
 
 /// A report about a host, or a request of a user or controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,8 +74,15 @@ pub enum HostEvent {
     },
     /// State of the collecting of its logs.
     LogsProgressed { state: LogsProgressState },
-    /// Its logs have come.
+    /// Its logs have come, to its cluster.
     LogsUploaded,
+    /// The logs have come that an operator asked for.
+    AskedLogsUploaded,
+    /// It could not send its logs.
+    LogsNotSent {
+        /// As the host reported it.
+        reason: String,
+    },
     /// `due_at` has come.
     DeadlinePassed,
     /// A user changed its settings.
@@ -101,6 +108,8 @@ pub enum HostEvent {
     Reclaimed,
     /// A user wants it installed.
     InstallRequested,
+    /// An operator wants its logs.
+    LogsAsked,
     /// A user gives its installation up.
     Cancelled {
         /// Shown as it is.
@@ -115,6 +124,8 @@ pub enum HostEvent {
         /// The other host; `None`: all.
         other: Option<HostId>,
     },
+    /// Its BMC boots it, or could not; only of hosts that wait for a boot.
+    BmcTold(BmcBoots),
     /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
     FactsChanged,
     /// Other hosts of its cluster came, went, moved or sent reports.
@@ -145,7 +156,9 @@ impl HostEvent {
             Self::InstallationFailed { .. } => "failed installation",
             Self::Progressed { .. } => "progress",
             Self::LogsProgressed { .. } => "progress of logs",
-            Self::LogsUploaded => "logs",
+            Self::LogsUploaded | Self::AskedLogsUploaded => "logs",
+            Self::LogsNotSent { .. } => "failed logs",
+            Self::LogsAsked => "request for logs",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_) => "edit",
             Self::InstallerArgsSet(_) => "installer arguments",
@@ -161,12 +174,13 @@ impl HostEvent {
             Self::ResetRequested => "reset",
             Self::IdClaimed(_) => "claimed id",
             Self::IdentitySettled { .. } => "settled identity",
+            Self::BmcTold(_) => "BMC",
             Self::FactsChanged => "changed facts",
             Self::PeersChanged => "changed peers",
         }
     }
 
-    /// The cause, for the history: `agent`, `user`, `deadline`, `infra-env` or `cluster`.
+    /// The cause, for the history: `agent`, `user`, `deadline`, `bmc`, `infra-env` or `cluster`.
     pub fn origin(&self) -> &'static str {
         match self {
             Self::Registered { .. }
@@ -190,6 +204,8 @@ impl HostEvent {
             | Self::Progressed { .. }
             | Self::LogsProgressed { .. }
             | Self::LogsUploaded
+            | Self::AskedLogsUploaded
+            | Self::LogsNotSent { .. }
             | Self::IdClaimed(_) => "agent",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_)
@@ -202,9 +218,11 @@ impl HostEvent {
             | Self::Unbound
             | Self::Reclaimed
             | Self::InstallRequested
+            | Self::LogsAsked
             | Self::Cancelled { .. }
             | Self::ResetRequested
             | Self::IdentitySettled { .. } => "user",
+            Self::BmcTold(_) => "bmc",
             Self::FactsChanged => "infra-env",
             Self::PeersChanged => "cluster",
         }

@@ -114,6 +114,12 @@ pub fn host_unbind_succeeded(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_unbind_succeeded", Severity::Info, &message, now)
 }
 
+/// A user, or the host's Agent, changed settings; `changes`: as in `role: auto-assign -> worker`.
+pub(super) fn muster_host_changed(host: &Host, changes: &str, now: Timestamp) -> NewEvent {
+    let message = format!("Host {} was changed: {changes}", hostname::display(host));
+    about(host, "muster_host_changed", Severity::Info, &message, now)
+}
+
 /// The Agent of a host decides about it; `why` is the end of a sentence that begins with the host.
 pub fn muster_agent_decides(host: &Host, why: &str, now: Timestamp) -> NewEvent {
     let message = format!("Host {} {why}", hostname::display(host));
@@ -275,11 +281,7 @@ pub fn host_discovery_ignition_config_applied(host: &Host, now: Timestamp) -> Ne
 
 /// Logs have come.
 pub fn host_logs_uploaded(host: &Host, now: Timestamp) -> NewEvent {
-    let cluster = host.cluster_id.map(|id| id.to_string()).unwrap_or_default();
-    let message = format!(
-        "Host {}: logs were uploaded for the cluster {cluster}",
-        hostname::display(host)
-    );
+    let message = format!("Host {}: its logs were uploaded", hostname::display(host));
     about(host, "host_logs_uploaded", Severity::Info, &message, now)
 }
 

@@ -9,6 +9,7 @@ use super::refresh::refresh;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
 use crate::record::{Host, HostState, LogsState, NewEvent, NodeAgent, Phase};
+use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, os_image, role, stages};
 use crate::text::one_line;
@@ -82,7 +83,12 @@ pub(super) fn requested(
     }
     let formatted = host.data.disks_to_be_formatted.iter();
     let skipped = &host.data.skip_formatting_disks;
-    events.extend(formatted.map(|disk| events::quick_disk_format(host, disk, skipped.contains(disk), now)));
+    let disks = host
+        .inventory
+        .as_ref()
+        .map_or(&[][..], |inventory| inventory.disks.as_slice());
+    let is_skipped = |disk: &str| is_protected(disk, skipped, disks);
+    events.extend(formatted.map(|disk| events::quick_disk_format(host, disk, is_skipped(disk), now)));
     Ok(())
 }
 
@@ -141,13 +147,15 @@ pub(super) fn reset(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>)
         | HostState::Error
         | HostState::Cancelled => {
             let lives = host.state != HostState::AddedToExistingCluster && stages::has_agent(&host.data);
-            let info = if lives && agent_version::is_own(&host.data.discovery_agent_version) {
+            let comes_back = lives && agent_version::is_own(&host.data.discovery_agent_version);
+            let info = if comes_back {
                 host.data.node_agent = NodeAgent::Absent;
                 "Reset. Its agent stops what it does and registers again; if it does not within minutes, boot the host into the discovery image"
             } else {
                 "Reset. Boot the host into the discovery image to begin anew"
             };
             move_to(host, HostState::ResettingPendingUserAction, info);
+            host.data.comes_back = comes_back;
             events.push(events::host_installation_reset(host, now));
             Ok(())
         }

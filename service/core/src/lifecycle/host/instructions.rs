@@ -6,4 +6,4 @@ mod installer_args;
 mod plan;
 
 pub use handover::{Offer, handover};
-pub use plan::{instructions, needs_inventory, upgrade};
+pub use plan::{instructions, needs_inventory, next_secs, upgrade};

@@ -19,6 +19,7 @@ use crate::text::spoken;
 
 /// Evaluates disks, checks and state of `host`.
 pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    logs::give_up_asked_ones(host, facts, now);
     match host.state.phase() {
         Phase::Unbound => refresh_unbound(host, facts, now),
         Phase::PreInstall => {

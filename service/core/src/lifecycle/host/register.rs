@@ -55,7 +55,7 @@ pub fn register(
     if cluster_id.is_some() && facts.cluster.map(|facts| facts.cluster.id) != cluster_id {
         let reason = format!(
             "The InfraEnv {} belongs to a cluster that is gone; delete the InfraEnv and boot an image of another one",
-            facts.infra_env.id
+            facts.infra_env.name
         );
         return Err(refused(RefusalClass::UserConflict, reason));
     }
@@ -107,7 +107,7 @@ pub fn full(infra_env: &InfraEnv, most: u32) -> Refused {
         event: "registration",
         reason: format!(
             "The InfraEnv {} has {most} hosts, and no more are taken (--max-hosts). Delete hosts that are gone, or raise the limit",
-            infra_env.id
+            infra_env.name
         ),
     }
 }
@@ -200,14 +200,14 @@ fn check_open(facts: &HostFacts<'_>, public_key: &str) -> Result<(), String> {
     if facts.infra_env.settings.require_host_keys && public_key.is_empty() {
         return Err(format!(
             "The InfraEnv {} takes only machines that prove who they are (require_host_keys); boot its Muster image",
-            facts.infra_env.id
+            facts.infra_env.name
         ));
     }
     match facts.infra_env.settings.image_type {
         ImageType::FullIso | ImageType::MinimalIso => Ok(()),
         ImageType::DisconnectedIso => Err(format!(
             "The InfraEnv {} makes images for disconnected installation, whose hosts do not register; boot an image of an InfraEnv of type full-iso or minimal-iso",
-            facts.infra_env.id
+            facts.infra_env.name
         )),
     }
 }

@@ -82,6 +82,7 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     {
         identity::note(host, finding);
     }
+    host.data.reported_hostname.clone_from(&inventory.hostname);
     host.inventory = Some(inventory);
     Ok(())
 }

@@ -12,6 +12,13 @@ pub(super) const WAITS_FOR_INVENTORY: &str = "Waits for the host to tell what it
 /// Sets state and `status_info`.
 pub(super) fn move_to(host: &mut Host, state: HostState, info: &str) {
     host.state = state;
+    host.data.comes_back = false;
+    host.data.bmc_boot = None;
+    set_info(host, info);
+}
+
+/// Sets `status_info` alone.
+pub(super) fn set_info(host: &mut Host, info: &str) {
     cut(info, MAX_INFO).clone_into(&mut host.data.status_info);
 }
 

@@ -11,7 +11,7 @@ use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
-use crate::record::{Host, Progress};
+use crate::record::{Host, HostTexts, Progress};
 use crate::rules::checks::without_secrets;
 use crate::rules::{hostname, stages};
 
@@ -32,6 +32,11 @@ pub struct Shown<'a> {
 
 /// The host as `GET` answers it.
 pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
+    listed_view(host, HostTexts::of(host), shown)
+}
+
+/// The same of a host that was read without its documents, whose texts are `texts`.
+pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView {
     let Shown {
         last_seen,
         host_clock,
@@ -63,23 +68,15 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         progress_stages: Some(progress_stages(data.role, data.kind, kube)),
         stage_started_at: NEVER_MILLIS.into(),
         stage_updated_at: NEVER_MILLIS.into(),
-        connectivity: host
-            .reports
-            .connectivity
-            .as_ref()
-            .map(to_json)
-            .unwrap_or_default(),
+        connectivity: texts.connectivity,
         api_vip_connectivity: data
             .api_vip_connectivity
             .as_ref()
             .map(api_vip_connectivity)
             .unwrap_or_default(),
         tang_connectivity: data.tang_connectivity.clone(),
-        inventory: host.inventory.as_ref().map(to_json).unwrap_or_default(),
-        free_addresses: json_unless(
-            host.reports.free_addresses.is_empty(),
-            &host.reports.free_addresses,
-        ),
+        inventory: texts.inventory,
+        free_addresses: texts.free_addresses,
         ntp_sources: data.ntp_sources.as_ref().map(to_json).unwrap_or_default(),
         disks_info: json_unless(data.disks_info.is_empty(), &data.disks_info),
         images_status: json_unless(data.images_status.is_empty(), &data.images_status),

@@ -5,7 +5,7 @@ use muster_api::host::{HostFinding, HostStage};
 use muster_api::time::Timestamp;
 
 use super::deadline;
-use crate::record::{Host, HostState, NotBooted};
+use crate::record::{BmcBoots, Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
@@ -72,6 +72,7 @@ fn describe(wait: Wait) -> HostFinding {
 
 const SEE_CONSOLE: &str = "See the console of the host if it goes on: it must be on and reach the service";
 const BOOT_DISCOVERY: &str = "Boot the host into the discovery image";
+const BMC_BOOTS: &str = "Its BMC boots it: muster bmc list shows how far that is";
 
 fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
     let since = host.data.status_updated_at;
@@ -113,11 +114,13 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             };
             of_state("the host to boot from its disk", None, what_to_do)
         }
-        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => of_state(
-            "the discovery image to be booted on the host",
-            None,
-            BOOT_DISCOVERY,
-        ),
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
+            let what_to_do = match &host.data.bmc_boot {
+                Some(BmcBoots { failure: None, .. }) => BMC_BOOTS,
+                _ => BOOT_DISCOVERY,
+            };
+            of_state("the discovery image to be booted on the host", None, what_to_do)
+        }
         HostState::Reclaiming => {
             let until = deadline::reclaim_limit(host, facts).map(|at| (at, "somebody must boot the host"));
             let what = "the agent on the node to download what it needs to boot into discovery";

@@ -4,7 +4,7 @@ use muster_api::inventory::Disk;
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
-use crate::rules::disks::missing;
+use crate::rules::disks::{is_protected, missing};
 
 /// Disks that a message names; the inventory has them all.
 const NAMED: usize = 4;
@@ -81,8 +81,11 @@ pub(super) fn speed(context: &CheckContext<'_>) -> Verdict {
 /// `no-skip-installation-disk`: the disk to install to is not one that must stay as it is.
 pub(super) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdict {
     let data = &context.host.data;
+    let disks = context
+        .inventory()
+        .map_or(&[][..], |inventory| inventory.disks.as_slice());
     if !data.installation_disk_id.is_empty()
-        && data.skip_formatting_disks.contains(&data.installation_disk_id)
+        && is_protected(&data.installation_disk_id, &data.skip_formatting_disks, disks)
     {
         Verdict::Failure(format!(
             "The installation disk {} is among the disks not to be formatted; choose another installation disk or let this one be formatted",

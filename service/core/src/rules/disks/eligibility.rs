@@ -6,6 +6,7 @@ use ipnet::IpNet;
 use muster_api::inventory::{Disk, Inventory, Route};
 
 use super::size::si_size;
+use super::unit;
 use crate::rules::facts::HostFacts;
 
 const GB: i64 = 1_000_000_000;
@@ -43,14 +44,11 @@ impl DiskRules {
         }
         match disk.drive_type.as_str() {
             "Multipath" => reasons.extend(self.multipath(disk, inventory)),
-            "FC" | "iSCSI" => {
-                reasons.extend(member_of_multipath(disk, inventory));
-                if disk.drive_type == "iSCSI" {
-                    reasons.extend(iscsi_network(disk, inventory));
-                }
-            }
+            "iSCSI" => reasons.extend(iscsi_network(disk, inventory)),
             _ => {}
         }
+        reasons.extend(member_of_multipath(disk, inventory));
+        reasons.extend(unit::reason_of_name(disk, &inventory.disks));
         reasons
     }
 

@@ -2,16 +2,22 @@
 
 use muster_api::inventory::Disk;
 
-/// Ids of bootable disks that are fixed, local and not the medium the host was booted from.
+use super::unit::main_path;
+
+/// Ids of bootable disks that are fixed, local and not the medium the host was booted from. A unit with several paths is named once.
 pub fn to_be_formatted(disks: &[Disk]) -> Vec<String> {
-    disks
-        .iter()
-        .filter(|disk| {
-            // eMMC and SD cards do not call themselves removable.
-            let removable = disk.removable || disk.by_path.contains("mmcblk");
-            let shared = matches!(disk.drive_type.as_str(), "FC" | "iSCSI" | "LVM" | "Multipath");
-            disk.bootable && !removable && !disk.is_installation_media && !shared
-        })
-        .map(|disk| disk.id.clone())
-        .collect()
+    let mut ids: Vec<String> = Vec::new();
+    for disk in disks {
+        // eMMC and SD cards do not call themselves removable.
+        let removable = disk.removable || disk.by_path.contains("mmcblk");
+        let shared = matches!(disk.drive_type.as_str(), "FC" | "iSCSI" | "LVM" | "Multipath");
+        if !disk.bootable || removable || disk.is_installation_media || shared {
+            continue;
+        }
+        let id = &main_path(disk, disks).unwrap_or(disk).id;
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
+    ids
 }

@@ -5,6 +5,7 @@ use muster_api::inventory::{Disk, Inventory};
 use super::choice::choose;
 use super::eligibility::DiskRules;
 use super::formatting::to_be_formatted;
+use super::unit;
 use crate::record::{Host, HostData};
 use crate::rules::facts::HostFacts;
 use crate::rules::requirements::required;
@@ -55,13 +56,19 @@ pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
         .iter()
         .map(|disk| rules.reasons(disk, inventory))
         .collect();
-    for (index, (disk, ours)) in inventory.disks.iter_mut().zip(reasons).enumerate() {
-        let mut all = host
-            .data
-            .agent_disk_reasons
-            .get(index)
-            .cloned()
-            .unwrap_or_default();
+    let of_agent = |index: usize| host.data.agent_disk_reasons.get(index).into_iter().flatten();
+    let of_agent: Vec<Vec<String>> = (0..inventory.disks.len())
+        .map(|index| {
+            let mut all: Vec<String> = of_agent(index).cloned().collect();
+            for reason in unit::other_paths(index, &inventory.disks).flat_map(of_agent) {
+                if !all.contains(reason) {
+                    all.push(reason.clone());
+                }
+            }
+            all
+        })
+        .collect();
+    for ((disk, ours), mut all) in inventory.disks.iter_mut().zip(reasons).zip(of_agent) {
         all.extend(ours);
         disk.installation_eligibility.eligible = all.is_empty();
         disk.installation_eligibility.not_eligible_reasons = all;

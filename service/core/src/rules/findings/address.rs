@@ -69,7 +69,7 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         }
     }
     for (_, remote) in context.reported() {
-        for (address, mac) in foreign_answers(remote) {
+        for (address, mac) in foreign_answers(remote).filter(|(_, mac)| !context.is_own_mac(mac)) {
             let doubt = doubts.entry(address).or_default();
             let has_it = |peer: &&Peer| addresses(peer).any(|has| has == address);
             let holders = context.peers.iter().filter(has_it).map(|peer| peer.id);
@@ -79,6 +79,10 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     }
     let report = context.host.reports.connectivity.as_ref();
     for conflict in report.into_iter().flat_map(|report| &report.address_conflicts) {
+        // Two cards of the host in one segment: agents up to 2026-11 report each other's answers.
+        if context.is_own_mac(&conflict.remote_mac) {
+            continue;
+        }
         if let Ok(address) = conflict.ip_address.parse()
             && own.contains(&address)
         {

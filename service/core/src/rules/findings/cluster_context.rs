@@ -79,6 +79,12 @@ impl<'a> ClusterContext<'a> {
             .collect()
     }
 
+    /// True for the MAC address of a card of the host itself.
+    pub(super) fn is_own_mac(&self, mac: &str) -> bool {
+        let mut interfaces = self.inventory().into_iter().flat_map(|all| &all.interfaces);
+        interfaces.any(|interface| interface.mac_address.eq_ignore_ascii_case(mac))
+    }
+
     /// MTU of an interface, as the host reports it.
     pub(super) fn mtu(&self, nic: &str) -> Option<i64> {
         let mut interfaces = self.inventory()?.interfaces.iter();

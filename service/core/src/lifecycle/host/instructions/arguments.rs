@@ -7,12 +7,14 @@ use muster_api::steps::{
 };
 use serde_json::Value;
 
+use super::super::logs::are_wanted;
 use super::installer_args;
 use crate::json::to_json;
 use crate::record::{ClusterData, Host, NodeAgent, Peer};
+use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
 use crate::rules::ignition::api_vip;
-use crate::rules::{os_image, role};
+use crate::rules::{agent_version, os_image, role};
 
 /// Default mount point of the node's files in the agent of an installed node.
 const HOST_FS: &str = "/host";
@@ -152,8 +154,14 @@ fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
         return None;
     }
     let keeps_partitions = installer_args::keeps_partitions(data);
-    let formatted =
-        |id: &&String| !(data.skip_formatting_disks.contains(id) || keeps_partitions && *id == boot_device);
+    let disks = host
+        .inventory
+        .as_ref()
+        .map_or(&[][..], |inventory| inventory.disks.as_slice());
+    let formatted = |id: &&String| {
+        let is_kept = keeps_partitions && *id == boot_device;
+        !is_kept && !is_protected(id, &data.skip_formatting_disks, disks)
+    };
     let disks = data.disks_to_be_formatted.iter().filter(formatted);
     Some(InstallRequest {
         infra_env_id: host.infra_env_id.to_string(),
@@ -216,12 +224,31 @@ fn logs(host: &Host) -> Option<LogsGatherRequest> {
     if host.data.logs.collected_at.is_some() {
         return None;
     }
-    Some(LogsGatherRequest {
-        cluster_id: host.cluster_id?.to_string(),
+    Some(logs_to(host, host.cluster_id?.to_string()))
+}
+
+/// Arguments of `logs-gather` while an operator waits for the host's logs. Our agents send them to a place of the host's own; others know
+/// none but that of their cluster.
+pub(super) fn of_asked_logs(host: &Host) -> Option<Vec<String>> {
+    if !are_wanted(host) {
+        return None;
+    }
+    let is_own = agent_version::is_own(&host.data.discovery_agent_version);
+    let cluster = if is_own {
+        String::new()
+    } else {
+        host.cluster_id?.to_string()
+    };
+    Some(vec![to_json(&logs_to(host, cluster))])
+}
+
+fn logs_to(host: &Host, cluster_id: String) -> LogsGatherRequest {
+    LogsGatherRequest {
+        cluster_id,
         host_id: host.id.to_string(),
         infra_env_id: host.infra_env_id.to_string(),
         bootstrap: host.data.bootstrap,
         installer_gather: true,
         master_ips: None,
-    })
+    }
 }

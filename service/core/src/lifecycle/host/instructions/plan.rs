@@ -43,26 +43,38 @@ pub fn instructions(
     if let Some(image) = upgrade(host, facts) {
         return upgrade_to(image);
     }
-    let mut plan = plan(host);
-    if let Some(awaited_secs) = awaited_secs(host, facts) {
-        plan.next_secs = plan.next_secs.min(awaited_secs);
-    }
-    let instructions: Vec<Step> = plan
+    let plan = plan(host);
+    let mut asked: Vec<(StepType, Vec<String>)> = plan
         .steps
         .iter()
-        .filter_map(|step| {
-            Some(Step {
-                step_type: step.name().into(),
-                step_id: step_id(*step),
-                args: arguments::of(*step, host, facts)?,
-            })
+        .filter_map(|step| Some((*step, arguments::of(*step, host, facts)?)))
+        .collect();
+    // Logs that are due without a request go to the cluster, from where the operator gets them, too.
+    if asked.iter().all(|(step, _)| *step != StepType::LogsGather) {
+        asked.extend(arguments::of_asked_logs(host).map(|args| (StepType::LogsGather, args)));
+    }
+    let instructions: Vec<Step> = asked
+        .into_iter()
+        .map(|(step, args)| Step {
+            step_type: step.name().into(),
+            step_id: step_id(step),
+            args,
         })
         .collect();
     Steps {
-        next_instruction_seconds: plan.next_secs,
+        next_instruction_seconds: next_secs(host, facts),
         post_step_action: plan.then,
         instructions: (!instructions.is_empty()).then_some(instructions),
     }
+}
+
+/// Seconds until the host's next poll.
+pub fn next_secs(host: &Host, facts: &HostFacts<'_>) -> i64 {
+    if upgrade(host, facts).is_some() {
+        return USUAL_SECS;
+    }
+    let planned = plan(host).next_secs;
+    awaited_secs(host, facts).map_or(planned, |awaited| awaited.min(planned))
 }
 
 /// True when the arguments for a host in this state need its inventory, which polls otherwise do not read.

@@ -103,6 +103,9 @@ fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEven
         }
         StepType::TangConnectivityCheck => Some(HostEvent::TangReported(one_line(&reply.error, MAX_ERROR))),
         StepType::DownloadBootArtifacts => Some(HostEvent::BootArtifactsFailed),
+        StepType::LogsGather => Some(HostEvent::LogsNotSent {
+            reason: one_line(&reply.error, MAX_ERROR),
+        }),
         StepType::Inventory
         | StepType::NtpSynchronizer
         | StepType::ConnectivityCheck
@@ -114,7 +117,6 @@ fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEven
         | StepType::UpgradeAgent
         | StepType::Execute
         | StepType::StopInstallation
-        | StepType::LogsGather
         | StepType::NextStepRunner
         | StepType::RebootForReclaim => None,
     }
@@ -145,7 +147,8 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
         | StepType::DownloadBootArtifacts => None,
         StepType::Install => (exit_code == 0).then_some("its progress tells how the installation goes"),
         StepType::Execute | StepType::NextStepRunner => Some("hosts are never asked to do this"),
-        StepType::LogsGather | StepType::RebootForReclaim | StepType::StopInstallation => {
+        StepType::LogsGather => (exit_code == 0).then_some("the upload has told"),
+        StepType::RebootForReclaim | StepType::StopInstallation => {
             Some("the protocol gives this reply no meaning")
         }
         StepType::DhcpLeaseAllocate | StepType::VerifyVips => {

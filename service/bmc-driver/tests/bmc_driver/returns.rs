@@ -1,0 +1,188 @@
+//! Hosts that wait for a boot are booted by their BMCs, and no others.
+
+use chrono::TimeDelta;
+use muster_api::bmc::{BmcFailure, BmcPhase, BmcUpdateParams};
+use muster_api::host::HostStatus;
+use muster_bmc_emulator::Quirks;
+use muster_core::record::{Bmc, BmcStage, Host, HostState};
+
+use crate::rack::Unit;
+use crate::service::{Service, limits, settings};
+
+/// A machine that its BMC has discovered.
+async fn discovered(service: &Service, name: &str, number: u8) -> (Unit, Bmc) {
+    let mut unit = Unit::new(name, number, Quirks::default());
+    unit.boots_an_agent(&service.operations, service.infra_env_id);
+    let bmc = service.add(vec![unit.params()]).await.remove(0);
+    service.await_phase(bmc.id, BmcPhase::Discovered).await;
+    let bmc = service.await_clean(bmc.id).await;
+    (unit, bmc)
+}
+
+async fn host(service: &Service, unit: &Unit) -> Host {
+    let hosts = &service.operations.hosts;
+    hosts.get(service.infra_env_id, unit.host_id()).await.unwrap()
+}
+
+/// Writes the state of a host, as its way through a cluster would.
+pub async fn put(service: &Service, unit: &Unit, change: impl Fn(&mut Host)) {
+    let store = &service.operations.store;
+    loop {
+        let mut found = host(service, unit).await;
+        found.data.status_updated_at = muster_operations::now();
+        change(&mut found);
+        match store.save_host(&found, None, &[]).await {
+            Err(error) if error.is_conflict() => {}
+            saved => {
+                saved.unwrap();
+                return;
+            }
+        }
+    }
+}
+
+async fn await_host(service: &Service, unit: &Unit, what: &str, is: impl Fn(&Host) -> bool) -> Host {
+    service
+        .await_it(what, async || {
+            Some(host(service, unit).await).filter(|host| is(host))
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_installed_host_is_booted_when_it_waits_for_that_and_never_before() {
+    let service = Service::start().await;
+    let (unit, bmc) = discovered(&service, "node", 51).await;
+    let (other, other_bmc) = discovered(&service, "other", 52).await;
+    put(&service, &unit, |host| {
+        host.state = HostState::AddedToExistingCluster
+    })
+    .await;
+    put(&service, &other, |host| {
+        host.state = HostState::UnbindingPendingUserAction
+    })
+    .await;
+    let again = service
+        .await_run(other_bmc.id, other_bmc.run + 1, BmcPhase::Discovered)
+        .await;
+    assert_eq!(again.host_id, Some(other.host_id()));
+    assert_eq!(
+        (unit.images(), other.images()),
+        (1, 2),
+        "an installed host was switched off"
+    );
+
+    put(&service, &unit, |host| {
+        host.state = HostState::ResettingPendingUserAction
+    })
+    .await;
+    service.await_run(bmc.id, bmc.run + 1, BmcPhase::Discovered).await;
+    let back = await_host(&service, &unit, "back", |host| {
+        host.state.status() != HostStatus::ResettingPendingUserAction && host.inventory.is_some()
+    })
+    .await;
+    assert_eq!(back.data.bmc_boot, None);
+    assert_eq!(unit.images(), 2);
+    service.await_clean(bmc.id).await;
+    assert_eq!(unit.machine.medium(), None);
+    let events = service.events("muster_bmc_boots_host").await;
+    assert!(
+        events.iter().any(|event| event.host_id == Some(unit.host_id())),
+        "{events:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_may_come_back_by_itself_has_its_time_first() {
+    let service = Service::start().await;
+    let (unit, bmc) = discovered(&service, "patient", 53).await;
+    let (other, other_bmc) = discovered(&service, "beside", 54).await;
+    let waits = |host: &mut Host| host.state = HostState::UnbindingPendingUserAction;
+    put(&service, &unit, |host| {
+        waits(host);
+        host.data.comes_back = true;
+    })
+    .await;
+    put(&service, &other, waits).await;
+    service
+        .await_run(other_bmc.id, other_bmc.run + 1, BmcPhase::Discovered)
+        .await;
+    assert_eq!((unit.images(), service.bmc(bmc.id).await.run), (1, bmc.run));
+    // Its time is over: it waits for longer than agents may be silent, and was discovered before.
+    let long = service.operations.hosts.limits().silence() + TimeDelta::minutes(1);
+    let mut before = service.bmc(bmc.id).await;
+    before.progress.since -= long * 2;
+    service.operations.store.update_bmc(&before, &[]).await.unwrap();
+    put(&service, &unit, |host| {
+        waits(host);
+        host.data.comes_back = true;
+        host.data.status_updated_at -= long;
+    })
+    .await;
+    service.await_run(bmc.id, bmc.run + 1, BmcPhase::Discovered).await;
+    assert_eq!(unit.images(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bmc_that_fails_says_so_on_the_host_and_is_asked_once() {
+    let service = Service::start().await;
+    let (unit, bmc) = discovered(&service, "locked", 55).await;
+    let bmcs = &service.operations.bmcs;
+    let password = |text: &str| BmcUpdateParams {
+        password: Some(text.into()),
+        ..BmcUpdateParams::default()
+    };
+    bmcs.update(service.infra_env_id, bmc.id, &password("wrong"))
+        .await
+        .unwrap();
+    put(&service, &unit, |host| {
+        host.state = HostState::UnbindingPendingUserAction
+    })
+    .await;
+    let failed = service.await_run(bmc.id, bmc.run + 1, BmcPhase::Failed).await;
+    assert!(
+        matches!(
+            failed.stage,
+            BmcStage::Failed {
+                failure: BmcFailure::Credentials
+            }
+        ),
+        "{failed:?}"
+    );
+    let told = await_host(&service, &unit, "told", |host| {
+        host.data
+            .bmc_boot
+            .as_ref()
+            .is_some_and(|boots| boots.failure.is_some())
+    })
+    .await;
+    let info = &told.data.status_info;
+    assert!(
+        info.contains("BMC locked did not boot it") && info.contains("Waits for somebody"),
+        "{info}"
+    );
+    let logins = unit.logins();
+    let service = service.start_again(settings(), limits()).await;
+    // Another wait of a host that needs no BMC shows that looks went on.
+    let (other, other_bmc) = discovered(&service, "beside", 56).await;
+    put(&service, &other, |host| {
+        host.state = HostState::UnbindingPendingUserAction
+    })
+    .await;
+    service
+        .await_run(other_bmc.id, other_bmc.run + 1, BmcPhase::Discovered)
+        .await;
+    assert_eq!(unit.logins(), logins, "refused credentials were tried again");
+    // Somebody gives the right one: the run goes on by itself.
+    let mut unit = unit;
+    unit.boots_an_agent(&service.operations, service.infra_env_id);
+    let bmcs = &service.operations.bmcs;
+    bmcs.update(service.infra_env_id, bmc.id, &password("password"))
+        .await
+        .unwrap();
+    service.await_phase(bmc.id, BmcPhase::Discovered).await;
+    await_host(&service, &unit, "back", |host| {
+        host.state.status() != HostStatus::UnbindingPendingUserAction
+    })
+    .await;
+}

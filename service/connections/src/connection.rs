@@ -1,0 +1,71 @@
+//! One connection, as the registry, its stream and its requests see it.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use futures_util::task::AtomicWaker;
+
+/// Shared by the registry, the stream and the requests of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    accepted: Instant,
+    /// Requests that are being answered. HTTP/2 has several at once.
+    requests: AtomicU32,
+    /// Since when there is none, milliseconds after it was accepted.
+    idle_since: AtomicU64,
+    has_asked: AtomicBool,
+    must_close: AtomicBool,
+    reader: AtomicWaker,
+}
+
+impl Connection {
+    pub(crate) fn new() -> Self {
+        Self {
+            accepted: Instant::now(),
+            requests: AtomicU32::new(0),
+            idle_since: AtomicU64::new(0),
+            has_asked: AtomicBool::new(false),
+            must_close: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
+        }
+    }
+
+    pub(crate) fn begin_request(&self) {
+        self.has_asked.store(true, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn end_request(&self) {
+        let now = u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.idle_since.store(now, Ordering::Relaxed);
+        self.requests.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn has_asked(&self) -> bool {
+        self.has_asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.requests.load(Ordering::Acquire) == 0
+    }
+
+    /// Since when no request is being answered; `None` when one is.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let after = std::time::Duration::from_millis(self.idle_since.load(Ordering::Relaxed));
+        self.is_idle().then(|| self.accepted + after)
+    }
+
+    /// Ends it as soon as no request is being answered.
+    pub(crate) fn close(&self) {
+        self.must_close.store(true, Ordering::Release);
+        self.reader.wake();
+    }
+
+    /// Ready when the connection makes room for another one.
+    pub(crate) fn poll_closed(&self, context: &Context<'_>) -> Poll<()> {
+        self.reader.register(context.waker());
+        let closes = self.must_close.load(Ordering::Acquire) && self.is_idle();
+        if closes { Poll::Ready(()) } else { Poll::Pending }
+    }
+}

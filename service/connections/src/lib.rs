@@ -1,0 +1,26 @@
+//! Connections of a listener within a budget.
+//!
+//! A process has one table of descriptors for all its listeners, its database and its images. Without a budget whoever opens enough
+//! connections to one listener, without any credential, closes all of them. So each listener has its share, and one network at
+//! most three quarters of that. When a share is used up, the connections that have waited longest without a request make room: first
+//! those of the network that has most. A connection whose request is being answered is never closed for another one.
+
+mod acceptor;
+mod budget;
+mod connection;
+mod connections;
+mod listener;
+mod network;
+mod requests;
+mod stall;
+mod stream;
+mod tune;
+
+pub use acceptor::PlaceAcceptor;
+pub use budget::Budgets;
+pub use connections::Connections;
+pub use listener::Listener;
+pub use network::network_of;
+pub use requests::counted;
+pub use stall::Stall;
+pub use tune::tune;

@@ -1,0 +1,97 @@
+//! A connection's stream, which ends when it makes room for another one.
+
+use std::future::Future as _;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+use crate::connections::Place;
+use crate::stall::Stall;
+use crate::tune::HEAD_TIMEOUT;
+
+/// A client that takes nothing of an answer for so long is dropped. The kernel reports room only when a third of the send buffer (at
+/// most 4 MiB) is free, so this asks for at least about 11 kB/s.
+const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Reads and writes pass. While it waits for a request, it reads its end when its place is needed. It does so, too, when no first
+/// request has come in time: whoever has not said which version of HTTP it speaks is seen by no timer of hyper.
+#[derive(Debug)]
+pub struct PlacedStream<S> {
+    inner: S,
+    place: Place,
+    first_request: Option<Pin<Box<Sleep>>>,
+    stall: Stall,
+}
+
+impl<S> PlacedStream<S> {
+    pub(crate) fn new(inner: S, place: Place) -> Self {
+        Self {
+            inner,
+            place,
+            first_request: Some(Box::pin(sleep(HEAD_TIMEOUT))),
+            stall: Stall::after(STALL_TIMEOUT),
+        }
+    }
+
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.place.connection.poll_closed(context).is_ready() {
+            return Poll::Ready(());
+        }
+        if self.place.connection.has_asked() {
+            self.first_request = None;
+        }
+        match &mut self.first_request {
+            Some(timer) => timer.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for PlacedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.inner).poll_read(context, buffer) {
+            Poll::Pending => self.poll_over(context).map(Ok),
+            ready @ Poll::Ready(_) => ready,
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.stall.guard(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        self.stall.guard(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,80 @@
+//! Tells which BareMetalHost has a BMC, for those who boot machines without Metal3.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+use muster_resources::metal3::BareMetalHost;
+use tokio::sync::Mutex;
+
+use super::address::BmcAddress;
+use super::bare_metal_host::seen::detached;
+
+/// Many BMCs are asked for together.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// A BareMetalHost, as far as its BMC goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// `namespace/name`.
+    pub name: String,
+    pub detached: bool,
+    address: BmcAddress,
+}
+
+/// The BareMetalHosts of an API server, as they were a moment ago.
+pub struct Owners {
+    client: Client,
+    known: Mutex<Option<(Instant, Arc<Vec<Owner>>)>>,
+}
+
+impl Owners {
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The one that has the BMC at `address` (`https://HOST[:PORT]`).
+    ///
+    /// # Errors
+    /// Those of the API server; one that does not have the kind has none.
+    pub async fn of(&self, address: &str) -> Result<Option<Owner>, kube::Error> {
+        let Some(asked) = BmcAddress::parse(address) else {
+            return Ok(None);
+        };
+        let all = self.all().await?;
+        let same = |owner: &&Owner| {
+            let known = &owner.address;
+            known.host == asked.host && (known.port.is_none() || known.port == asked.port)
+        };
+        Ok(all.iter().find(same).cloned())
+    }
+
+    async fn all(&self) -> Result<Arc<Vec<Owner>>, kube::Error> {
+        let mut known = self.known.lock().await;
+        if let Some((_, all)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
+            return Ok(all.clone());
+        }
+        let api = Api::<BareMetalHost>::all(self.client.clone());
+        let all = match api.list(&ListParams::default()).await {
+            Ok(listed) => listed.items.iter().filter_map(owner).collect(),
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let all = Arc::new(all);
+        *known = Some((Instant::now(), all.clone()));
+        Ok(all)
+    }
+}
+
+fn owner(host: &BareMetalHost) -> Option<Owner> {
+    let address = BmcAddress::parse(&host.spec.bmc.as_ref()?.address)?;
+    Some(Owner {
+        name: format!("{}/{}", host.namespace().unwrap_or_default(), host.name_any()),
+        detached: detached(host).is_some(),
+        address,
+    })
+}

@@ -1,0 +1,248 @@
+//! The bridge beside an API server that refuses everything for a while, answers slowly, or does not answer some requests at all.
+#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
+
+#[path = "support/backend.rs"]
+mod backend;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use backend::{Backend, eventually};
+use http::{Request, Response, StatusCode};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::client::Body;
+use kube::{Api, Client};
+use muster_api::ids::HostId;
+use muster_controllers::bridge::{self, Bridge};
+use muster_controllers::metal3::Flow;
+use muster_core::lifecycle::host::Machine;
+use muster_core::record::{InfraEnv as Stored, KubeRef};
+use muster_operations::bridge::BridgeStatus;
+use muster_operations::now;
+use muster_resources::{Agent, InfraEnv};
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tower::service_fn;
+
+const NAMESPACE: &str = "default";
+
+/// How the server behaves.
+#[derive(Clone, Default)]
+struct Mood {
+    mode: Arc<AtomicU8>,
+    refused: Arc<AtomicU32>,
+    swallowed: Arc<AtomicU32>,
+}
+
+const GOOD: u8 = 0;
+/// Every request is one too many (429).
+const TOO_MANY: u8 = 1;
+/// Every answer takes a second.
+const SLOW: u8 = 2;
+/// Writes of Agents are never answered.
+const SILENT: u8 = 3;
+
+impl Mood {
+    fn set(&self, mode: u8) {
+        self.mode.store(mode, Ordering::SeqCst);
+    }
+
+    /// A way to `client`'s server in that mood.
+    fn over(&self, client: Client) -> Client {
+        let mood = self.clone();
+        let service = service_fn(move |request: Request<Body>| {
+            let (client, mood) = (client.clone(), mood.clone());
+            async move {
+                match mood.mode.load(Ordering::SeqCst) {
+                    TOO_MANY => {
+                        mood.refused.fetch_add(1, Ordering::SeqCst);
+                        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 429,
+                            "reason": "TooManyRequests", "message": "too many requests, please try again later"});
+                        let answer = Response::builder()
+                            .status(StatusCode::TOO_MANY_REQUESTS)
+                            .header("retry-after", "1");
+                        Ok(answer.body(Body::from(status.to_string().into_bytes())).unwrap())
+                    }
+                    SILENT if request.method() == "PATCH" && request.uri().path().contains("/agents/") => {
+                        mood.swallowed.fetch_add(1, Ordering::SeqCst);
+                        std::future::pending().await
+                    }
+                    mode => {
+                        if mode == SLOW {
+                            sleep(Duration::from_secs(1)).await;
+                        }
+                        client.send(request).await
+                    }
+                }
+            }
+        });
+        Client::new(service, NAMESPACE)
+    }
+}
+
+struct World {
+    backend: Backend,
+    mood: Mood,
+    infra_env: Arc<Stored>,
+    _stop: DropGuard,
+}
+
+impl World {
+    /// The bridge is started in this mood, and the server is good once it has been noticed.
+    async fn start_in(mode: u8) -> Self {
+        let backend = Backend::open(now()).await;
+        let mood = Mood::default();
+        mood.set(mode);
+        let stop = CancellationToken::new();
+        let bridge = Bridge {
+            client: mood.over(backend.client.clone()),
+            lease: None,
+            capi_provider: false,
+            node_pools: false,
+            mirror: false,
+            metal3: Flow::Off,
+            drives: None,
+            namespaces: Default::default(),
+            take_over: false,
+        };
+        tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
+        if mode == TOO_MANY {
+            eventually("the refusals to be told", async || {
+                let status = backend.operations.bridge.status();
+                matches!(status, BridgeStatus::Unreachable { why, .. } if why.contains("429")).then_some(())
+            })
+            .await;
+            mood.set(GOOD);
+        }
+        let api = |client: &Client| Api::<Secret>::namespaced(client.clone(), NAMESPACE);
+        let secret = serde_json::from_value(json!({"metadata": {"name": "pull-secret"},
+            "stringData": {".dockerconfigjson": r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#}}));
+        api(&backend.client)
+            .create(&PostParams::default(), &secret.unwrap())
+            .await
+            .unwrap();
+        let infra_env = serde_json::from_value(
+            json!({"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+            "metadata": {"name": "hw"}, "spec": {"pullSecretRef": {"name": "pull-secret"}}}),
+        );
+        let infra_envs = Api::<InfraEnv>::namespaced(backend.client.clone(), NAMESPACE);
+        infra_envs
+            .create(&PostParams::default(), &infra_env.unwrap())
+            .await
+            .unwrap();
+        let name = KubeRef::new(NAMESPACE, "hw");
+        let infra_env = eventually("the InfraEnv to be stored", async || {
+            backend.operations.infra_envs.find_by_kube(&name).await.unwrap()
+        })
+        .await;
+        Self {
+            backend,
+            mood,
+            infra_env,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    async fn register(&self) -> HostId {
+        let id = HostId::random();
+        let hosts = &self.backend.operations.hosts;
+        hosts
+            .register(self.infra_env.id, id, "v", Machine::default())
+            .await
+            .unwrap();
+        id
+    }
+
+    fn agents(&self) -> Api<Agent> {
+        Api::namespaced(self.backend.client.clone(), NAMESPACE)
+    }
+
+    async fn await_agent(&self, id: HostId) {
+        eventually("the Agent with its status", async || {
+            self.agents().get_opt(&id.to_string()).await.unwrap()?.status
+        })
+        .await;
+    }
+
+    async fn approve(&self, id: HostId) {
+        let patch = Patch::Merge(json!({"spec": {"approved": true}}));
+        let params = PatchParams::default();
+        self.agents()
+            .patch(&id.to_string(), &params, &patch)
+            .await
+            .unwrap();
+    }
+
+    /// Waits until the status is about the spec that says so.
+    async fn await_approval(&self, id: HostId) {
+        eventually("the Agent to be reconciled as it is approved", async || {
+            let agent = self.agents().get(&id.to_string()).await.unwrap();
+            let observed = agent.status.as_ref()?.observed_generation;
+            (agent.spec.approved && observed == agent.metadata.generation).then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_refuses_everything_is_told_and_asked_again() {
+    let world = World::start_in(TOO_MANY).await;
+    let id = world.register().await;
+    world.await_agent(id).await;
+    // Again, in the middle of its work: what is asked for meanwhile is done afterwards.
+    world.mood.set(TOO_MANY);
+    world.approve(id).await;
+    let more = world.register().await;
+    let before = world.mood.refused.load(Ordering::SeqCst);
+    eventually("something to be refused", async || {
+        (world.mood.refused.load(Ordering::SeqCst) > before).then_some(())
+    })
+    .await;
+    world.mood.set(GOOD);
+    world.await_approval(id).await;
+    world.await_agent(more).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_server_is_waited_for() {
+    let world = World::start_in(SLOW).await;
+    let id = world.register().await;
+    world.await_agent(id).await;
+    world.approve(id).await;
+    world.await_approval(id).await;
+}
+
+/// Without a deadline such requests would hold all workers for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_are_never_answered_are_given_up_and_sent_again() {
+    let world = World::start_in(GOOD).await;
+    let mut hosts = Vec::new();
+    for _ in 0..24 {
+        hosts.push(world.register().await);
+    }
+    for id in &hosts {
+        world.await_agent(*id).await;
+    }
+    world.mood.set(SILENT);
+    for id in &hosts {
+        world.approve(*id).await;
+    }
+    // As many as there are workers for what users request.
+    eventually("all workers to hang", async || {
+        (world.mood.swallowed.load(Ordering::SeqCst) >= 4).then_some(())
+    })
+    .await;
+    world.mood.set(GOOD);
+    let began = Instant::now();
+    for id in &hosts {
+        world.await_approval(*id).await;
+    }
+    println!(
+        "all are approved {:.0} s after the server answers again",
+        began.elapsed().as_secs_f64()
+    );
+    assert!(began.elapsed() < Duration::from_secs(45));
+}

@@ -1,0 +1,159 @@
+//! Requests for the power of a machine: one at a time, apart from the discovery.
+
+use muster_api::bmc::{BmcCertificateMode, BmcPowerAction, BmcPowerOutcome};
+use muster_api::host::HostStatus;
+use muster_api::time::Timestamp;
+
+use super::advance::BmcRefused;
+use super::event::{PowerAsked, PowerDone, Problem};
+use super::events;
+use super::ground::{may_ask, refused};
+use crate::record::{Bmc, BmcLimits, Host, NewEvent, PowerRequest, PowerSeen};
+use crate::text::one_line;
+
+/// Longest text of a BMC in a reason, bytes.
+const LONGEST_QUOTE: usize = 900;
+
+/// Why the power of the machine that is this host must stay as it is; `None`: nothing is written to its disk.
+pub fn installation(host: &Host) -> Option<String> {
+    let status = host.state.status();
+    let is_under_way = matches!(
+        status,
+        HostStatus::PreparingForInstallation
+            | HostStatus::PreparingSuccessful
+            | HostStatus::Installing
+            | HostStatus::InstallingInProgress
+    );
+    is_under_way.then(|| format!("its machine is host {}, which is {}", host.id, status.name()))
+}
+
+/// Notes a request. Who asks for the state while something is under way is told what that leads to.
+///
+/// # Errors
+/// Its machine is being discovered or installed, another request is under way, or the BMC refused the last login.
+pub(super) fn ask(
+    bmc: &mut Bmc,
+    asked: PowerAsked,
+    limits: &BmcLimits,
+    now: Timestamp,
+) -> Result<Option<Vec<NewEvent>>, BmcRefused> {
+    let PowerAsked {
+        action,
+        force,
+        installation,
+    } = asked;
+    let refuse = |why: String| Err(BmcRefused::NotNow(format!("BMC {}: {why}", bmc.name)));
+    let looks = action == BmcPowerAction::Status;
+    if let Some(pending) = bmc.power.pending().filter(|pending| pending.deadline > now) {
+        if looks {
+            return Ok(None);
+        }
+        if pending.action != BmcPowerAction::Status {
+            return refuse(format!(
+                "its machine is being switched already ({}): try again when that has ended",
+                pending.action
+            ));
+        }
+    }
+    if let Some(failure) = refused(bmc) {
+        return refuse(format!(
+            "the last login was refused ({failure}), and the same is not tried again: `muster bmc set` gives other credentials or accepts a certificate"
+        ));
+    }
+    if !looks && !force {
+        if bmc.stage.is_active() {
+            return refuse(format!(
+                "its machine is being discovered ({}): stop that first, or force it",
+                bmc.stage.phase()
+            ));
+        }
+        if let Some(why) = installation {
+            return refuse(format!("{why}: wait until it is installed, or force it"));
+        }
+    }
+    let longest = if looks { limits.power_status } else { limits.power };
+    let before = bmc.power.request.as_ref().map_or(0, |request| request.id);
+    bmc.power.request = Some(PowerRequest {
+        id: before + 1,
+        action,
+        force,
+        asked_at: now,
+        deadline: now + longest,
+        begun: false,
+        outcome: BmcPowerOutcome::Pending,
+        reason: "It waits for its turn".to_owned(),
+        ended_at: None,
+    });
+    Ok(Some(match looks {
+        true => Vec::new(),
+        false => vec![events::power_asked(bmc, action, force, now)],
+    }))
+}
+
+/// Notes that somebody does it now.
+pub(super) fn begin(bmc: &mut Bmc, id: i64) -> Option<Vec<NewEvent>> {
+    let request = pending(bmc, id)?;
+    request.begun = true;
+    request.reason = match request.action {
+        BmcPowerAction::On => "The machine is being switched on",
+        BmcPowerAction::Off => "The machine is being switched off",
+        BmcPowerAction::Reset => "The machine is being switched off and on again",
+        BmcPowerAction::Status => "The BMC is asked",
+    }
+    .to_owned();
+    Some(Vec::new())
+}
+
+/// Notes what came of it.
+pub(super) fn end(bmc: &mut Bmc, done: PowerDone, now: Timestamp) -> Option<Vec<NewEvent>> {
+    let PowerDone {
+        id,
+        state,
+        certificate,
+        problem,
+    } = done;
+    let request = pending(bmc, id)?;
+    let (action, told) = (request.action, state.as_deref().unwrap_or("unknown"));
+    request.ended_at = Some(now);
+    match &problem {
+        None => {
+            request.outcome = BmcPowerOutcome::Done;
+            request.reason = format!("The machine is {told}");
+        }
+        Some(problem) => {
+            request.outcome = BmcPowerOutcome::Failed;
+            request.reason = one_line(&problem.reason, LONGEST_QUOTE);
+        }
+    }
+    if let Some(state) = state {
+        bmc.power.seen = Some(PowerSeen { state, at: now });
+    }
+    let trusted = &mut bmc.settings.certificate;
+    if trusted.mode == BmcCertificateMode::Pin && trusted.fingerprint.is_none() {
+        trusted.fingerprint = certificate;
+    }
+    if let Some(problem) = problem.as_ref().filter(|problem| !may_ask(problem.failure)) {
+        block(bmc, problem);
+    }
+    Some(match action {
+        BmcPowerAction::Status => Vec::new(),
+        _ => vec![events::power_ended(bmc, now)],
+    })
+}
+
+/// No login is tried again, also not to take out what is left.
+fn block(bmc: &mut Bmc, problem: &Problem) {
+    bmc.power.refused = Some(problem.failure);
+    if bmc.cleans_up()
+        && let Some(left) = bmc.progress.leftover.as_mut().filter(|left| !left.in_use)
+    {
+        left.given_up = true;
+        bmc.progress.due_at = None;
+    }
+}
+
+fn pending(bmc: &mut Bmc, id: i64) -> Option<&mut PowerRequest> {
+    let request = bmc.power.request.as_mut()?;
+    let is_it = request.id == id && request.outcome == BmcPowerOutcome::Pending;
+    is_it.then_some(request)
+}

@@ -1,0 +1,127 @@
+//! Judges by its parts whether two machines are one. A part proves it only where it cannot be in two machines at once: MAC addresses
+//! that a maker made up, those of the network cards that management controllers show to their hosts by USB, and disks that several
+//! hosts reach prove nothing. What differs on both sides counts against it: a second host that is one too many can be deleted, an
+//! installation on the wrong machine cannot be undone.
+
+use std::collections::BTreeSet;
+
+use muster_api::fingerprint::Fingerprint;
+use muster_api::inventory::{Disk, Inventory};
+
+/// Cards that controllers show by USB, with one address on every board: RNDIS and CDC gadgets of AMI's and Insyde's firmware on ASPEED
+/// chips. Our agents leave USB cards out; those of others report them.
+const GADGETS: [&str; 2] = ["b0:3a:f2:b6:05:9f", "be:3a:f2:b6:05:9f"];
+
+/// Disks of these types may be seen by several hosts.
+const SHARED_DRIVE_TYPES: [&str; 3] = ["FC", "iSCSI", "Multipath"];
+
+/// True when two fingerprints are of one machine, or there is nothing to tell them apart by.
+pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
+    let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
+    let wwns = Common::of(&set(&a.disk_wwns), &set(&b.disk_wwns));
+    let contradicted = wwns.is_disjoint() || differ(&a.system_uuid, &b.system_uuid);
+    let (macs, unique) = cards(&set(&a.macs), &set(&b.macs));
+    if macs.is_disjoint() {
+        return false;
+    }
+    if macs.shared > 0 {
+        // A card more, or one less, is no other machine. One that is in both beside others on each side may be a gadget.
+        return (unique && !(macs.only_a && macs.only_b)) || !contradicted;
+    }
+    if wwns.shared > 0 || wwns.is_disjoint() {
+        return wwns.shared > 0;
+    }
+    !(differ(&a.board_serial, &b.board_serial)
+        || differ(&a.system_serial, &b.system_serial)
+        || differ(&a.system_uuid, &b.system_uuid))
+}
+
+/// True when two inventories under one host id are of two machines: no card and no disk of their own is in both.
+pub fn are_of_two_machines(a: &Inventory, b: &Inventory) -> bool {
+    let disks = Common::of(&disk_ids(a), &disk_ids(b));
+    let (macs, _) = cards(&macs(a), &macs(b));
+    let nothing_common = macs.is_disjoint() && disks.shared == 0;
+    nothing_common || (macs.shared > 0 && macs.only_a && macs.only_b && disks.is_disjoint())
+}
+
+/// MAC addresses of cards, lower case. Agents of other makes leave the kind of an interface empty.
+pub fn macs(inventory: &Inventory) -> BTreeSet<String> {
+    let cards = inventory
+        .interfaces
+        .iter()
+        .filter(|nic| matches!(nic.kind.as_str(), "physical" | ""));
+    cards
+        .map(|nic| nic.mac_address.to_lowercase())
+        .filter(|mac| !mac.is_empty() && !is_gadget(mac))
+        .collect()
+}
+
+/// The first of sorted MAC addresses by which a machine is known for good, as far as it has such a one.
+pub fn first_mac(macs: &[String]) -> Option<&String> {
+    let mut own = macs.iter().filter(|mac| !is_gadget(mac));
+    own.clone().find(|mac| !is_made_up(mac)).or_else(|| own.next())
+}
+
+/// The result of a comparison of two sets of ids.
+struct Common {
+    shared: usize,
+    only_a: bool,
+    only_b: bool,
+}
+
+impl Common {
+    fn of<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> Self {
+        let shared = a.intersection(b).count();
+        Self {
+            shared,
+            only_a: a.len() > shared,
+            only_b: b.len() > shared,
+        }
+    }
+
+    /// Both have some, and none is in both.
+    fn is_disjoint(&self) -> bool {
+        self.shared == 0 && self.only_a && self.only_b
+    }
+}
+
+/// Compares cards: those with a maker's address if both machines have such, else all. True beside it for the former.
+fn cards(a: &BTreeSet<String>, b: &BTreeSet<String>) -> (Common, bool) {
+    let own = |all: &BTreeSet<String>| -> BTreeSet<String> {
+        all.iter().filter(|mac| !is_gadget(mac)).cloned().collect()
+    };
+    let unique = |all: &BTreeSet<String>| -> BTreeSet<String> {
+        all.iter().filter(|mac| !is_made_up(mac)).cloned().collect()
+    };
+    let (a, b) = (own(a), own(b));
+    let (unique_a, unique_b) = (unique(&a), unique(&b));
+    if unique_a.is_empty() || unique_b.is_empty() {
+        (Common::of(&a, &b), false)
+    } else {
+        (Common::of(&unique_a, &unique_b), true)
+    }
+}
+
+/// IEEE 802: the bit of addresses that are administered locally. Virtual machines have such ones, and gadgets.
+fn is_made_up(mac: &str) -> bool {
+    let first = mac.get(..2).and_then(|byte| u8::from_str_radix(byte, 16).ok());
+    mac.contains(':') && first.is_some_and(|byte| byte & 0x02 != 0)
+}
+
+fn is_gadget(mac: &str) -> bool {
+    GADGETS.contains(&mac)
+}
+
+fn set(list: &[String]) -> BTreeSet<String> {
+    list.iter().cloned().collect()
+}
+
+fn disk_ids(inventory: &Inventory) -> BTreeSet<&str> {
+    let own = |disk: &&Disk| !disk.removable && !SHARED_DRIVE_TYPES.contains(&disk.drive_type.as_str());
+    let all = inventory
+        .disks
+        .iter()
+        .filter(own)
+        .flat_map(|disk| [disk.wwn.as_str(), disk.serial.as_str()]);
+    all.filter(|id| !id.is_empty()).collect()
+}

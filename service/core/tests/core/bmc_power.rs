@@ -1,0 +1,152 @@
+//! Requests for the power of the machines of BMCs.
+
+use muster_api::bmc::{BmcCreateParams, BmcFailure, BmcPowerAction, BmcPowerOutcome, BmcUpdateParams};
+use muster_api::ids::{BmcId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::lifecycle::bmc::{
+    BmcEvent, BmcRefused, PowerAsked, PowerDone, Problem, advance, create, update, view,
+};
+use muster_core::record::{Bmc, BmcLimits};
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap()
+}
+
+fn bmc() -> Bmc {
+    let params = BmcCreateParams {
+        name: None,
+        address: "h".into(),
+        user_name: "root".into(),
+        password: "secret".into(),
+        certificate: None,
+        system_id: None,
+        boot: None,
+        discover: Some(false),
+    };
+    create(params, InfraEnvId::random(), BmcId::random(), at(0)).unwrap()
+}
+
+fn asked(action: BmcPowerAction, force: bool, installation: Option<&str>) -> BmcEvent {
+    BmcEvent::PowerAsked(PowerAsked {
+        action,
+        force,
+        installation: installation.map(str::to_owned),
+    })
+}
+
+fn ask(bmc: &Bmc, event: BmcEvent, seconds: i64) -> Result<Option<Bmc>, String> {
+    match advance(bmc, event, &BmcLimits::default(), at(seconds)) {
+        Ok(step) => Ok(step.map(|step| step.bmc)),
+        Err(BmcRefused::NotNow(why)) => Err(why),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn done(id: i64, state: &str, problem: Option<BmcFailure>) -> BmcEvent {
+    BmcEvent::PowerDone(PowerDone {
+        id,
+        state: Some(state.into()).filter(|state: &String| !state.is_empty()),
+        certificate: Some("AA".into()),
+        problem: problem.map(|failure| Problem {
+            failure,
+            reason: "the BMC says\nno".into(),
+            passing: false,
+        }),
+    })
+}
+
+#[test]
+fn a_request_is_pending_until_it_is_done_and_a_late_answer_ends_no_other() {
+    let limits = BmcLimits::default();
+    let first = ask(&bmc(), asked(BmcPowerAction::Off, false, None), 1)
+        .unwrap()
+        .unwrap();
+    assert_eq!((first.run, first.power.pending().unwrap().id), (0, 1));
+    assert_eq!(first.power.pending().unwrap().deadline, at(1) + limits.power);
+    assert!(
+        first.progress.due_at.is_none_or(|due| due > at(99)),
+        "its discovery is not due"
+    );
+    assert!(
+        ask(&first, asked(BmcPowerAction::On, true, None), 2)
+            .unwrap_err()
+            .contains("(off)")
+    );
+    assert_eq!(
+        ask(&first, asked(BmcPowerAction::Status, false, None), 2),
+        Ok(None)
+    );
+    assert_eq!(ask(&first, done(9, "Off", None), 3), Ok(None));
+    let begun = ask(&first, BmcEvent::PowerBegun { id: 1 }, 3).unwrap().unwrap();
+    let ended = ask(&begun, done(1, "Off", None), 4).unwrap().unwrap();
+    let shown = view(&ended).power.unwrap();
+    assert_eq!(shown.state.as_deref(), Some("Off"));
+    assert_eq!(shown.request.unwrap().outcome, BmcPowerOutcome::Done);
+    assert_eq!(
+        ended.settings.certificate.fingerprint.as_deref(),
+        Some("AA"),
+        "the first contact"
+    );
+    assert_eq!(ask(&ended, done(1, "On", None), 5), Ok(None));
+    // What nobody has done by its deadline stands in no way.
+    let late = at(1) + limits.power;
+    let again = advance(&first, asked(BmcPowerAction::On, false, None), &limits, late).unwrap();
+    assert_eq!(again.unwrap().bmc.power.pending().unwrap().id, 2);
+    // A look gives way to a switch.
+    let look = ask(&bmc(), asked(BmcPowerAction::Status, false, None), 1)
+        .unwrap()
+        .unwrap();
+    let switch = ask(&look, asked(BmcPowerAction::Off, false, None), 2)
+        .unwrap()
+        .unwrap();
+    assert_eq!(ask(&switch, done(1, "On", None), 3), Ok(None));
+}
+
+#[test]
+fn a_machine_that_is_discovered_or_installed_is_switched_by_force_alone() {
+    let off = |force, why| asked(BmcPowerAction::Off, force, why);
+    let why = ask(&bmc(), off(false, Some("it is host x, which is installing")), 1).unwrap_err();
+    assert!(why.contains("which is installing: wait"), "{why}");
+    assert!(ask(&bmc(), off(true, Some("x")), 1).unwrap().is_some());
+    assert!(
+        ask(&bmc(), asked(BmcPowerAction::Status, false, Some("x")), 1)
+            .unwrap()
+            .is_some()
+    );
+    let discovering = ask(&bmc(), BmcEvent::Discover, 1).unwrap().unwrap();
+    let why = ask(&discovering, off(false, None), 2).unwrap_err();
+    assert!(why.contains("is being discovered (waiting)"), "{why}");
+    let forced = ask(&discovering, off(true, None), 2).unwrap().unwrap();
+    assert_eq!(forced.stage, discovering.stage);
+}
+
+#[test]
+fn refused_credentials_stop_everything_until_there_are_others() {
+    let first = ask(&bmc(), asked(BmcPowerAction::Status, false, None), 1)
+        .unwrap()
+        .unwrap();
+    let refused = ask(&first, done(1, "", Some(BmcFailure::Credentials)), 2)
+        .unwrap()
+        .unwrap();
+    let reason = view(&refused).power.unwrap().request.unwrap().reason;
+    assert!(
+        reason.starts_with("the BMC says") && !reason.contains('\n'),
+        "{reason}"
+    );
+    for event in [asked(BmcPowerAction::Status, true, None), BmcEvent::Discover] {
+        assert!(ask(&refused, event, 3).unwrap_err().contains("refused"));
+    }
+    let waits = BmcEvent::HostWaits { since: at(9) };
+    assert_eq!(ask(&refused, waits, 10), Ok(None));
+    let params = BmcUpdateParams {
+        password: Some("other".into()),
+        ..BmcUpdateParams::default()
+    };
+    let right = update(&refused, &params, at(11)).unwrap().unwrap().bmc;
+    assert!(ask(&right, BmcEvent::Discover, 12).unwrap().is_some());
+    // Anything else that fails stands in no way.
+    let failed = ask(&first, done(1, "On", Some(BmcFailure::Boot)), 2)
+        .unwrap()
+        .unwrap();
+    assert!(ask(&failed, BmcEvent::Discover, 3).unwrap().is_some());
+}

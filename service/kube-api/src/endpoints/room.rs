@@ -1,0 +1,32 @@
+//! Does the heavy work of writes one after the other, and where it holds up nobody: agents are polled on the same threads.
+
+use std::future::poll_fn;
+use std::pin::pin;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
+use tokio::task::block_in_place;
+
+use crate::request::RequestInfo;
+
+/// Bodies above so many bytes take milliseconds to decode, prune and validate.
+const LARGE: usize = 64 << 10;
+
+static TURN: Semaphore = Semaphore::const_new(1);
+
+/// Runs a write. One with a large body, or of a kind whose rules have loops, waits for its turn; while it computes, other tasks of its
+/// thread go on on another one.
+pub async fn in_turn<T>(request: &RequestInfo, body: usize, write: impl Future<Output = T>) -> T {
+    let has_loops = request.resource.schema.has_loops;
+    if body <= LARGE && !has_loops {
+        return write.await;
+    }
+    let _turn = TURN.acquire().await;
+    let flavor = Handle::current().runtime_flavor();
+    let mut write = pin!(write);
+    poll_fn(|context| match flavor {
+        RuntimeFlavor::MultiThread => block_in_place(|| write.as_mut().poll(context)),
+        _ => write.as_mut().poll(context),
+    })
+    .await
+}

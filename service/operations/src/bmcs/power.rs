@@ -1,0 +1,34 @@
+//! Requests for the power of machines. The driver carries them out.
+
+use muster_api::bmc::BmcPowerParams;
+use muster_api::ids::{BmcId, InfraEnvId};
+use muster_core::lifecycle::bmc::{BmcEvent, PowerAsked, installation};
+use muster_core::record::Bmc;
+use muster_store::HostForm;
+
+use super::Bmcs;
+use crate::Result;
+
+impl Bmcs {
+    /// Asks for the power of a machine, or for its state. What comes of it is told by the BMC's `power`.
+    ///
+    /// # Errors
+    /// [`BmcProblem::NotNow`](super::BmcProblem::NotNow) while the machine is discovered or installed, unless it is forced; while another request is under way, and
+    /// when the BMC refused the last login.
+    pub async fn power(&self, infra_env_id: InfraEnvId, id: BmcId, params: BmcPowerParams) -> Result<Bmc> {
+        let found = self.get(infra_env_id, id).await?;
+        let hosts = match found.host_id {
+            Some(host_id) => {
+                let keys = [(infra_env_id, host_id)];
+                self.store.read_hosts(&keys, HostForm::Whole).await?
+            }
+            None => Vec::new(),
+        };
+        let asked = PowerAsked {
+            action: params.action,
+            force: params.force,
+            installation: hosts.first().and_then(installation),
+        };
+        self.asked(infra_env_id, id, BmcEvent::PowerAsked(asked)).await
+    }
+}

@@ -1,0 +1,50 @@
+//! `muster host power`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::bmc::Bmc;
+
+use crate::cli::bmc::chosen::of_infra_env;
+use crate::cli::bmc::power::{Asked, carry_out};
+use crate::cli::client::Client;
+use crate::cli::failure::Failure;
+use crate::cli::names;
+use crate::cli::service::ServiceArgs;
+
+/// Which host, and what.
+#[derive(Debug, Args)]
+pub struct PowerArgs {
+    /// Its name, its id, or the beginning of its id
+    host: String,
+
+    #[command(flatten)]
+    asked: Asked,
+
+    /// InfraEnv of the host, where two have the same name
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Does it.
+pub async fn run(args: PowerArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
+    let member = names::host(&client, &args.host, only).await?;
+    let (name, bmcs) = (member.name(), of_infra_env(member.pool.id));
+    let mut of_host: Vec<Bmc> = client.get(&bmcs).await?;
+    of_host.retain(|bmc| bmc.host_id == Some(member.host.id));
+    // The one that found it last.
+    let Some(bmc) = of_host
+        .iter()
+        .max_by(|one, other| one.updated_at.cmp(&other.updated_at))
+    else {
+        return Err(Failure::refused(format!("no BMC of host {name} is known"))
+            .hint("add it, and it finds its host by discovery: muster bmc add --help")
+            .into());
+    };
+    let path = format!("{bmcs}/{}", bmc.id);
+    carry_out(&client, &path, &name, &args.asked).await
+}

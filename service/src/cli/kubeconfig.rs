@@ -1,0 +1,59 @@
+//! `muster kubeconfig`: the kubeconfigs of the built-in Kubernetes API, for those who are not on the service's machine.
+
+use anyhow::Result;
+use clap::Args;
+use muster_store::Store;
+use url::Url;
+
+use super::data::DataArgs;
+use super::output::print;
+use crate::builtin_access::BuiltinAccess;
+use crate::secrets_key::SecretsKeyArgs;
+
+/// Whose, and where the data is.
+#[derive(Debug, Args)]
+pub struct KubeconfigArgs {
+    /// For those who only look: everything but Secrets
+    #[arg(long)]
+    viewer: bool,
+
+    /// URL of the API, as its users reach it: the service's --kube-public-url
+    #[arg(long, value_name = "URL", default_value = "https://127.0.0.1:6443")]
+    server: Url,
+
+    /// Make new keys first. Every kubeconfig that was handed out ends when the service is started again
+    #[arg(long)]
+    rotate: bool,
+
+    #[command(flatten)]
+    data: DataArgs,
+
+    #[command(flatten)]
+    secrets: SecretsKeyArgs,
+}
+
+/// Prints the kubeconfig, and nothing else to standard output.
+///
+/// # Errors
+/// Those of the database.
+pub async fn run(args: KubeconfigArgs) -> Result<()> {
+    let url = args.data.existing_url()?;
+    let vault = args.secrets.load()?;
+    let vault = if args.rotate { vault } else { vault.reading_only() };
+    let store = Store::open_with_keys(&url, vault, None).await?;
+    if args.rotate {
+        BuiltinAccess::rotate(&store).await?;
+        eprintln!(
+            "new keys are stored; restart the service (all replicas): then kubeconfigs of before are refused, and those in its data dir are new"
+        );
+    }
+    let access = BuiltinAccess::open(&store, &args.data.dir.data_dir).await?;
+    let server = args.server.as_str().trim_end_matches('/');
+    print(&if args.viewer {
+        access.viewers_kubeconfig(server)
+    } else {
+        access.kubeconfig(server)?
+    });
+    store.close().await;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! A change of a host as it waits to be written.
+
+use std::sync::Arc;
+
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::record::{EventLimits, NewEvent, Peer};
+use tokio::sync::oneshot;
+
+use crate::Result;
+use crate::row::Values;
+
+pub(crate) type HostKey = (InfraEnvId, HostId);
+
+/// A change of a host's state, to be stored with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryEntry {
+    pub at: Timestamp,
+    /// Who caused it: `agent`, `user`, `deadline`, ...
+    pub who: String,
+    /// Name of the event that was applied.
+    pub event: String,
+    /// `None` at the first registration.
+    pub from: Option<HostStatus>,
+    pub to: HostStatus,
+    /// For users.
+    pub reason: String,
+}
+
+/// A host that is to be written, with all that belongs to its change.
+pub(crate) struct HostWrite {
+    pub(super) key: HostKey,
+    /// The host is stored for the first time; else it was read as the version before `version`.
+    pub(super) is_new: bool,
+    /// After the change. Of a new host that was deleted before, the one after its last is stored.
+    pub(super) version: i64,
+    pub(super) at: Timestamp,
+    pub(super) row: Values,
+    pub(super) documents: Documents,
+    pub(super) membership: Option<Membership>,
+    pub(super) history: Option<HistoryEntry>,
+    pub(super) events: Vec<NewEvent>,
+    /// Of the request that causes it, for its events.
+    pub(super) request_id: Option<String>,
+    pub(super) event_limits: Arc<EventLimits>,
+    /// Gets the new version.
+    pub(super) answer: oneshot::Sender<Result<i64>>,
+}
+
+/// What is large of a host, as JSON text.
+pub(super) struct Documents {
+    pub(super) inventory: Option<String>,
+    pub(super) reports: Option<String>,
+    /// Not yet sealed.
+    pub(super) bootstrap: Option<String>,
+}
+
+/// A host's place in a cluster, as it is stored.
+pub(super) struct Membership {
+    pub(super) cluster_id: ClusterId,
+    pub(super) peer: Peer,
+    /// True while the host is being installed, for which the cluster must not be deleted.
+    pub(super) installing: bool,
+}

@@ -1,0 +1,121 @@
+//! Reads hosts as lists show them: their large documents stay the texts that are stored, which is most of the work saved.
+
+use muster_core::record::{Host, HostTexts};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sqlx::any::AnyRow;
+
+use super::brief::HostBrief;
+use super::change::HostKey;
+use super::list::HostForm;
+use super::row::{HOST_KEY, HostRow, brief_from, select_briefs};
+use crate::Result;
+use crate::row::Reading;
+use crate::store::Store;
+use crate::vault::Vault;
+
+/// A host of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedHost {
+    /// Without inventory, reports and bootstrap ignition.
+    pub host: Host,
+    /// The inventory and the reports; empty in the brief form.
+    pub texts: HostTexts,
+}
+
+impl Store {
+    /// [`Store::read_hosts`] for a list that is answered. Of an inventory is only seen that it is an object.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn read_listed_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<ListedHost>> {
+        let select = match form {
+            HostForm::Whole => select_listed,
+            HostForm::Brief => select_briefs,
+        };
+        let _turn = self.list_turn().await?;
+        let read = |row: &AnyRow| listed_from(self.vault(), row, form);
+        self.read_keys(keys, select, read, |listed| {
+            (listed.host.infra_env_id, listed.host.id)
+        })
+        .await
+    }
+}
+
+fn select_listed(rest: &str) -> String {
+    format!(
+        "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
+         AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
+         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports \
+         FROM hosts {rest}",
+        HostRow::COLUMNS
+    )
+}
+
+fn listed_from(vault: &Vault, row: &AnyRow, form: HostForm) -> Result<ListedHost> {
+    let host = brief_from(vault, row).map(HostBrief::into_host)?;
+    let texts = match form {
+        HostForm::Whole => texts_from(row)?,
+        HostForm::Brief => HostTexts::default(),
+    };
+    Ok(ListedHost { host, texts })
+}
+
+fn texts_from(row: &AnyRow) -> Result<HostTexts> {
+    let reading = Reading::new(row, HostRow::TABLE, HOST_KEY);
+    let inventory = reading.get::<Option<String>>("inventory")?;
+    let is_object = |text: &String| text.starts_with('{') && text.ends_with('}');
+    if !inventory.as_ref().is_none_or(is_object) {
+        return Err(reading.corrupt("inventory", "not an object of JSON".into()));
+    }
+    let inventory = inventory.unwrap_or_default();
+    let Some(reports) = reading.get::<Option<String>>("reports")? else {
+        return Ok(HostTexts {
+            inventory,
+            ..HostTexts::default()
+        });
+    };
+    let reports = Reports::of(&reports).map_err(|reason| reading.corrupt("reports", reason.into()))?;
+    Ok(HostTexts {
+        inventory,
+        connectivity: text(reports.connectivity),
+        free_addresses: text(reports.free_addresses.filter(|list| list.get() != "[]")),
+    })
+}
+
+/// [`HostReports`](muster_core::record::HostReports) without a look into them.
+#[derive(Deserialize)]
+struct Reports<'a> {
+    #[serde(borrow)]
+    connectivity: Option<&'a RawValue>,
+    #[serde(borrow)]
+    free_addresses: Option<&'a RawValue>,
+}
+
+impl<'a> Reports<'a> {
+    fn of(stored: &'a str) -> Result<Self, &'static str> {
+        serde_json::from_str(stored).map_err(|_| "not JSON, or of another shape")
+    }
+}
+
+fn text(raw: Option<&RawValue>) -> String {
+    raw.map(|raw| raw.get().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_split_into_the_texts_of_which_they_are_made() {
+        let stored = r#"{"connectivity":{"remote_hosts":[{"host_id":"a"}]},"free_addresses":[]}"#;
+        let reports = Reports::of(stored).unwrap();
+        assert_eq!(
+            text(reports.connectivity),
+            r#"{"remote_hosts":[{"host_id":"a"}]}"#
+        );
+        assert_eq!(text(reports.free_addresses), "[]");
+        assert!(Reports::of("{}").unwrap().connectivity.is_none());
+        assert!(Reports::of("hunter2").is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! What somebody can do to the service who has no credential, or those of one InfraEnv, or a kubeconfig, and what others notice of it.
+//!
+//! While an attack lasts, a probe polls a healthy host of another InfraEnv, reads a part of a discovery ISO as a BMC does, and asks for
+//! the health. Attacks are bounded in time and count, and stay on loopback. Those without a kubeconfig come from an address of their own.
+
+mod all;
+mod bodies;
+mod connections;
+mod kubernetes;
+mod lists;
+mod probe;
+mod victim;
+
+use std::time::{Duration, Instant};
+
+pub use all::{Together, all_at_once};
+pub use probe::{Noticed, Seen};
+pub use victim::Victim;
+
+use probe::Probe;
+
+/// Most that a probe may wait in a release build on a machine that does nothing else.
+const SOON: Duration = Duration::from_millis(50);
+/// The same where the attacker has work done on the Kubernetes side.
+const LATE: Duration = Duration::from_millis(250);
+
+/// An attack that is over sooner is repeated: the probe needs time to notice.
+const LEAST: Duration = Duration::from_secs(5);
+
+/// One kind of attack.
+#[derive(Debug, Clone, Copy)]
+pub struct Attack {
+    pub name: &'static str,
+    /// Number of files that the service may open.
+    files: u32,
+    with_kubernetes: bool,
+    /// Limit of the probe's slowest answer, which `make bench` shows beside what it was.
+    pub limit: Duration,
+    /// MiB of memory that it may cost while it lasts.
+    pub most: u64,
+    run: fn(&Victim),
+}
+
+pub const SILENT_BOOT: Attack = Attack {
+    name: "1,400 silent connections to the boot listener of 1,024 files",
+    files: 1024,
+    with_kubernetes: false,
+    limit: SOON,
+    most: 100,
+    run: connections::silent_to_boot,
+};
+
+pub const HALF_HEADS: Attack = Attack {
+    name: "1,400 connections with half a head to the API of 1,024 files",
+    files: 1024,
+    with_kubernetes: false,
+    limit: SOON,
+    most: 100,
+    run: connections::half_heads_to_api,
+};
+
+pub const LARGE_HEADS: Attack = Attack {
+    name: "1,000 heads of 395 kB",
+    files: 8192,
+    with_kubernetes: false,
+    limit: SOON,
+    most: 128,
+    run: connections::large_heads,
+};
+
+pub const HELD_BODIES: Attack = Attack {
+    name: "150 bodies of 6 MB held open",
+    files: 4096,
+    with_kubernetes: false,
+    limit: SOON,
+    most: 150,
+    run: bodies::held_open,
+};
+
+pub const LISTS: Attack = Attack {
+    name: "16 lists at once of 10 hosts with large inventories",
+    files: 4096,
+    with_kubernetes: false,
+    limit: SOON,
+    most: 400,
+    run: lists::all_the_time,
+};
+
+pub const COPYING_PATCHES: Attack = Attack {
+    name: "JSON patches that double the document 40 times",
+    files: 4096,
+    with_kubernetes: true,
+    limit: SOON,
+    most: 100,
+    run: kubernetes::copying_patches,
+};
+
+pub const NESTED_RULES: Attack = Attack {
+    name: "CEL rules with loops, three clients at once",
+    files: 4096,
+    with_kubernetes: true,
+    limit: LATE,
+    most: 200,
+    run: kubernetes::nested_rules,
+};
+
+pub const IDLE_WATCHES: Attack = Attack {
+    name: "200 watches that do not read, 15 objects of 0.9 MB",
+    files: 4096,
+    with_kubernetes: true,
+    limit: LATE,
+    most: 200,
+    run: kubernetes::idle_watches,
+};
+
+pub const SILENT_KUBERNETES: Attack = Attack {
+    name: "200 connections that say nothing to the Kubernetes listener",
+    files: 4096,
+    with_kubernetes: true,
+    limit: SOON,
+    most: 100,
+    run: kubernetes::silent_connections,
+};
+
+pub const ALL: [Attack; 9] = [
+    SILENT_BOOT,
+    HALF_HEADS,
+    LARGE_HEADS,
+    HELD_BODIES,
+    LISTS,
+    COPYING_PATCHES,
+    NESTED_RULES,
+    IDLE_WATCHES,
+    SILENT_KUBERNETES,
+];
+
+impl Attack {
+    /// Attacks a service that does nothing else; the service afterwards, and what the probe noticed.
+    ///
+    /// # Panics
+    /// If the service answers the attacker as it must not.
+    #[track_caller]
+    pub fn attempt(&self) -> (Victim, Noticed) {
+        connections::raise_own_limit();
+        let victim = Victim::with_files(self.files, self.with_kubernetes);
+        let probe = Probe::of(&victim);
+        let ends = Instant::now() + LEAST;
+        while {
+            (self.run)(&victim);
+            Instant::now() < ends
+        } {}
+        let noticed = probe.end();
+        (victim, noticed)
+    }
+
+    /// Asserts that everything was answered meanwhile, and that it did not cost more memory than it may.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn is_withstood(&self) -> Victim {
+        let (victim, noticed) = self.attempt();
+        println!("{}: {noticed}", self.name);
+        noticed.all_was_answered(self.name);
+        let grown = noticed.grown_mib();
+        assert!(
+            grown < self.most,
+            "{}: {grown} MiB more, at most {} are fine",
+            self.name,
+            self.most
+        );
+        victim
+    }
+}

@@ -1,0 +1,127 @@
+//! All attacks at once, each again and again, while the hosts of a fleet go on.
+
+use std::time::{Duration, Instant};
+
+use super::connections::raise_own_limit;
+use super::probe::{Noticed, Probe};
+use super::victim::Victim;
+use super::{ALL, Attack, SILENT_BOOT};
+use crate::condition::await_condition;
+use crate::fleet::{Fleet, Run};
+
+/// Files that the service may open: fewer than attackers ask for, more than the fleet needs.
+const FILES: u32 = 16_384;
+
+/// The outcome of all attacks for those who do not attack.
+pub struct Together {
+    pub victim: Victim,
+    pub noticed: Noticed,
+    pub fleet: Run,
+    /// Events that tell of a host of the fleet that it is disconnected.
+    pub lost: usize,
+    /// Each attack, and how often it was made.
+    pub attacks: Vec<(&'static str, usize)>,
+}
+
+impl Together {
+    /// Answers to the fleet that were refusals or none at all: operation, ending, count.
+    pub fn refused(&self) -> Vec<(String, String, u64)> {
+        let endings = self.fleet.endings().into_iter();
+        endings
+            .filter(|(_, ending, _)| !ending.starts_with('2'))
+            .collect()
+    }
+}
+
+/// Attacks a service for so long that as many hosts of one InfraEnv poll.
+///
+/// # Panics
+/// If the service answers an attacker as it must not, or the fleet does not come to rest before.
+#[track_caller]
+pub fn all_at_once(lasts: Duration, hosts: usize) -> Together {
+    raise_own_limit();
+    let victim = Victim::with_files(FILES, true);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let client = victim.service.client();
+    let count = hosts.to_string();
+    let duration = format!("{}s", lasts.as_secs() * 2 + 1200);
+    let arguments = [
+        "--hosts",
+        &count,
+        "--poll-interval",
+        "60s",
+        "--duration",
+        &duration,
+    ];
+    let fleet = Fleet::start(
+        client.base(),
+        client.token(),
+        &arguments,
+        &folder.path().join("fleet.log"),
+    );
+    await_condition("the fleet to be known", Duration::from_secs(600), || {
+        let known = count_hosts(&victim, "known-unbound") + count_hosts(&victim, "insufficient-unbound");
+        if known > hosts {
+            Ok(())
+        } else {
+            Err(format!("{known} hosts of {hosts} and one are known"))
+        }
+    });
+    let probe = Probe::of(&victim);
+    let ends = Instant::now() + lasts;
+    let attacks = std::thread::scope(|scope| {
+        let running: Vec<_> = attackers()
+            .map(|attack| {
+                let victim = &victim;
+                let repeated = scope.spawn(move || {
+                    let mut times = 0;
+                    while Instant::now() < ends {
+                        (attack.run)(victim);
+                        times += 1;
+                    }
+                    times
+                });
+                (attack.name, repeated)
+            })
+            .collect();
+        let ended = running.into_iter().map(|(name, repeated)| {
+            let times = repeated.join();
+            (name, times.unwrap_or_else(|_| panic!("{name} failed")))
+        });
+        ended.collect()
+    });
+    let noticed = probe.end();
+    let fleet = fleet.end();
+    let infra_env = fleet.infra_env_id().parse().expect("the id of an InfraEnv");
+    let events = victim
+        .service
+        .client()
+        .events(infra_env)
+        .expect("the events of the fleet");
+    let told = events
+        .iter()
+        .filter(|event| event.message.contains("disconnected"));
+    let lost = told.count();
+    Together {
+        noticed,
+        fleet,
+        lost,
+        attacks,
+        victim,
+    }
+}
+
+/// All but the one that asserts how many files of few are open.
+fn attackers() -> impl Iterator<Item = Attack> {
+    ALL.into_iter().filter(|attack| attack.name != SILENT_BOOT.name)
+}
+
+/// Hosts in that state, by the metrics, which count all of them.
+#[track_caller]
+fn count_hosts(victim: &Victim, status: &str) -> usize {
+    let metrics = victim.service.http().request("GET", "/metrics", None);
+    let metrics = metrics.expect(200).text();
+    let wanted = format!("muster_hosts{{status=\"{status}\"}} ");
+    let found = metrics.lines().find_map(|line| line.strip_prefix(&wanted));
+    found.and_then(|count| count.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,42 @@
+//! Bodies that are held open, with the token of one InfraEnv.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::victim::Victim;
+use crate::plain_host::{inventory, reply};
+
+/// Sent of each body's 8 MiB; the rest never comes.
+const SENT: usize = 6_000_000;
+
+pub(super) fn held_open(victim: &Victim) {
+    let head = format!(
+        "POST /api/assisted-install/v2{}/instructions HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 8388608\r\n\r\n",
+        victim.attackers_host, victim.attackers_token
+    );
+    let piece = vec![b' '; 1 << 16];
+    let mut open = Vec::new();
+    for _ in 0..150 {
+        let Ok(mut stream) = Victim::connect(victim.service.port()) else {
+            continue;
+        };
+        let sent = stream
+            .set_write_timeout(Some(Duration::from_millis(200)))
+            .and_then(|()| stream.write_all(head.as_bytes()));
+        // One that has no place is not read: it takes what the kernel's buffers take.
+        let pieces = (0..SENT / piece.len()).map_while(|_| stream.write_all(&piece).ok());
+        let _ = sent.map(|()| pieces.count());
+        open.push(stream);
+    }
+
+    // Another InfraEnv's host has a long inventory of its own to report.
+    let mut large = inventory(1);
+    let disk = json!({"id": "", "name": "sda", "path": "/dev/sda", "size_bytes": 1_000_000_000_u64, "smart": "x".repeat(2000)});
+    large["disks"] = json!(vec![disk; 300]);
+    let path = format!("{}/instructions", victim.host());
+    let answer = victim.client.post(&path, &reply("inventory", &large));
+    assert_eq!(answer.status, 204, "{}", answer.text());
+}

@@ -1,0 +1,99 @@
+//! Connections, without any credential.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use super::victim::Victim;
+use crate::condition::await_condition;
+
+const LASTS: Duration = Duration::from_secs(12);
+
+/// The attacker needs a descriptor for each connection, too.
+///
+/// # Panics
+/// If the system refuses what it allows.
+pub(super) fn raise_own_limit() {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("the hard limit is allowed");
+}
+
+/// True when the other side has closed it.
+pub(super) fn is_closed(stream: &TcpStream) -> bool {
+    if stream.set_nonblocking(true).is_err() {
+        return true;
+    }
+    let mut byte = [0];
+    match (&mut &*stream).read(&mut byte) {
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+/// Keeps so many connections open for a while; those that are closed are opened again. `begin` is what each sends.
+fn keep_open(port: u16, count: usize, begin: &[u8]) -> Vec<TcpStream> {
+    let ends = Instant::now() + LASTS;
+    let mut open: Vec<TcpStream> = Vec::new();
+    while Instant::now() < ends {
+        open.retain(|stream| !is_closed(stream));
+        while open.len() < count {
+            let Ok(mut stream) = Victim::connect(port) else {
+                break;
+            };
+            // Closed at once, or not.
+            let _ = stream.write_all(begin);
+            open.push(stream);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    open
+}
+
+pub(super) fn silent_to_boot(victim: &Victim) {
+    let before = victim.open_files();
+    let open = keep_open(victim.service.boot_port(), 1400, b"");
+    let held = victim.open_files();
+    assert!(
+        held < 1024 - 150,
+        "{held} files are open: nothing is left for the rest"
+    );
+    let told = victim.service.log();
+    assert!(
+        told.contains("connections of this listener are used up"),
+        "{told}"
+    );
+    drop(open);
+    await_condition("descriptors to come back", Duration::from_secs(40), || {
+        let open = victim.open_files();
+        if open < before + 20 {
+            Ok(())
+        } else {
+            Err(format!("{open} are open, {before} were"))
+        }
+    });
+}
+
+pub(super) fn half_heads_to_api(victim: &Victim) {
+    keep_open(victim.service.port(), 1400, b"GET /health HTTP/1.1\r\nHost:");
+}
+
+pub(super) fn large_heads(victim: &Victim) {
+    let mut head = b"GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ".to_vec();
+    head.resize(395_000, b'a');
+    let mut open = Vec::new();
+    for port in [victim.service.port(), victim.service.boot_port()] {
+        for _ in 0..500 {
+            let Ok(mut stream) = Victim::connect(port) else {
+                continue;
+            };
+            // Refused before it is complete, or not read on.
+            let _ = stream
+                .set_write_timeout(Some(Duration::from_secs(5)))
+                .and_then(|()| stream.write_all(&head));
+            open.push(stream);
+        }
+    }
+}
