@@ -7,6 +7,7 @@ mod front;
 mod last_resort;
 mod notify;
 mod open;
+mod room;
 mod run;
 mod signals;
 

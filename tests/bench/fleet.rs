@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use muster_api::BASE_PATH;
+use anyhow::{Result, bail, ensure};
 use muster_tests::fleet::{Run, fleet};
 use muster_tests::postgres::Postgres;
 use muster_tests::service::{Service, Settings};
@@ -18,6 +17,9 @@ const MANY_HOSTS: u32 = 10_000;
 /// Pace of the measured polls: 3,000 hosts make 2,000 polls a second.
 const PACE: &str = "1500ms";
 const POLLING: &str = "20s";
+/// CPU seconds a second of a service that has nothing to catch up with, and the time in which it comes to that.
+const QUIET: f64 = 0.05;
+const QUIET_LIMIT: Duration = Duration::from_secs(120);
 /// Nobody is disconnected before three minutes of silence, so this is rest.
 const REST: Duration = Duration::from_secs(60);
 
@@ -96,17 +98,19 @@ impl World {
 pub fn measure() -> Result<()> {
     let columns = [
         three_thousand(&World::sqlite())?,
+        three_thousand(&World::on_sqlite(|settings| settings.own_tls().auth_local()))?,
         three_thousand(&World::postgres())?,
     ];
     let mut rows = vec![row([
         "",
         "SQLite",
+        "with tokens and TLS",
         "PostgreSQL (+ the database's)",
         "another implementation",
         "aim",
     ])];
-    for ((name, theirs, aim), [sqlite, postgres]) in ROWS.iter().zip(transpose(columns)) {
-        rows.push(row([name, &sqlite, &postgres, theirs, aim]));
+    for ((name, theirs, aim), [sqlite, secure, postgres]) in ROWS.iter().zip(transpose(columns)) {
+        rows.push(row([name, &sqlite, &secure, &postgres, theirs, aim]));
     }
     table::print(
         &format!("{HOSTS} hosts; agents, service and database share this machine"),
@@ -115,10 +119,11 @@ pub fn measure() -> Result<()> {
     Ok(())
 }
 
-const ROWS: [(&str, &str, &str); 17] = [
+const ROWS: [(&str, &str, &str); 18] = [
     ("registrations per second, all at once", "", ""),
     ("until all have an inventory, s", "", ""),
     ("registration and first reports, CPU s per 1,000 hosts", "", ""),
+    ("with their Agents, CPU s per 1,000 hosts", "", ""),
     ("polls per second, at a pace", "", "2000"),
     ("  median, ms", "", ""),
     ("  p99, ms", "", "5"),
@@ -135,9 +140,10 @@ const ROWS: [(&str, &str, &str); 17] = [
     ("  gzip: CPU, ms", "", ""),
 ];
 
-fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
-    let [left, right] = columns;
-    left.into_iter().zip(right).map(|(left, right)| [left, right])
+fn transpose(columns: [Vec<String>; 3]) -> impl Iterator<Item = [String; 3]> {
+    let [left, middle, right] = columns;
+    let both = left.into_iter().zip(middle).zip(right);
+    both.map(|((left, middle), right)| [left, middle, right])
 }
 
 /// Registers so many hosts as fast as the service allows, until all of them have an inventory.
@@ -165,12 +171,29 @@ pub(crate) fn register_with(world: &World, hosts: u32, more: &[&str]) -> Result<
     Ok(run)
 }
 
+/// Waits until the service works no more: Agents are made for hosts after their registration.
+fn await_quiet(world: &World) -> Result<()> {
+    let limit = Instant::now() + QUIET_LIMIT;
+    while Instant::now() < limit {
+        let ((), second) = world.cost(|| std::thread::sleep(Duration::from_secs(1)));
+        if second.service < QUIET {
+            return Ok(());
+        }
+    }
+    bail!(
+        "the service still works {} s after the last registration",
+        QUIET_LIMIT.as_secs()
+    )
+}
+
 fn three_thousand(world: &World) -> Result<Vec<String>> {
     let hosts = HOSTS.to_string();
     let pid = world.service.id();
     let ((loaded, begun), begin) = world.cost(|| resident_while(pid, || register_all(world, HOSTS)));
     let begun = begun?;
     let infra_env = begun.infra_env_id();
+    let (quiet, mirror) = world.cost(|| await_quiet(world));
+    quiet?;
     let go_on = |pace: &str, time: &str| {
         fleet(
             &world.service,
@@ -211,6 +234,11 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
         format!("{:.0}", begun.number("/registrations/per_second")),
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
         world.with_database(begin.service / thousand_hosts, begin.database / thousand_hosts, 2),
+        world.with_database(
+            (begin.service + mirror.service) / thousand_hosts,
+            (begin.database + mirror.database) / thousand_hosts,
+            2,
+        ),
         format!("{:.0}", paced.number("/polls/per_second")),
         format!("{:.2}", paced.latency("poll", "p50_ms")),
         format!("{:.2}", paced.latency("poll", "p99_ms")),
@@ -242,8 +270,13 @@ struct Listed {
 
 /// Asks for the hosts with their inventories, in this encoding.
 fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
-    let client = world.service.http().with("accept-encoding", encoding);
-    let path = format!("{BASE_PATH}/infra-envs/{infra_env}/hosts");
+    let client = world
+        .service
+        .client()
+        .http()
+        .clone()
+        .with("accept-encoding", encoding);
+    let path = format!("/infra-envs/{infra_env}/hosts");
     let pid = world.service.id();
     let (before, start) = (resident_mb(pid), Instant::now());
     let ((resident, milliseconds), cost) = world.cost(|| {

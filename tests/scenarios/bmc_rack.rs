@@ -85,11 +85,25 @@ fn a_rack_becomes_hosts_by_one_import_whatever_half_of_its_bmcs_do() {
         });
     }
     assert_all_is_left_clean(&rack);
+    power_is_shown(&service, &good[0]);
     let most = rack.most_at_once();
     assert!((2..=PARALLEL).contains(&most), "{most} at once");
     let hosts = service.client().hosts(infra_env).unwrap();
     assert_eq!(hosts.len(), rack.units.iter().filter(comes).count());
     println!("at most {most} of {MACHINES} BMCs at once");
+}
+
+/// The power that a BMC told is shown with its host.
+#[track_caller]
+fn power_is_shown(service: &Service, unit: &Unit) {
+    let (host, url) = (unit.host().to_string(), service.client().base());
+    let typed = |words: &[&str]| service.muster(&[&["host"], words, &["--url", url]].concat());
+    assert!(!typed(&["show", &host]).contains("\npower"), "nobody has asked");
+    let told = typed(&["power", &host, "status"]);
+    assert!(told.ends_with(" is On\n"), "{told}");
+    let shown = typed(&["show", &host]);
+    let line = shown.lines().find(|line| line.starts_with("power "));
+    assert!(line.is_some_and(|line| line.contains("On at 20")), "{shown}");
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub struct Run(Value);
 pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
     let client = service.client();
     let mut program = program(client.base(), client.token());
+    if let Some(authorities) = service.authorities() {
+        program.arg("--ca-cert").arg(authorities);
+    }
     Run::read(&run(program.args(arguments)))
 }
 

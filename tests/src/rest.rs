@@ -93,6 +93,11 @@ impl Client {
         self.http.base()
     }
 
+    /// What it asks with, for requests of another form.
+    pub fn http(&self) -> &HttpClient {
+        &self.http
+    }
+
     /// Asks `path` (from the root of the service) and returns status and body.
     pub fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
         let body = body.map(Value::to_string);

@@ -210,6 +210,15 @@ impl Settings {
         self
     }
 
+    /// The file with the authorities that clients trust, where it speaks TLS.
+    fn authorities(&self, folder: &Path) -> Option<PathBuf> {
+        match &self.tls {
+            Tls::Off => None,
+            Tls::Own => Some(folder.join("data/muster-ca.crt")),
+            Tls::Given(certificate) => Some(certificate.authorities.clone()),
+        }
+    }
+
     /// Starts the service and waits until it is ready.
     #[track_caller]
     pub fn start(self) -> Service {
@@ -238,12 +247,7 @@ impl Service {
         let mut client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
         let ports = [&port, &boot_port, &kube_port].map(ReservedPort::number);
         let mut program = launch(&settings, ports, folder.path());
-        let authorities = match &settings.tls {
-            Tls::Off => None,
-            Tls::Own => Some(folder.path().join("data/muster-ca.crt")),
-            Tls::Given(certificate) => Some(certificate.authorities.clone()),
-        };
-        if let Some(file) = authorities {
+        if let Some(file) = settings.authorities(folder.path()) {
             program.await_output("(listening on https)", START_LIMIT);
             let authority = std::fs::read(&file);
             let authority = authority.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -292,6 +296,11 @@ impl Service {
     /// A client with the operator's rights.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// PEM file with the authorities that its clients trust; `None`: it speaks plain HTTP.
+    pub fn authorities(&self) -> Option<PathBuf> {
+        self.settings.authorities(self.folder.path())
     }
 
     /// A client of REST and everything else on that port, without a credential.

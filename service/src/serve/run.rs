@@ -18,6 +18,7 @@ use super::certificate::{Identity, names};
 use super::data_lock::DataLock;
 use super::front::front;
 use super::open::{Listeners, operations, prepare_data_dir, store};
+use super::room::Room;
 use super::signals::Signals;
 use super::{last_resort, notify};
 use crate::bmcs::drives;
@@ -58,6 +59,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     // Before a client can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
     last_resort::start(args.drain_timeout)?;
+    // Ends after the database is closed.
+    let room = Room::open()?;
     let mut tasks = Tasks::default();
     let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
     // The database may be waited for, and brought up to date: `/health` answers meanwhile.
@@ -108,7 +111,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     }
     let status_routes = whole(muster_rest::probes(rest.clone()).merge(muster_rest::metrics(rest.clone())));
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
-    let kube = Kubernetes::open(&args, kube_source, &operations.store, listeners.kube).await?;
+    let (given, store) = (args.clone(), operations.store.clone());
+    let opening = async move { Kubernetes::open(&given, kube_source, &store, listeners.kube).await };
+    let kube = room.run(opening).await??;
 
     listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain)?;
     opened.send_replace(Some(api_routes));
@@ -133,20 +138,16 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         .background
         .spawn(upkeep::run(metrics, tasks.stop_background.clone()));
     // Kept until the end: with it the built-in API ends.
-    let kube = kube.start(
-        &operations,
-        Asked {
-            capi_provider: args.capi_provider,
-            mirror: !args.no_mirror,
-            metal3: args.metal3.into(),
-            drives: drives(bmc_client),
-            namespaces: args.namespaces.clone().into(),
-            take_over: args.take_over,
-        },
-        &mut tasks.requests,
-        &mut tasks.background,
-        &tasks.stop,
-    );
+    let asked = Asked {
+        capi_provider: args.capi_provider,
+        mirror: !args.no_mirror,
+        metal3: args.metal3.into(),
+        drives: drives(bmc_client),
+        namespaces: args.namespaces.clone().into(),
+        take_over: args.take_over,
+    };
+    let (requests, background) = (&mut tasks.requests, &mut tasks.background);
+    let kube = room.within(|| kube.start(&operations, asked, requests, background, &tasks.stop));
     let ca_file = identity.ca_file.clone();
     let following = identity.follow(operations.clone(), tasks.stop_background.clone());
     tasks.background.spawn(following);

@@ -1,4 +1,4 @@
-//! Does the heavy work of writes one after the other, and where it holds up nobody: agents are polled on the same threads.
+//! Does the heavy work of writes one after the other, and where it holds up no other request: watches are served on the same threads.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::MUSTER_PATH;
 use muster_api::bmc::Bmc;
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 
 use crate::cli::client::Client;
@@ -47,6 +47,13 @@ impl Found {
 /// The path of an InfraEnv's BMCs.
 pub fn of_infra_env(id: InfraEnvId) -> String {
     format!("{MUSTER_PATH}/infra-envs/{id}/bmcs")
+}
+
+/// The BMC of a host: the one that found it last.
+pub async fn of_host(client: &Client, pool: InfraEnvId, host: HostId) -> Result<Option<Bmc>> {
+    let bmcs: Vec<Bmc> = client.get(&of_infra_env(pool)).await?;
+    let of_host = bmcs.into_iter().filter(|bmc| bmc.host_id == Some(host));
+    Ok(of_host.max_by(|one, other| one.updated_at.cmp(&other.updated_at)))
 }
 
 /// All of one InfraEnv, or of the service.

@@ -57,6 +57,25 @@ fn action() -> impl TypedValueParser<Value = BmcPowerAction> {
     PossibleValuesParser::new(["on", "off", "reset", "status"]).try_map(|word| word.parse())
 }
 
+/// `On at 2026-11-24T20:00:00.000Z; off failed: ...`.
+pub fn power(bmc: &Bmc) -> String {
+    let Some(power) = &bmc.power else {
+        return String::new();
+    };
+    let state = power.state.as_deref().zip(power.state_at.as_deref());
+    let state = state.map(|(state, at)| format!("{state} at {at}"));
+    let request = power
+        .request
+        .as_ref()
+        .filter(|request| request.outcome != BmcPowerOutcome::Done);
+    let request = request.map(|request| {
+        let (action, outcome) = (request.action, request.outcome);
+        format!("{action} {outcome}: {}", request.reason)
+    });
+    let told: Vec<String> = state.into_iter().chain(request).collect();
+    told.join("; ")
+}
+
 /// Does it.
 pub async fn run(args: PowerArgs) -> Result<()> {
     let client = Client::new(&args.service)?;

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::bmc::{Bmc, BmcInventory, BmcPowerOutcome};
+use muster_api::bmc::{Bmc, BmcInventory};
 
 use super::chosen::{all, place_of};
+use super::power::power;
 use crate::cli::client::Client;
 use crate::cli::details::Details;
 use crate::cli::output::OutputArgs;
@@ -108,25 +109,6 @@ fn details(bmc: &Bmc, pool: &str) -> Details {
         inventory(&mut details, told);
     }
     details
-}
-
-/// `On at 2026-11-24T20:00:00.000Z; off failed: ...`.
-fn power(bmc: &Bmc) -> String {
-    let Some(power) = &bmc.power else {
-        return String::new();
-    };
-    let state = power.state.as_deref().zip(power.state_at.as_deref());
-    let state = state.map(|(state, at)| format!("{state} at {at}"));
-    let request = power
-        .request
-        .as_ref()
-        .filter(|request| request.outcome != BmcPowerOutcome::Done);
-    let request = request.map(|request| {
-        let (action, outcome) = (request.action, request.outcome);
-        format!("{action} {outcome}: {}", request.reason)
-    });
-    let told: Vec<String> = state.into_iter().chain(request).collect();
-    told.join("; ")
 }
 
 fn inventory(details: &mut Details, told: &BmcInventory) {

@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::bmc::Bmc;
 
-use crate::cli::bmc::chosen::of_infra_env;
+use crate::cli::bmc::chosen::{of_host, of_infra_env};
 use crate::cli::bmc::power::{Asked, carry_out};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
@@ -33,18 +32,12 @@ pub async fn run(args: PowerArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
     let member = names::host(&client, &args.host, only).await?;
-    let (name, bmcs) = (member.name(), of_infra_env(member.pool.id));
-    let mut of_host: Vec<Bmc> = client.get(&bmcs).await?;
-    of_host.retain(|bmc| bmc.host_id == Some(member.host.id));
-    // The one that found it last.
-    let Some(bmc) = of_host
-        .iter()
-        .max_by(|one, other| one.updated_at.cmp(&other.updated_at))
-    else {
+    let name = member.name();
+    let Some(bmc) = of_host(&client, member.pool.id, member.host.id).await? else {
         return Err(Failure::refused(format!("no BMC of host {name} is known"))
             .hint("add it, and it finds its host by discovery: muster bmc add --help")
             .into());
     };
-    let path = format!("{bmcs}/{}", bmc.id);
+    let path = format!("{}/{}", of_infra_env(member.pool.id), bmc.id);
     carry_out(&client, &path, &name, &args.asked).await
 }

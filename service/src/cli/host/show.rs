@@ -3,10 +3,13 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
+use muster_api::bmc::Bmc;
 use muster_core::rules::disks::si_size;
 
 use super::checks::checks;
 use super::rows::{gib, last_seen, real_address};
+use crate::cli::bmc::chosen::of_host;
+use crate::cli::bmc::power::power;
 use crate::cli::client::Client;
 use crate::cli::details::Details;
 use crate::cli::fleet::Member;
@@ -56,13 +59,18 @@ pub async fn run(args: ShowArgs) -> Result<()> {
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
     let member = names::host(&client, &args.host, only).await?;
     let id = member.host.id.to_string();
-    details(&member, Utc::now()).show(&args.output.output, &member.json()?, &id)
+    // A service of before BMCs has none.
+    let bmc = of_host(&client, member.pool.id, member.host.id)
+        .await
+        .unwrap_or_default();
+    details(&member, bmc.as_ref(), Utc::now()).show(&args.output.output, &member.json()?, &id)
 }
 
-fn details(member: &Member, now: DateTime<Utc>) -> Details {
+fn details(member: &Member, bmc: Option<&Bmc>, now: DateTime<Utc>) -> Details {
     let mut details = Details::default();
     state(&mut details, member, now);
     hardware(&mut details, member);
+    details.line("power", &bmc.map(power).unwrap_or_default());
     details.table("Disks", DISKS, disks(member));
     details.table("Interfaces", INTERFACES, interfaces(member));
     let checks = checks(&member.host);

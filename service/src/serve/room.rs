@@ -1,0 +1,48 @@
+//! The threads of the Kubernetes side: the built-in API and the controllers.
+//!
+//! Whoever may write custom resources can make them compute for long: rules of CEL, patches, large lists. Agents are answered by the
+//! threads of the service's own runtime, which the system gives their share of the processors whatever these do.
+
+use anyhow::{Context, Result};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+/// A runtime that may be dropped anywhere. Database connections that were opened in it end with it, so it is to outlive the store.
+pub(super) struct Room(Option<Runtime>);
+
+impl Room {
+    pub(super) fn open() -> Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .thread_name("kubernetes")
+            .enable_all()
+            .build()
+            .context("threads for the Kubernetes API cannot be started")?;
+        Ok(Self(Some(runtime)))
+    }
+
+    fn handle(&self) -> &Handle {
+        self.0.as_ref().expect("it is there until the drop").handle()
+    }
+
+    /// Runs `work` on its threads.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.handle().spawn(work)
+    }
+
+    /// Calls `start`: the tasks that it spawns run on its threads.
+    pub(super) fn within<T>(&self, start: impl FnOnce() -> T) -> T {
+        let _entered = self.handle().enter();
+        start()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
