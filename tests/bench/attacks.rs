@@ -31,7 +31,10 @@ pub fn measure() -> anyhow::Result<()> {
     ])];
     for attack in attack::ALL {
         eprintln!("{} ...", attack.name);
-        rows.push(one(&attack));
+        let row = one(&attack);
+        // A later attack may end the run.
+        eprintln!("  {}", row[1..].join(" "));
+        rows.push(row);
     }
     table::print(
         "Under attack: slowest answers to a probe, ms; memory of the service, MiB",

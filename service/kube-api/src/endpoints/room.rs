@@ -1,11 +1,7 @@
 //! Does the heavy work of writes one after the other, and where it holds up no other request: watches are served on the same threads.
 
-use std::future::poll_fn;
-use std::pin::pin;
-
-use tokio::runtime::{Handle, RuntimeFlavor};
+use muster_connections::in_place;
 use tokio::sync::Semaphore;
-use tokio::task::block_in_place;
 
 use crate::request::RequestInfo;
 
@@ -22,11 +18,5 @@ pub async fn in_turn<T>(request: &RequestInfo, body: usize, write: impl Future<O
         return write.await;
     }
     let _turn = TURN.acquire().await;
-    let flavor = Handle::current().runtime_flavor();
-    let mut write = pin!(write);
-    poll_fn(|context| match flavor {
-        RuntimeFlavor::MultiThread => block_in_place(|| write.as_mut().poll(context)),
-        _ => write.as_mut().poll(context),
-    })
-    .await
+    in_place(write).await
 }
