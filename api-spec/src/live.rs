@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use self::network::StaticNetwork;
 use crate::ids::InfraEnvId;
 use crate::serialize::{is_default, null_as_default};
+use crate::time::Timestamp;
 
 /// Path of the configuration in the booted system. Its directory entry precedes it in the archive.
 pub const CONFIG_PATH: &str = "/muster/config.json";
@@ -79,6 +80,10 @@ pub struct LiveConfig {
         deserialize_with = "null_as_default"
     )]
     pub ssh_authorized_keys: Vec<String>,
+    /// When the InfraEnv was changed last: a clock that shows an earlier time is wrong. Stored, never the time of the download, so
+    /// that the same image has the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Timestamp>,
 }
 
 /// Proxies as in the environment variables of the same names.

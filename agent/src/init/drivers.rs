@@ -20,7 +20,7 @@ use crate::session::devices::DeviceEvents;
 
 /// Loaded for every machine, after all others: file systems and interfaces that no `modalias` names, and the
 /// modules that make SCSI devices disks, so that these need not wait for a request.
-const ALWAYS: [&str; 9] = [
+const ALWAYS: [&str; 10] = [
     "sd_mod",
     "sr_mod",
     "efivarfs",
@@ -32,6 +32,8 @@ const ALWAYS: [&str; 9] = [
     PANIC_STORE,
     // The table of a firmware that booted by iSCSI.
     "iscsi_ibft",
+    // Interfaces of InfiniBand cards, in images that carry it: no device asks for it.
+    "ib_ipoib",
 ];
 /// Keeps the kernel's last words in UEFI's variables. Where there are none, ACPI may have a store, which is built in.
 const PANIC_STORE: &str = "efi_pstore";

@@ -1,5 +1,5 @@
-//! Finds what does not work on this machine: devices that no driver took, firmware that drivers asked for in vain, errors of the
-//! kernel, and the panic that ended the boot before.
+//! Finds what does not work on this machine: devices that no driver took, cards that are InfiniBand's, firmware that drivers asked
+//! for in vain, errors of the kernel, and the panic that ended the boot before.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) fn note(root: &Root, problems: &mut Problems) {
     if let Some(panic) = last_panic::summary(root) {
         problems.note("boot.last", panic);
     }
-    for device in unclaimed(root) {
+    for device in useless(root) {
         problems.note(&format!("pci.{}", device.address), device.text());
     }
     // A captured tree has no kernel log.
@@ -42,7 +42,7 @@ pub(super) fn note(root: &Root, problems: &mut Problems) {
 /// The same without what the kernel says of itself, for the console.
 pub fn of_devices(root: &Root) -> Vec<String> {
     let mut texts: Vec<String> = last_panic::summary(root).into_iter().collect();
-    texts.extend(unclaimed(root).iter().map(Unclaimed::text));
+    texts.extend(useless(root).iter().map(Useless::text));
     let mut log = Log::default();
     // Without the log, what there is is told.
     let _ = kernel::each(|message| log.hear(message));
@@ -50,45 +50,86 @@ pub fn of_devices(root: &Root) -> Vec<String> {
     texts
 }
 
-/// A PCI device without a driver.
-struct Unclaimed {
+/// A PCI device that gives no disk or no network interface.
+struct Useless {
     address: String,
     /// `8086:12d1`
     id: String,
-    kind: &'static str,
+    kind: Kind,
+    has_driver: bool,
 }
 
-impl Unclaimed {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Storage,
+    Network,
+    /// InfiniBand, or Omni-Path.
+    Fabric,
+}
+
+impl Useless {
     fn text(&self) -> String {
-        format!(
-            "no driver took the {} {} at {}: this image has no module for it (muster-image live drivers --pci {} tells of one)",
-            self.kind, self.id, self.address, self.id
-        )
+        let Self { address, id, .. } = self;
+        match (self.kind, self.has_driver) {
+            (Kind::Fabric, true) => format!(
+                "the network card {id} at {address} is set to InfiniBand, so it is no network interface here: set it to Ethernet \
+                 (mlxconfig -d {address} set LINK_TYPE_P1=2, of a second port LINK_TYPE_P2=2, then power the machine off and on), or have \
+                 it in the inventory by an image with IP over InfiniBand ({OVER_FABRIC})"
+            ),
+            (Kind::Fabric, false) => format!(
+                "no driver took the InfiniBand or Omni-Path card {id} at {address}: this image has none, and discovers by Ethernet \
+                 (muster-image live drivers --pci {id} tells the module for --driver)"
+            ),
+            (Kind::Storage | Kind::Network, _) => format!(
+                "no driver took the {} {id} at {address}: this image has no module for it (muster-image live drivers --pci {id} tells of one)",
+                if self.kind == Kind::Storage {
+                    "storage controller"
+                } else {
+                    "network card"
+                },
+            ),
+        }
     }
 }
 
-/// Storage controllers and network cards that no driver took.
-fn unclaimed(root: &Root) -> Vec<Unclaimed> {
+/// Options of `muster-image live build` for cards of the one maker that has both kinds of ports.
+const OVER_FABRIC: &str = "muster-image live build --driver drivers/infiniband/hw/mlx5/ --driver drivers/infiniband/hw/mlx4/ --driver drivers/infiniband/ulp/ipoib/";
+
+/// Storage controllers and network cards that no driver took, and cards that are set to InfiniBand.
+fn useless(root: &Root) -> Vec<Useless> {
     let found = root
         .list(PCI)
         .unwrap_or_default()
         .into_iter()
         .filter_map(|address| {
             let file = |name: &str| root.text(&format!("{PCI}/{address}/{name}")).unwrap_or_default();
-            let kind = match file("class").get(..4)? {
-                "0x01" => "storage controller",
-                "0x02" => "network card",
+            let has = |name: &str| root.exists(&format!("{PCI}/{address}/{name}"));
+            let class = file("class");
+            let mut kind = match (class.get(..4)?, class.get(..6)?) {
+                ("0x01", _) => Kind::Storage,
+                ("0x02", "0x0207" | "0x0208") => Kind::Fabric,
+                ("0x02", _) => Kind::Network,
                 _ => return None,
             };
-            if root.exists(&format!("{PCI}/{address}/driver")) {
+            let has_driver = has("driver");
+            // ConnectX-3 has one class for both; its driver tells each port's kind: `ib`, `auto (ib)`, `eth`.
+            if kind == Kind::Network
+                && ["mlx4_port1", "mlx4_port2"]
+                    .iter()
+                    .any(|port| file(port).contains("ib"))
+            {
+                kind = Kind::Fabric;
+            }
+            if has_driver && (kind != Kind::Fabric || has("net")) {
                 return None;
             }
-            let id = format!(
-                "{}:{}",
-                file("vendor").trim_start_matches("0x"),
-                file("device").trim_start_matches("0x")
-            );
-            Some(Unclaimed { address, id, kind })
+            let number = |name: &str| file(name).trim_start_matches("0x").to_owned();
+            Some(Useless {
+                id: format!("{}:{}", number("vendor"), number("device")),
+                address,
+                kind,
+                has_driver,
+            })
         });
     found.collect()
 }
@@ -170,13 +211,65 @@ mod tests {
                 machine = machine.file(&file("driver/bind"), "");
             }
         }
-        let told: Vec<String> = unclaimed(&machine.root()).iter().map(Unclaimed::text).collect();
+        let told: Vec<String> = useless(&machine.root()).iter().map(Useless::text).collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
             told[0].starts_with("no driver took the network card 8086:12d1 at 0000:01:00.0"),
             "{told:?}"
         );
         assert!(told[1].contains("storage controller"), "{told:?}");
+    }
+
+    #[test]
+    fn infiniband_cards_without_an_interface_are_told_with_what_to_do() {
+        let card = |machine: Machine, address: &str, class: &str, files: &[(&str, &str)]| {
+            let place = |name: &str| format!("{PCI}/{address}/{name}");
+            let machine = machine
+                .file(&place("class"), class)
+                .file(&place("vendor"), "0x15b3")
+                .file(&place("device"), "0x1017");
+            files
+                .iter()
+                .fold(machine, |machine, (name, text)| machine.file(&place(name), text))
+        };
+        let driver = ("driver/bind", "");
+        let mut machine = Machine::new();
+        // Of mlx5: InfiniBand, the same with IP over it, Ethernet. Of mlx4: by each port. Of hfi1, without a driver.
+        machine = card(machine, "0000:01:00.0", "0x020700", &[driver]);
+        machine = card(
+            machine,
+            "0000:02:00.0",
+            "0x020700",
+            &[driver, ("net/ibp2s0/mtu", "2044")],
+        );
+        machine = card(machine, "0000:03:00.0", "0x020000", &[driver]);
+        machine = card(
+            machine,
+            "0000:04:00.0",
+            "0x028000",
+            &[driver, ("mlx4_port1", "auto (ib)\n")],
+        );
+        machine = card(
+            machine,
+            "0000:05:00.0",
+            "0x028000",
+            &[driver, ("mlx4_port1", "eth\n"), ("net/eth0/mtu", "1500")],
+        );
+        machine = card(machine, "0000:06:00.0", "0x020800", &[]);
+        let told: Vec<String> = useless(&machine.root()).iter().map(Useless::text).collect();
+        assert_eq!(told.len(), 3, "{told:#?}");
+        for (text, address) in told.iter().zip(["0000:01:00.0", "0000:04:00.0"]) {
+            let expected = format!("the network card 15b3:1017 at {address} is set to InfiniBand");
+            assert!(text.starts_with(&expected), "{text}");
+            assert!(
+                text.contains(&format!("mlxconfig -d {address} set LINK_TYPE_P1=2")),
+                "{text}"
+            );
+        }
+        assert!(
+            told[2].starts_with("no driver took the InfiniBand or Omni-Path card"),
+            "{told:#?}"
+        );
     }
 
     #[test]

@@ -16,6 +16,10 @@ const AFTER_ERROR: Duration = Duration::from_secs(3);
 /// A server that offered answers the request well before this. mozim repeats that request for ever and
 /// ignores a refusal; a time limit for the whole client would end its renewals too.
 const CONFIRMED: Duration = Duration::from_secs(20);
+
+/// A server that knows an earlier lease answers well before this, to the first or the second request. Others may be silent, and
+/// mozim would ask four times within a minute: too long for a machine whose cable was moved.
+const REMEMBERED: Duration = Duration::from_secs(12);
 /// Shown for a lease that was not renewed.
 const EXPIRED: &str = "the lease has expired";
 
@@ -89,20 +93,29 @@ async fn lease_v4(
         .set_iface_index(nic.index)
         .set_iface_mac_raw(&nic.mac)?
         .use_mac_as_client_id();
-    let mut client = DhcpV4Client::init(config, earlier.map(|lease| *lease)).await?;
+    let mut remembering = earlier.is_some();
+    let mut client = DhcpV4Client::init(config.clone(), earlier.map(|lease| *lease)).await?;
     let (mut selecting, mut held) = (false, false);
     loop {
-        let state = if selecting {
-            let Ok(state) = tokio::time::timeout(CONFIRMED, client.run()).await else {
-                let note = "DHCPv4: the server does not confirm what it offered";
-                warn!(nic = nic.name, "{note}");
-                let _ = events.send(nic.event(Family::V4, None, note.to_owned()));
-                return Ok(());
-            };
-            state?
-        } else {
-            client.run().await?
+        let limit = match (remembering, selecting) {
+            (true, _) => REMEMBERED,
+            (false, true) => CONFIRMED,
+            (false, false) => Duration::MAX,
         };
+        let Ok(state) = tokio::time::timeout(limit, client.run()).await else {
+            if remembering {
+                info!(nic = nic.name, "DHCPv4: nobody knows the earlier lease");
+                client = DhcpV4Client::init(config.clone(), None).await?;
+                remembering = false;
+                continue;
+            }
+            let note = "DHCPv4: the server does not confirm what it offered";
+            warn!(nic = nic.name, "{note}");
+            let _ = events.send(nic.event(Family::V4, None, note.to_owned()));
+            return Ok(());
+        };
+        let state = state?;
+        remembering = false;
         debug!(nic = nic.name, %state, "DHCPv4");
         selecting = state == DhcpV4State::Selecting;
         if is_lost(&mut held, state.is_done(), state == DhcpV4State::InitReboot) {

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime, TryFromFloatSecsError, UNIX_EPOCH};
 
+use muster_api::time::Timestamp;
 use nix::errno::Errno;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
 /// 2026-11-01T00:00:00Z, before this program was released: an earlier clock was never set.
-pub const EARLIEST: Duration = Duration::from_secs(1_793_491_200);
+const EARLIEST: Duration = Duration::from_secs(1_793_491_200);
 
 /// A clock that was not set.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +30,15 @@ pub fn is_unset() -> bool {
     since_epoch() < EARLIEST
 }
 
-fn since_epoch() -> Duration {
+/// The earliest time that a right clock can show, since 1970. `said`: when something was made that this host has, such as the
+/// configuration in its image.
+pub fn earliest(said: Option<Timestamp>) -> Duration {
+    let said = said.and_then(|time| u64::try_from(time.timestamp()).ok());
+    EARLIEST.max(said.map_or(Duration::ZERO, Duration::from_secs))
+}
+
+/// The time since 1970 by the host's clock.
+pub fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
@@ -49,4 +58,20 @@ pub fn step(offset: f64) -> Result<(), ClockError> {
 /// [`ClockError`]
 pub fn set(since_epoch: Duration) -> Result<(), ClockError> {
     clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::from_duration(since_epoch)).map_err(ClockError::Refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_right_clock_is_before_this_program_nor_before_what_its_image_was_made_of() {
+        let year = Duration::from_secs(365 * 24 * 3600);
+        let at = |time: Duration| Timestamp::UNIX_EPOCH + time;
+        assert_eq!(earliest(None), EARLIEST);
+        assert_eq!(earliest(Some(at(EARLIEST + year))), EARLIEST + year);
+        // A service whose clock is wrong lowers nothing.
+        assert_eq!(earliest(Some(at(EARLIEST - year))), EARLIEST);
+        assert_eq!(earliest(Some(Timestamp::MIN_UTC)), EARLIEST);
+    }
 }

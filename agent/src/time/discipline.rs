@@ -1,9 +1,8 @@
 //! Sets the clock of a machine without a time service, and with it the battery-backed one.
 //!
-//! A clock that was never set would make every certificate look not yet valid. So before the first TLS
-//! handshake the time sources are asked; without an answer, and with a clock before [`clock::EARLIEST`], the
-//! `Date` of the service's own answer sets it, requested without token and without trust. It is used only to
-//! move an unset clock forward, never again.
+//! A clock that was never set, or is months behind, would make certificates look not yet valid. So before the first TLS
+//! handshake, and with a clock before [`clock::earliest`], the time sources are asked; without an answer the `Date` of the
+//! service's own answer sets it, requested without token and without trust. It is used only to move such a clock forward.
 
 use std::time::Duration;
 
@@ -61,9 +60,11 @@ pub async fn once(sources: &TimeSources) -> bool {
     true
 }
 
-/// Makes sure that the clock has been set, as far as any source answers. `http` must not verify certificates.
-pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &Url) {
-    if !clock::is_unset() || once(sources).await && !clock::is_unset() {
+/// Corrects a clock that shows a time before `earliest`, as far as any source answers. `http` must not verify certificates.
+///
+/// Who said `earliest` may have been wrong, too: then sources win, and the clock stays as it is without any.
+pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &Url, earliest: Duration) {
+    if clock::since_epoch() >= earliest || once(sources).await && !clock::is_unset() {
         return;
     }
     let Ok(answer) = http
@@ -74,10 +75,16 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
     else {
         return;
     };
-    match date_of(&answer).filter(|date| *date > clock::EARLIEST) {
+    match date_of(&answer).filter(|date| leads_forward(*date, clock::since_epoch())) {
         Some(date) => set_by_service(date),
-        None => warn!("the clock was never set and no source answers"),
+        None if clock::is_unset() => warn!("the clock was never set and no source answers"),
+        None => info!("the clock may be behind, and nobody tells a later time"),
     }
+}
+
+/// True when the service's date is one that a clock can show now, and later than that of this host's clock.
+fn leads_forward(date: Duration, now: Duration) -> bool {
+    date > clock::earliest(None) && date > now + Duration::from_secs(WRONG)
 }
 
 fn set_by_service(date: Duration) {
@@ -104,7 +111,7 @@ pub async fn after_invalid_date(sources: &TimeSources, http: &reqwest::Client, h
     let Ok(answer) = request.await else {
         return false;
     };
-    let Some(date) = date_of(&answer).filter(|date| *date > clock::EARLIEST) else {
+    let Some(date) = date_of(&answer).filter(|date| *date > clock::earliest(None)) else {
         return false;
     };
     if date.as_secs().abs_diff(clock::now()) < WRONG {
@@ -140,6 +147,17 @@ fn http_date(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_moves_a_clock_forward_alone_and_to_no_time_before_this_program() {
+        let (floor, month) = (clock::earliest(None), Duration::from_secs(30 * 24 * 3600));
+        let never_set = Duration::from_secs(1_000);
+        assert!(leads_forward(floor + month, never_set));
+        assert!(leads_forward(floor + month * 6, floor + month));
+        assert!(!leads_forward(floor + month, floor + month * 6));
+        assert!(!leads_forward(floor + month, floor + month));
+        assert!(!leads_forward(floor - month, never_set));
+    }
 
     #[test]
     fn dates_of_answers_are_read() {

@@ -4,6 +4,7 @@ mod addresses;
 mod connectivity;
 mod ending;
 mod lab;
+mod leases;
 mod names;
 mod path;
 mod vips;

@@ -163,7 +163,7 @@ fn image(packages: &[PathBuf]) -> Result<(String, Vec<u8>)> {
     for package in packages {
         deb::read(package, |member| {
             if let Kind::File { content, .. } = member.kind
-                && let Some(release) = member.path.strip_prefix(IMAGE)
+                && let Some(release) = release_of_image(&member.path)
             {
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes)?;
@@ -177,7 +177,20 @@ fn image(packages: &[PathBuf]) -> Result<(String, Vec<u8>)> {
             .iter()
             .map(|package| package.display().to_string())
             .collect();
-        format!("no kernel (boot/vmlinuz-RELEASE) is in {}", names.join(", "))
+        format!(
+            "no kernel (boot/vmlinuz-RELEASE, or lib/modules/RELEASE/vmlinuz) is in {}",
+            names.join(", ")
+        )
+    })
+}
+
+/// The release of the kernel that a package has at this path, if it is one's: beside its modules since Linux 7, before that in `boot`.
+fn release_of_image(path: &str) -> Option<&str> {
+    path.strip_prefix(IMAGE).or_else(|| {
+        let release = deb::without_usr(path).strip_prefix(MODULES)?;
+        release
+            .strip_suffix("/vmlinuz")
+            .filter(|name| !name.contains('/'))
     })
 }
 
@@ -350,6 +363,22 @@ fn choose<'a>(all: &'a BTreeMap<String, ModuleInfo>, drivers: &[String]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_found_in_either_place() {
+        for (path, release) in [
+            ("boot/vmlinuz-6.12.94+deb13-amd64", Some("6.12.94+deb13-amd64")),
+            (
+                "usr/lib/modules/7.3.4+deb13-amd64/vmlinuz",
+                Some("7.3.4+deb13-amd64"),
+            ),
+            ("lib/modules/7.3.4/vmlinuz", Some("7.3.4")),
+            ("usr/lib/modules/7.3.4/kernel/vmlinuz", None),
+            ("usr/lib/modules/7.3.4/vmlinux", None),
+        ] {
+            assert_eq!(release_of_image(path), release, "{path}");
+        }
+    }
 
     fn module(depends: &[&str], soft_depends: &[&str]) -> ModuleInfo {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();

@@ -304,18 +304,13 @@ fn look_up(apt: &AptRoot, selection: &Selection, own_files: &BTreeMap<String, St
     ))
 }
 
-/// The packages with a kernel and its modules: `named`, or those that it depends on; kernels since 6.17 are in two.
+/// The packages with a kernel, its modules and their lists: `named`, or those that it depends on; new kernels are in three.
 fn kernel_packages(apt: &AptRoot, named: &str) -> Result<Vec<String>> {
-    let part = |name: &String| {
-        ["linux-image-", "linux-binary-", "linux-modules-"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-    };
     let mut packages = vec![named.to_owned()];
     let mut next = 0;
     while next < packages.len() {
         for name in apt.dependencies(&packages[next])? {
-            if part(&name) && !packages.contains(&name) {
+            if is_part_of_kernel(&name) && !packages.contains(&name) {
                 packages.push(name);
             }
         }
@@ -329,6 +324,12 @@ fn kernel_packages(apt: &AptRoot, named: &str) -> Result<Vec<String>> {
         "{named} is no package of a kernel, and depends on none"
     );
     Ok(packages)
+}
+
+fn is_part_of_kernel(package: &str) -> bool {
+    ["linux-image-", "linux-base-", "linux-binary-", "linux-modules-"]
+        .iter()
+        .any(|prefix| package.starts_with(prefix))
 }
 
 fn bring_packages(apt: &AptRoot, packages: &[Package], network: Network, progress: Progress) -> Result<()> {
@@ -382,4 +383,24 @@ fn verify(path: &Path, package: &Package) -> Result<()> {
         path.display()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_kernel_are_told_from_what_else_its_package_depends_on() {
+        // As linux-image of 6.12 and of 7.3 depend on.
+        let (parts, others) = (
+            [
+                "linux-base-7.3.4+deb13-amd64",
+                "linux-binary-7.3.4+deb13-amd64",
+                "linux-modules-7.3.4+deb13-amd64",
+            ],
+            ["linux-base", "kmod", "initramfs-tools", "dracut"],
+        );
+        assert!(parts.iter().all(|name| is_part_of_kernel(name)));
+        assert!(!others.iter().any(|name| is_part_of_kernel(name)));
+    }
 }

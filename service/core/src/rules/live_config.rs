@@ -1,5 +1,6 @@
 //! Writes the configuration that discovery images carry.
 
+use chrono::SubsecRound;
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
 use super::input::key_lines;
@@ -17,11 +18,13 @@ pub fn of_live_image(
     LiveConfig {
         networks: live_networks(&infra_env.settings),
         ssh_authorized_keys: keys.map(|(_, key)| key.to_owned()).collect(),
+        // A database may keep fewer digits than the time had that is still in memory; a change is a second later at least.
+        changed_at: Some(infra_env.updated_at.trunc_subsecs(0)),
         ..of_agent(infra_env, service_url, token, ca_pem)
     }
 }
 
-/// The part of it that the agent of any operating system needs: networks and SSH keys are the system's there.
+/// The part of it that the agent of any operating system needs: networks, SSH keys and the clock are the system's there.
 pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
     let settings = &infra_env.settings;
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
@@ -50,5 +53,6 @@ pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca
             .collect(),
         networks: Vec::new(),
         ssh_authorized_keys: Vec::new(),
+        changed_at: None,
     }
 }

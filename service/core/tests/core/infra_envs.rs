@@ -401,11 +401,17 @@ fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
     let text = serde_json::to_string(&live).unwrap();
     assert!(!text.contains("auths") && text.contains("t0ken"));
     assert_eq!(live.ssh_authorized_keys, [SSH_KEY]);
+    assert_eq!(
+        live.changed_at,
+        Some(start()),
+        "stored: each download has the same bytes"
+    );
     let elsewhere = of_agent(&made, "http://m:1/", None, "");
     assert!(
         elsewhere.ssh_authorized_keys.is_empty(),
         "CoreOS has them by Ignition"
     );
+    assert_eq!(elsewhere.changed_at, None, "CoreOS has a clock of its own");
 }
 
 #[test]
