@@ -13,6 +13,7 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::object;
 use crate::pieces::Pieces;
 use crate::read::{Item, ListPages, Projection, Selection, parse_revision};
+use crate::registry::Registry;
 use crate::request::negotiate::View;
 use crate::request::{RequestInfo, invalid_options};
 use crate::server::Server;
@@ -31,6 +32,7 @@ struct Watch {
     selection: Selection,
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
+    registry: tokio::sync::watch::Receiver<Arc<Registry>>,
     /// Objects that were there when the watch began, and are not sent yet.
     initial: Option<ListPages>,
     /// The revision up to which all changes were sent.
@@ -38,6 +40,8 @@ struct Watch {
     bookmark_due: Interval,
     has_headings: bool,
     ends: Instant,
+    /// The last revision that is sent: the resource is declared otherwise by now.
+    last: Option<Revision>,
     is_over: bool,
 }
 
@@ -52,6 +56,9 @@ impl Server {
         check_options(&request)?;
         // Subscribed before anything is read, so that no change is missed.
         let growth = self.watch_cache.subscribe();
+        let mut registry = self.registry_changes();
+        // It may have changed since the request was taken apart.
+        registry.mark_changed();
         let revision = match options.resource_version.as_str() {
             "" | "0" => None,
             text => Some(parse_revision(text)?),
@@ -69,11 +76,13 @@ impl Server {
             selection,
             view,
             growth,
+            registry,
             initial: None,
             cursor: revision.unwrap_or(0),
             bookmark_due,
             has_headings: false,
             ends: Instant::now() + Duration::from_secs(seconds),
+            last: None,
             is_over: false,
             request,
         };
@@ -152,7 +161,8 @@ impl Watch {
     /// The next lines; `None` at the end.
     async fn next(&mut self) -> Option<Pieces> {
         loop {
-            if self.is_over {
+            self.check_declaration();
+            if self.is_over || self.last.is_some_and(|last| self.cursor >= last) {
                 return None;
             }
             let mut lines = Pieces::default();
@@ -181,7 +191,7 @@ impl Watch {
                 self.bookmark_due.reset();
                 return Some(lines);
             }
-            if is_initial || self.cursor < self.server.watch_cache.latest() {
+            if is_initial || self.last.is_some() || self.cursor < self.server.watch_cache.latest() {
                 continue;
             }
             let allows_bookmarks = self.request.options.allow_bookmarks;
@@ -190,7 +200,20 @@ impl Watch {
                 () = tokio::time::sleep_until(self.ends) => return None,
                 _ = self.bookmark_due.tick(), if allows_bookmarks => return Some(self.bookmark_line()),
                 grown = self.growth.changed() => grown.ok()?,
+                // Seen above.
+                changed = self.registry.changed() => changed.map(|()| self.registry.mark_changed()).ok()?,
             }
+        }
+    }
+
+    /// Lets the watch end after the changes until now, as on an API server, when its resource is served in another way, or not at all:
+    /// columns, selectable fields and conversion are those of before, and the client is to ask again.
+    fn check_declaration(&mut self) {
+        if self.last.is_some() || !self.registry.has_changed().unwrap_or_default() {
+            return;
+        }
+        if !self.registry.borrow_and_update().serves(&self.request.resource) {
+            self.last = Some(self.server.watch_cache.latest());
         }
     }
 
