@@ -40,6 +40,9 @@ struct Watch {
     bookmark_due: Interval,
     has_headings: bool,
     ends: Instant,
+    /// [`WatchCache::history`](crate::watch_cache::WatchCache::history) when it began; `None`: the database does not have, any more, the
+    /// revision that it is to begin after.
+    history: Option<u64>,
     /// The last revision that is sent: the resource is declared otherwise by now.
     last: Option<Revision>,
     is_over: bool,
@@ -82,6 +85,7 @@ impl Server {
             bookmark_due,
             has_headings: false,
             ends: Instant::now() + Duration::from_secs(seconds),
+            history: Some(self.watch_cache.history()),
             last: None,
             is_over: false,
             request,
@@ -95,8 +99,13 @@ impl Server {
             let pages = ListPages::of_now(self.clone(), watch.request.clone(), projection)?;
             watch.initial = Some(pages);
             watch.next_initial(&mut pieces).await?;
-        } else if revision.is_none() {
-            watch.cursor = self.storage.revisions().await?.0;
+        } else {
+            let (current, _) = self.storage.revisions().await?;
+            match revision {
+                None => watch.cursor = current,
+                Some(revision) if revision > current => watch.history = None,
+                Some(_) => {}
+            }
         }
         // The head of the answer is sent with the first piece, and clients wait for it.
         let first = pieces.next().unwrap_or_default();
@@ -168,6 +177,7 @@ impl Watch {
             let mut lines = Pieces::default();
             let is_initial = self.initial.is_some();
             let found = match is_initial {
+                _ if self.history != Some(self.server.watch_cache.history()) => Err(self.lost_history().await),
                 true => self.next_initial(&mut lines).await.map(|()| None),
                 false => self.next_changes().await.map(Some),
             };
@@ -214,6 +224,14 @@ impl Watch {
         }
         if !self.registry.borrow_and_update().serves(&self.request.resource) {
             self.last = Some(self.server.watch_cache.latest());
+        }
+    }
+
+    /// 410: the database knows less than was sent, and clients have to list again.
+    async fn lost_history(&self) -> ApiError {
+        match self.server.storage.revisions().await {
+            Ok((revision, _)) => ApiError::too_old(self.cursor, revision),
+            Err(error) => error.into(),
         }
     }
 

@@ -16,6 +16,7 @@ on_both! {
     a_watch_that_is_far_behind_reads_on_from_the_database,
     a_watch_ends_after_its_time,
     changes_of_another_replica_are_seen,
+    a_database_that_lost_writes_has_clients_list_again,
 }
 
 on_each_server! {
@@ -272,6 +273,64 @@ mod cases {
             .await
             .expect("the watch ends");
         assert!(end.is_none());
+    }
+
+    pub async fn a_database_that_lost_writes_has_clients_list_again(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let (_, writers) = world.pools();
+        let kept: i64 = sqlx::query_scalar("SELECT revision FROM kube_revision")
+            .fetch_one(&writers)
+            .await
+            .unwrap();
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
+        for name in ["b", "c", "d"] {
+            world.post(BOOKS, a_book(name, 1)).await;
+            assert_eq!(next(&mut events).await, event("ADDED", name));
+        }
+        // A replica without the last writes took over.
+        for statement in [
+            "DELETE FROM kube_objects WHERE revision > $1",
+            "DELETE FROM kube_versions WHERE revision > $1",
+            "UPDATE kube_revision SET revision = $1",
+        ] {
+            let lost = sqlx::query(statement).bind(kept);
+            lost.execute(&writers).await.unwrap();
+        }
+        if world.database == muster_kube_api::Database::Sqlite {
+            // Nobody else writes, so nobody looks: the next write shows it.
+            world.post(BOOKS, a_book("e", 1)).await;
+        }
+        let told = tokio::time::timeout(Duration::from_secs(20), events.next())
+            .await
+            .expect("an event in time")
+            .expect("an event");
+        assert_eq!(
+            (&told["type"], &told["object"]["code"], &told["object"]["reason"]),
+            (&json!("ERROR"), &json!(410), &json!("Expired"))
+        );
+        assert_eq!(events.next().await, None);
+        // One who only lost his connection hears of it, too.
+        let later = kept + 1_000;
+        let mut resumed = watch(&world.api, &format!("{BOOKS}?watch=true&resourceVersion={later}")).await;
+        let told = resumed.next().await.expect("an event");
+        assert_eq!((&told["type"], &told["object"]["code"]), (&json!("ERROR"), &json!(410)));
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
+        world.send("DELETE", &format!("{BOOKS}/e"), "application/json", "").await;
+        if world.database == muster_kube_api::Database::Sqlite {
+            assert_eq!(next(&mut events).await, event("ADDED", "e"));
+            assert_eq!(next(&mut events).await, event("DELETED", "e"));
+        }
+        // Less than was written before, and seen all the same.
+        world.post(BOOKS, a_book("f", 1)).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "f"));
+        // So are dependents: their owner is gone.
+        let owner = json!([{"apiVersion": "library.example.com/v1", "kind": "Book", "name": "b", "uid": "lost"}]);
+        let mut owned = a_book("g", 1);
+        owned["metadata"]["ownerReferences"] = owner;
+        world.post(BOOKS, owned).await;
+        world.await_that(&format!("{BOOKS}/g"), |status, _| status == 404).await;
     }
 
     pub async fn changes_of_another_replica_are_seen(world: World) {
