@@ -117,6 +117,7 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
             None => Err(ready().to_string()),
         }
     });
+    references_into_others_are_told_and_not_followed(&of(CHOSEN[0]), &host_id(0));
     // Its Secret was not read, which would have labelled it.
     let secret = of(OTHER).get(&["secret", "pull-secret"]);
     assert_eq!(secret["metadata"]["labels"], Value::Null);
@@ -126,6 +127,32 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
         assert_eq!(of(namespace).get(&["agents"])["items"], json!([]));
     }
     assert_no_right_was_missing(&served);
+}
+
+/// Whoever may edit an Agent of one tenant gets nothing of another's.
+#[track_caller]
+fn references_into_others_are_told_and_not_followed(kubectl: &Kubectl, agent: &str) {
+    let told = |object: &[&str], what: &str| {
+        let sentence = format!("{what} is in a namespace that this service does not look after");
+        kubectl.await_that(&sentence, object, SOON, |seen| {
+            seen.to_string().contains(&sentence).then_some(())
+        });
+    };
+    let change = |object: &[&str], spec: Value| {
+        let patch = json!({ "spec": spec }).to_string();
+        kubectl.run(&[&["patch"], object, &["--type", "merge", "-p", &patch]].concat());
+    };
+    let theirs = json!({"name": "pull-secret", "namespace": OTHER});
+    let agent = ["agent", agent];
+    change(&agent, json!({"ignitionEndpointTokenReference": theirs}));
+    told(&agent, "the Secret other/pull-secret");
+    change(&agent, json!({"ignitionEndpointTokenReference": null, "clusterDeploymentName": {"name": "prod", "namespace": OTHER}}));
+    told(&agent, "the ClusterDeployment other/prod");
+    change(&agent, json!({"clusterDeploymentName": null}));
+    let mut bound = infra_env("bound");
+    bound["spec"]["clusterRef"] = json!({"name": "prod", "namespace": OTHER});
+    kubectl.apply(&[bound]);
+    told(&["infraenv", "bound"], "the ClusterDeployment other/prod");
 }
 
 const BROKEN: &str = r#"{"stringData":{".dockerconfigjson":"no JSON"}}"#;

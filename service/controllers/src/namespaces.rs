@@ -17,6 +17,9 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
+/// Follows "is": where an object is that nobody may refer to.
+pub const OUTSIDE: &str = "in a namespace that this service does not look after (--namespaces), so nothing there is read";
+
 /// Namespaces; none means all.
 #[derive(Debug, Clone, Default)]
 pub struct Namespaces(Arc<[String]>);
