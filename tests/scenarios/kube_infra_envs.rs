@@ -283,14 +283,23 @@ fn an_edit_is_reconciled_once(api: Api) {
     const QUIET: Duration = Duration::from_secs(2);
     let (served, kubectl) = serve(api);
     kubectl.apply(&[good_pull_secret(), infra_env("hw", json!({}))]);
-    await_condition_of(&kubectl, &["infraenv", "hw"], "ImageCreated", "InfraEnvAvailable", "");
+    await_condition_of(
+        &kubectl,
+        &["infraenv", "hw"],
+        "ImageCreated",
+        "InfraEnvAvailable",
+        "",
+    );
     let mut before = reconciles(&served);
-    await_every(QUIET, "what is new to be looked at", SOON, || {
-        match std::mem::replace(&mut before, reconciles(&served)) {
+    await_every(
+        QUIET,
+        "what is new to be looked at",
+        SOON,
+        || match std::mem::replace(&mut before, reconciles(&served)) {
             seen if seen == before => Ok(()),
             seen => Err(format!("{seen} reconciles, then {before}")),
-        }
-    });
+        },
+    );
     // It changes nothing of the record, and of the status the generation that was seen.
     let edit = r#"{"spec":{"agentLabels":{"rack":"7"}}}"#;
     kubectl.run(&["patch", "infraenv", "hw", "--type", "merge", "-p", edit]);

@@ -108,15 +108,20 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
         });
     }
     let ready = || served.http().request("GET", "/ready", None).expect(200).json();
-    assert_every(Duration::from_millis(500), "the peace", Duration::from_secs(10), || {
-        let (infra_env, agent) = (["infraenv", "of-other"], ["agent", "nobody"]);
-        let untouched = [infra_env, agent].map(|one| of(OTHER).get(&one));
-        match untouched.iter().find(|one| !is_untouched(one)) {
-            Some(touched) => Err(touched.to_string()),
-            None if ready()["kubernetes"] == "ok, leading" => Ok(()),
-            None => Err(ready().to_string()),
-        }
-    });
+    assert_every(
+        Duration::from_millis(500),
+        "the peace",
+        Duration::from_secs(10),
+        || {
+            let (infra_env, agent) = (["infraenv", "of-other"], ["agent", "nobody"]);
+            let untouched = [infra_env, agent].map(|one| of(OTHER).get(&one));
+            match untouched.iter().find(|one| !is_untouched(one)) {
+                Some(touched) => Err(touched.to_string()),
+                None if ready()["kubernetes"] == "ok, leading" => Ok(()),
+                None => Err(ready().to_string()),
+            }
+        },
+    );
     references_into_others_are_told_and_not_followed(&of(CHOSEN[0]), &host_id(0));
     // Its Secret was not read, which would have labelled it.
     let secret = of(OTHER).get(&["secret", "pull-secret"]);
@@ -146,7 +151,10 @@ fn references_into_others_are_told_and_not_followed(kubectl: &Kubectl, agent: &s
     let agent = ["agent", agent];
     change(&agent, json!({"ignitionEndpointTokenReference": theirs}));
     told(&agent, "the Secret other/pull-secret");
-    change(&agent, json!({"ignitionEndpointTokenReference": null, "clusterDeploymentName": {"name": "prod", "namespace": OTHER}}));
+    change(
+        &agent,
+        json!({"ignitionEndpointTokenReference": null, "clusterDeploymentName": {"name": "prod", "namespace": OTHER}}),
+    );
     told(&agent, "the ClusterDeployment other/prod");
     change(&agent, json!({"clusterDeploymentName": null}));
     let mut bound = infra_env("bound");

@@ -135,7 +135,9 @@ mod tests {
         assert!(watch.write("one"));
         assert!(watch.write("two"));
         assert!(!watch.passes_over(|object| object.metadata.generation = Some(2)));
-        assert!(!watch.passes_over(|object| object.metadata.labels = Some([("a".into(), "b".into())].into())));
+        assert!(
+            !watch.passes_over(|object| object.metadata.labels = Some([("a".into(), "b".into())].into()))
+        );
         assert!(!watch.passes_over(|object| {
             object.metadata.annotations = Some([("a".into(), "b".into())].into());
         }));

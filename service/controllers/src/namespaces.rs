@@ -18,7 +18,8 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
 /// Follows "is": where an object is that nobody may refer to.
-pub const OUTSIDE: &str = "in a namespace that this service does not look after (--namespaces), so nothing there is read";
+pub const OUTSIDE: &str =
+    "in a namespace that this service does not look after (--namespaces), so nothing there is read";
 
 /// Namespaces; none means all.
 #[derive(Debug, Clone, Default)]

@@ -320,7 +320,9 @@ mod tests {
         let error = check_namespace(&chosen, "Secret", "tenant", "token").unwrap_err();
         assert!(error.is_input());
         assert!(
-            error.to_string().starts_with("the Secret tenant/token is in a namespace"),
+            error
+                .to_string()
+                .starts_with("the Secret tenant/token is in a namespace"),
             "{error}"
         );
     }

@@ -96,7 +96,12 @@ async fn measure_memory(api: &KubeApi) -> anyhow::Result<()> {
     for (name, accept, query, end) in [
         ("list", JSON, "", ""),
         ("streaming list", JSON, streaming, "k8s.io/initial-events-end"),
-        ("list by label", JSON, "labelSelector=infraenvs.agent-install.openshift.io%3Dhw", ""),
+        (
+            "list by label",
+            JSON,
+            "labelSelector=infraenvs.agent-install.openshift.io%3Dhw",
+            "",
+        ),
         ("table", TABLE, "", ""),
         ("metadata", METADATA, "", ""),
     ] {

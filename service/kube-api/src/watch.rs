@@ -177,7 +177,9 @@ impl Watch {
             let mut lines = Pieces::default();
             let is_initial = self.initial.is_some();
             let found = match is_initial {
-                _ if self.history != Some(self.server.watch_cache.history()) => Err(self.lost_history().await),
+                _ if self.history != Some(self.server.watch_cache.history()) => {
+                    Err(self.lost_history().await)
+                }
                 true => self.next_initial(&mut lines).await.map(|()| None),
                 false => self.next_changes().await.map(Some),
             };

@@ -101,7 +101,10 @@ impl WatchCache {
     /// Forgets everything: the database has lost what was committed after `revision`, as when it is restored from a backup or its
     /// replica takes over. Watches end, so that clients list again.
     pub fn begin_anew(&self, revision: Revision) {
-        tracing::warn!(revision, "the database has lost writes after this one: clients list everything again");
+        tracing::warn!(
+            revision,
+            "the database has lost writes after this one: clients list everything again"
+        );
         let mut recent = self.recent();
         recent.changes.clear();
         recent.early.clear();
@@ -257,7 +260,10 @@ mod tests {
         assert_eq!((cache.latest(), cache.history()), (9, 0), "the same one again");
         cache.add(change_of("another", 7));
         assert_eq!((cache.latest(), cache.history()), (7, 1));
-        assert_eq!((revisions(&cache, 6), revisions(&cache, 5)), (Some(vec![7]), None));
+        assert_eq!(
+            (revisions(&cache, 6), revisions(&cache, 5)),
+            (Some(vec![7]), None)
+        );
         cache.add(change(8));
         assert_eq!(revisions(&cache, 6), Some(vec![7, 8]));
     }

@@ -223,11 +223,18 @@ impl ControlPlane {
         fs::create_dir(&overlay)
             .and_then(|()| fs::write(overlay.join("kustomization.yaml"), kustomization.to_string()))
             .unwrap_or_else(|error| panic!("{}: {error}", overlay.display()));
-        self.kubectl().run(&["apply", "-k", &overlay.display().to_string()]);
+        self.kubectl()
+            .run(&["apply", "-k", &overlay.display().to_string()]);
         let account = format!("--serviceaccount={SERVICE_NAMESPACE}:muster");
         for namespace in namespaces {
             self.kubectl().run(&["create", "namespace", namespace]);
-            let binding = ["create", "rolebinding", "muster", "--clusterrole=muster", &account];
+            let binding = [
+                "create",
+                "rolebinding",
+                "muster",
+                "--clusterrole=muster",
+                &account,
+            ];
             self.kubectl().namespace(namespace).run(&binding);
         }
         self.kubeconfig_with_token()

@@ -222,9 +222,7 @@ async fn ignition_ca(install: &AgentClusterInstall, context: &Context) -> Result
     };
     let (namespace, name) = (&it.namespace, &it.name);
     let found = match secrets::check_namespace(&context.namespaces, "Secret", namespace, name) {
-        Ok(()) => {
-            secrets::read_secret(&context.client, namespace, name, names::key::TLS_CERTIFICATE).await
-        }
+        Ok(()) => secrets::read_secret(&context.client, namespace, name, names::key::TLS_CERTIFICATE).await,
         Err(outside) => Err(outside),
     };
     found

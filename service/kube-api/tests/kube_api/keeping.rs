@@ -143,7 +143,9 @@ mod cases {
         assert_eq!(metadata["items"].as_array().unwrap().len(), COUNT + 2);
         assert!(metadata["items"][0].get("spec").is_none());
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-        let table = http::send(&world.client, "GET", BOOKS, &[("accept", table)], "").await.body;
+        let table = http::send(&world.client, "GET", BOOKS, &[("accept", table)], "")
+            .await
+            .body;
         assert_eq!(table["rows"].as_array().unwrap().len(), COUNT + 2);
         // More than are read at once, and less than there are.
         let page = world.get(&format!("{BOOKS}?limit=600")).await;

@@ -41,10 +41,18 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     let next = async |events: &mut Events| {
         let next = tokio::time::timeout(Duration::from_secs(60), events.next());
         let event = next.await.expect("an event in time")?;
-        Some(format!("{} {}", event["type"].as_str()?, event["object"]["metadata"]["name"].as_str()?))
+        Some(format!(
+            "{} {}",
+            event["type"].as_str()?,
+            event["object"]["metadata"]["name"].as_str()?
+        ))
     };
     let mut events = Events::open(&peer.client, &format!("{PLAYS}?watch=true")).await;
-    let mut others = Events::open(&peer.client, "/api/v1/namespaces/stage/configmaps?watch=true&fieldSelector=metadata.name%3Dx").await;
+    let mut others = Events::open(
+        &peer.client,
+        "/api/v1/namespaces/stage/configmaps?watch=true&fieldSelector=metadata.name%3Dx",
+    )
+    .await;
     for name in ["a", "b"] {
         // What is no part of its spec changes nothing.
         let labels = json!({"metadata": {"labels": {"seen": name}}});
@@ -60,7 +68,11 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     // One who watches when the kind goes sees its objects go before.
     let version = peer.ask("GET", PLAYS, &Value::Null).await.1["metadata"]["resourceVersion"].clone();
     let from = version.as_str().expect("a list has a version");
-    let mut events = Events::open(&peer.client, &format!("{PLAYS}?watch=true&resourceVersion={from}")).await;
+    let mut events = Events::open(
+        &peer.client,
+        &format!("{PLAYS}?watch=true&resourceVersion={from}"),
+    )
+    .await;
     assert_eq!(peer.ask("DELETE", &definition, &Value::Null).await.0, 200);
     let mut gone = [next(&mut events).await, next(&mut events).await];
     gone.sort();
@@ -68,7 +80,12 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     assert_eq!(next(&mut events).await, None);
     // Watches of other kinds went on all the time.
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
-    assert_eq!(peer.ask("POST", "/api/v1/namespaces/stage/configmaps", &map).await.0, 201);
+    assert_eq!(
+        peer.ask("POST", "/api/v1/namespaces/stage/configmaps", &map)
+            .await
+            .0,
+        201
+    );
     assert_eq!(next(&mut others).await, Some("ADDED x".into()));
 }
 
@@ -314,10 +331,15 @@ mod cases {
         let later = kept + 1_000;
         let mut resumed = watch(&world.api, &format!("{BOOKS}?watch=true&resourceVersion={later}")).await;
         let told = resumed.next().await.expect("an event");
-        assert_eq!((&told["type"], &told["object"]["code"]), (&json!("ERROR"), &json!(410)));
+        assert_eq!(
+            (&told["type"], &told["object"]["code"]),
+            (&json!("ERROR"), &json!(410))
+        );
         let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
         assert_eq!(next(&mut events).await, event("ADDED", "a"));
-        world.send("DELETE", &format!("{BOOKS}/e"), "application/json", "").await;
+        world
+            .send("DELETE", &format!("{BOOKS}/e"), "application/json", "")
+            .await;
         if world.database == muster_kube_api::Database::Sqlite {
             assert_eq!(next(&mut events).await, event("ADDED", "e"));
             assert_eq!(next(&mut events).await, event("DELETED", "e"));
@@ -326,11 +348,14 @@ mod cases {
         world.post(BOOKS, a_book("f", 1)).await;
         assert_eq!(next(&mut events).await, event("ADDED", "f"));
         // So are dependents: their owner is gone.
-        let owner = json!([{"apiVersion": "library.example.com/v1", "kind": "Book", "name": "b", "uid": "lost"}]);
+        let owner =
+            json!([{"apiVersion": "library.example.com/v1", "kind": "Book", "name": "b", "uid": "lost"}]);
         let mut owned = a_book("g", 1);
         owned["metadata"]["ownerReferences"] = owner;
         world.post(BOOKS, owned).await;
-        world.await_that(&format!("{BOOKS}/g"), |status, _| status == 404).await;
+        world
+            .await_that(&format!("{BOOKS}/g"), |status, _| status == 404)
+            .await;
     }
 
     pub async fn changes_of_another_replica_are_seen(world: World) {
