@@ -174,7 +174,7 @@ where
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
     let app = context.app.clone();
-    events.default_backoff().filter_map(move |event| {
+    events.filter_map(move |event| {
         let health = app.bridge.watches();
         let event = match event {
             Ok(event) => {
