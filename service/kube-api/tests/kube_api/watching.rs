@@ -66,8 +66,13 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     assert_eq!(peer.ask("PATCH", &definition, &changed).await.0, 200);
     assert_eq!(next(&mut events).await, None);
     // One who watches when the kind goes sees its objects go before.
-    let version = peer.ask("GET", PLAYS, &Value::Null).await.1["metadata"]["resourceVersion"].clone();
-    let from = version.as_str().expect("a list has a version");
+    let from = peer
+        .await_that("plays are served again", async || {
+            let (status, list) = peer.ask("GET", PLAYS, &Value::Null).await;
+            let version = list["metadata"]["resourceVersion"].as_str()?;
+            (status == 200).then(|| version.to_owned())
+        })
+        .await;
     let mut events = Events::open(
         &peer.client,
         &format!("{PLAYS}?watch=true&resourceVersion={from}"),
