@@ -13,6 +13,7 @@ use muster_bmc_driver::{
 };
 use muster_controllers::metal3::drives::{Drives, Emptied, HostBmc};
 use muster_controllers::metal3::owner::Owners;
+use muster_controllers::namespaces::Namespaces;
 use muster_operations::chain;
 use muster_operations::urls::Urls;
 use url::{Host, Url};
@@ -36,7 +37,8 @@ pub struct BmcArgs {
 
 impl BmcArgs {
     /// The settings of the driver; the service's own addresses are no BMCs. `metal3`: the API whose BareMetalHosts are looked after.
-    pub fn settings(&self, urls: &Urls, metal3: Option<Client>) -> Settings {
+    /// `namespaces`: those of them.
+    pub fn settings(&self, urls: &Urls, metal3: Option<Client>, namespaces: Namespaces) -> Settings {
         let own: Vec<IpAddr> = [&urls.public, &urls.boot]
             .into_iter()
             .filter_map(|url| ip_of(url))
@@ -47,7 +49,8 @@ impl BmcArgs {
             self.bmc_allow_http,
             &own,
         );
-        let others = metal3.map(|client| Arc::new(Metal3(Owners::new(client))) as Arc<dyn Others>);
+        let metal3 = metal3.map(|client| Metal3(Owners::new(client, namespaces)));
+        let others = metal3.map(|metal3| Arc::new(metal3) as Arc<dyn Others>);
         Settings { others, ..settings }
     }
 }

@@ -76,6 +76,22 @@ impl Api {
     }
 }
 
+/// On a real API server, with the rights of `deploy/namespaced`: a service that looks after these namespaces alone.
+#[track_caller]
+pub fn serve_in_namespaces(namespaces: &[&str], change: impl FnOnce(Settings) -> Settings) -> KubeServed {
+    let plane = control_plane();
+    let kubeconfig = plane.namespaced_kubeconfig(namespaces);
+    let chosen = format!("--namespaces={}", namespaces.join(","));
+    let served =
+        Database::Postgres.serve_with(|settings| change(settings.kubeconfig(&kubeconfig).argument(&chosen)));
+    let kube_served = KubeServed {
+        served,
+        plane: Some(plane),
+    };
+    kube_served.await_leading();
+    kube_served
+}
+
 /// A real Kubernetes that knows our kinds, and the foreign ones that we read.
 #[track_caller]
 pub fn control_plane() -> ControlPlane {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use muster_tests::artifacts::live_image;
+use muster_tests::condition::{assert_every, await_every};
 use muster_tests::kube::Kubectl;
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ on_each_api!(
     what_an_infra_env_refers_to_is_followed,
     network_configurations_are_applied_or_named,
     rest_does_not_win_against_a_resource,
+    an_edit_is_reconciled_once,
     an_imported_cluster_lets_its_agents_go_when_it_is_deleted,
     an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it,
 );
@@ -264,6 +266,53 @@ fn network_configurations_are_applied_or_named(api: Api) {
     });
     let stored = client.get(&path).expect(200).json();
     assert_eq!(stored["static_network_config"].as_str().unwrap_or_default(), "");
+}
+
+/// Reconciles of InfraEnvs until now.
+fn reconciles(served: &KubeServed) -> u64 {
+    let text = served.http().request("GET", "/metrics", None).expect(200).text();
+    let counted = text
+        .lines()
+        .filter(|line| line.starts_with("muster_reconciles_total") && line.contains("\"infra_env\""));
+    counted
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+fn an_edit_is_reconciled_once(api: Api) {
+    const QUIET: Duration = Duration::from_secs(2);
+    let (served, kubectl) = serve(api);
+    kubectl.apply(&[good_pull_secret(), infra_env("hw", json!({}))]);
+    await_condition_of(
+        &kubectl,
+        &["infraenv", "hw"],
+        "ImageCreated",
+        "InfraEnvAvailable",
+        "",
+    );
+    let mut before = reconciles(&served);
+    await_every(
+        QUIET,
+        "what is new to be looked at",
+        SOON,
+        || match std::mem::replace(&mut before, reconciles(&served)) {
+            seen if seen == before => Ok(()),
+            seen => Err(format!("{seen} reconciles, then {before}")),
+        },
+    );
+    // It changes nothing of the record, and of the status the generation that was seen.
+    let edit = r#"{"spec":{"agentLabels":{"rack":"7"}}}"#;
+    kubectl.run(&["patch", "infraenv", "hw", "--type", "merge", "-p", edit]);
+    kubectl.await_that("the edit to be seen", &["infraenv", "hw"], SOON, |seen| {
+        (seen["status"]["observedGeneration"] == seen["metadata"]["generation"]).then_some(())
+    });
+    assert_every(QUIET / 4, "its own status to trigger nothing", QUIET, || {
+        match reconciles(&served) - before {
+            0 | 1 => Ok(()),
+            more => Err(format!("{more} reconciles")),
+        }
+    });
+    assert_eq!(reconciles(&served) - before, 1);
 }
 
 fn rest_does_not_win_against_a_resource(api: Api) {

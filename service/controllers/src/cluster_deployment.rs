@@ -37,6 +37,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let installs_changed = watch::watch(&context, watcher::Config::default(), installs.clone())
         .map(Ok)
         .reflect(writer)
+        .filter(watch::news(&context))
         .touched_objects();
     let controller = watch::controller::<ClusterDeployment>(&context);
     let deployments = controller.store();

@@ -11,6 +11,7 @@ use tower::service_fn;
 
 use super::agent::cache::AgentCache;
 use super::agent::refused::RefusedAgents;
+use super::echoes::WrittenStatuses;
 use super::events::Events;
 use super::join::told::Told;
 use super::metal3::drives::Drives;
@@ -37,6 +38,8 @@ pub struct Context {
     pub workloads: Workloads,
     /// Waits of objects, for Events.
     pub waits: Waits,
+    /// Statuses that were written.
+    pub statuses: WrittenStatuses,
     /// Waits of joining hosts.
     pub joining: Told,
     /// Empties the drives of machines that Metal3 was told to leave alone; `None`: nobody does.
@@ -59,6 +62,7 @@ impl Context {
             workloads: Workloads::new(client.clone()),
             namespaces: Namespaces::default(),
             waits: Waits::default(),
+            statuses: WrittenStatuses::default(),
             joining: Told::default(),
             drives: None,
             agents: Arc::default(),

@@ -57,6 +57,11 @@ impl Error {
     }
 }
 
+/// True when this service has no rights to what it asked for.
+pub fn is_forbidden(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 403)
+}
+
 /// The answer of the Kubernetes API; `None`: there is no such object (any more), which is no failure.
 ///
 /// # Errors
@@ -113,6 +118,7 @@ impl Refusal {
         match error {
             ReferenceError::Api { source, .. } => Self::Later((*source).into()),
             error @ (ReferenceError::Missing { .. }
+            | ReferenceError::Outside { .. }
             | ReferenceError::Nameless(_)
             | ReferenceError::NoKey { .. }
             | ReferenceError::NotText { .. }) => Self::Input {

@@ -35,7 +35,7 @@ use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let controller = watch::controller::<InfraEnv>(&context);
+    let controller = watch::controller_without_echoes::<InfraEnv>(&context);
     let store = controller.store();
     let changed = changed(&context, store.clone());
     let users = |uses: fn(&InfraEnv, &KubeRef) -> bool| {

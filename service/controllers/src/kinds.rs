@@ -102,6 +102,18 @@ fn message(missing: &[&Kind]) -> String {
     )
 }
 
+/// True when the API server has a kind, which everybody may ask for.
+///
+/// # Errors
+/// If it does not answer.
+pub async fn is_served(client: &Client, group_version: &str, plural: &str) -> kube::Result<bool> {
+    match client.list_api_group_resources(group_version).await {
+        Ok(listed) => Ok(listed.resources.iter().any(|one| one.name == plural)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Returns when the API server has all of these kinds of a group. It may get them at any time.
 pub async fn served(client: &Client, group_version: &str, plurals: &[&str]) {
     loop {

@@ -9,6 +9,7 @@
 //! What every controller is made of:
 //!
 //! - [`watch`]: kube's `Controller` over objects that are decoded one by one; watches whose failures are seen
+//! - [`echoes`]: own statuses that come back by a watch trigger nothing
 //! - [`drive`]: deadline of a reconcile, growing retries, a fresh object after a conflict, metrics
 //! - [`Context`]: a client with a deadline for each request, operations, changes of the database, Events
 //! - [`Error`], [`error::Refusal`]: what follows a failure, a retry or waiting for the object's writer
@@ -31,6 +32,7 @@ pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;
+pub mod echoes;
 pub mod error;
 pub mod events;
 pub mod finalizers;

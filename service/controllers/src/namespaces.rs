@@ -13,9 +13,14 @@ use futures_util::{Stream, StreamExt};
 use kube::core::dynamic::DynamicObject;
 use kube::core::error_boundary::InvalidObject;
 use kube::core::{DeserializeGuard, NamespaceResourceScope, ObjectMeta, PartialObjectMeta, TypeMeta};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
+
+/// Follows "is": where an object is that nobody may refer to.
+pub const OUTSIDE: &str =
+    "in a namespace that this service does not look after (--namespaces), so nothing there is read";
 
 /// Namespaces; none means all.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +50,8 @@ impl Namespaces {
         names.map(|name| Api::namespaced(client.clone(), name)).collect()
     }
 
-    /// One watch of all of them. `api`: of a namespace, or of all.
+    /// One watch of all of them, tried again for ever (kube's default back-off). One that fails later on keeps no other waiting.
+    /// `api`: of a namespace, or of all.
     pub fn watch<K>(
         &self,
         config: &watcher::Config,
@@ -55,12 +61,18 @@ impl Namespaces {
         K: Remnant + Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     {
         if self.0.is_empty() {
-            return watcher(api(None), config.clone()).boxed();
+            return patient(watcher(api(None), config.clone()));
         }
         let streams = self.0.iter();
-        let streams = streams.map(|name| watcher(api(Some(name)), config.clone()).boxed());
+        let streams = streams.map(|name| patient(watcher(api(Some(name)), config.clone())));
         merged(streams.collect()).boxed()
     }
+}
+
+fn patient<K: Send + 'static>(
+    events: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+) -> BoxStream<'static, watcher::Result<Event<K>>> {
+    events.default_backoff().boxed()
 }
 
 /// Stands for an object that is gone and of which only metadata is known.
@@ -213,7 +225,10 @@ fn name(object: &impl Resource) -> Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
     use futures_util::stream;
+    use tokio::time::{Instant, sleep};
 
     fn object(namespace: &str, name: &str) -> DynamicObject {
         DynamicObject::remnant(ObjectMeta {
@@ -231,6 +246,26 @@ mod tests {
             Event::Apply(one) => format!("applied {}", one.name_any()),
             Event::Delete(one) => format!("deleted {}", one.name_any()),
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_whose_watch_fails_keeps_no_other_waiting() {
+        let listed = || stream::iter([Event::Init, Event::InitDone].map(Ok));
+        let failing = listed().chain(stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)));
+        let busy = stream::unfold(0, |number: u32| async move {
+            sleep(Duration::from_millis(100)).await;
+            Some((Ok(Event::Apply(object("two", &number.to_string()))), number + 1))
+        });
+        let parts = vec![patient(failing), patient(listed().chain(busy))];
+        let mut merged = Box::pin(merged::<DynamicObject>(parts));
+        let (began, mut applied) = (Instant::now(), 0);
+        while applied < 50 {
+            if let Some(Ok(Event::Apply(_))) = merged.next().await {
+                applied += 1;
+            }
+        }
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(6), "{took:?}");
     }
 
     #[tokio::test]

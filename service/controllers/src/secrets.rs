@@ -18,6 +18,7 @@ use muster_resources::names;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::namespaces::{Namespaces, OUTSIDE};
 use super::writes::patch_params;
 
 /// A value that an object refers to cannot be read. `what`: kind, namespace and name of the object.
@@ -26,6 +27,9 @@ pub enum ReferenceError {
     /// No such object.
     #[error("the {what} does not exist; create it, it is looked for again every few seconds")]
     Missing { what: String },
+    /// It is in a namespace that is not looked after.
+    #[error("the {what} is {}", OUTSIDE)]
+    Outside { what: String },
     /// The reference names nothing.
     #[error("the reference has no name of a {0}; set it")]
     Nameless(&'static str),
@@ -53,10 +57,31 @@ impl ReferenceError {
     /// True when only a user can correct it; otherwise it may pass.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Missing { .. } | Self::Nameless(_) | Self::NoKey { .. } | Self::NotText { .. } => true,
+            Self::Missing { .. }
+            | Self::Outside { .. }
+            | Self::Nameless(_)
+            | Self::NoKey { .. }
+            | Self::NotText { .. } => true,
             Self::Api { .. } => false,
         }
     }
+}
+
+/// Checks the namespace of a reference that may name any: nothing is read where nothing is looked after.
+///
+/// # Errors
+/// [`ReferenceError::Outside`].
+pub fn check_namespace(
+    namespaces: &Namespaces,
+    kind: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Result<(), ReferenceError> {
+    if namespaces.contains(namespace) {
+        return Ok(());
+    }
+    let what = what(kind, namespace, name);
+    Err(ReferenceError::Outside { what })
 }
 
 fn what(kind: &str, namespace: &str, name: &str) -> String {
@@ -285,6 +310,21 @@ mod tests {
         assert_eq!(missing_labels(&whole), None);
         let wrong = labels(&[(names::label::WATCH, "false"), (names::label::BACKUP, "true")]);
         assert!(missing_labels(&wrong).is_some());
+    }
+
+    #[test]
+    fn a_reference_into_a_namespace_that_is_not_looked_after_is_refused_unread() {
+        let chosen = Namespaces::from(vec!["lab".to_owned()]);
+        assert!(check_namespace(&chosen, "Secret", "lab", "token").is_ok());
+        assert!(check_namespace(&Namespaces::default(), "Secret", "any", "token").is_ok());
+        let error = check_namespace(&chosen, "Secret", "tenant", "token").unwrap_err();
+        assert!(error.is_input());
+        assert!(
+            error
+                .to_string()
+                .starts_with("the Secret tenant/token is in a namespace"),
+            "{error}"
+        );
     }
 
     #[test]

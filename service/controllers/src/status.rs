@@ -30,7 +30,9 @@ where
     if before == Some(next) {
         return Ok(());
     }
-    let mut operations = difference(before.map(members).as_ref(), members(next));
+    let status = members(next);
+    context.statuses.note(object, &status);
+    let mut operations = difference(before.map(members).as_ref(), status);
     let version = object.resource_version();
     operations.insert(
         0,

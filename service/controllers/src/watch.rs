@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 use std::time::Instant;
 
+use futures_util::future::Ready;
 use futures_util::{Stream, StreamExt, future};
 use kube::core::{ApiResource, DeserializeGuard, DynamicObject, NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::reflector::{self, ObjectRef, Store};
@@ -16,6 +17,7 @@ use kube::{Api, Resource};
 use muster_core::record::KubeRef;
 use muster_operations::chain;
 use muster_operations::watch_health::WatchHealth;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::context::Context;
@@ -28,6 +30,26 @@ pub trait Watched:
 }
 
 impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static> Watched for K {}
+
+/// A controller of all objects of kind `K`, with one watch of them. Statuses that [`status::write`](super::status::write) writes trigger
+/// nothing.
+pub fn controller_without_echoes<K>(context: &Context) -> Controller<K>
+where
+    K: Watched + Serialize + Resource<Scope = NamespaceResourceScope>,
+{
+    let (store, writer) = reflector::store();
+    let events = watch(context, watcher::Config::default(), store.clone());
+    let events = events.map(Ok).reflect(writer).filter(news(context));
+    Controller::for_stream(events.applied_objects(), store)
+}
+
+/// Selects the events that show more than a status of ours, of one watch.
+pub fn news<K: Watched + Serialize>(
+    context: &Context,
+) -> impl FnMut(&watcher::Result<Event<K>>) -> Ready<bool> + Send + use<K> {
+    let mut echoes = context.statuses.echoes();
+    move |event| future::ready(!event.as_ref().is_ok_and(|event| echoes.is_echo(event)))
+}
 
 /// A controller of all objects of kind `K`, with one watch of them.
 pub fn controller<K>(context: &Context) -> Controller<K>
@@ -152,7 +174,7 @@ where
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
     let app = context.app.clone();
-    events.default_backoff().filter_map(move |event| {
+    events.filter_map(move |event| {
         let health = app.bridge.watches();
         let event = match event {
             Ok(event) => {

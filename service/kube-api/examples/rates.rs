@@ -17,6 +17,9 @@ use tower::ServiceExt as _;
 
 const CRD: &str = include_str!("../../../api-spec/crds/agent-install.openshift.io_agents.yaml");
 const AGENTS: &str = "/apis/agent-install.openshift.io/v1beta1/namespaces/default/agents";
+const JSON: &str = "application/json";
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 const MERGE: &str = "application/merge-patch+json";
 /// Requests at the same time.
 const WRITERS: usize = 16;
@@ -63,14 +66,7 @@ async fn measure_writes(api: &KubeApi, count: usize) -> anyhow::Result<()> {
 }
 
 async fn measure_reads(api: &KubeApi, count: usize) -> anyhow::Result<()> {
-    for (name, accept) in [
-        ("list", "application/json"),
-        ("table", "application/json;as=Table;v=v1;g=meta.k8s.io"),
-        (
-            "metadata",
-            "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-        ),
-    ] {
+    for (name, accept) in [("list", JSON), ("table", TABLE), ("metadata", METADATA)] {
         for query in ["", "?limit=500", "?labelSelector=index%3D7"] {
             let began = Instant::now();
             let request = Request::get(format!("{AGENTS}{query}")).header("accept", accept);
@@ -92,17 +88,26 @@ async fn measure_reads(api: &KubeApi, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Memory that the process has at most while everything is read at once, by a client that takes it as it comes: as a list without a
+/// Memory that the process has at most while everything is read at once, by a client that takes it as it comes: as lists without a
 /// limit, and as the list at the beginning of a watch.
 async fn measure_memory(api: &KubeApi) -> anyhow::Result<()> {
     let streaming =
         "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    for (name, query, end) in [
-        ("list", "", ""),
-        ("streaming list", streaming, "k8s.io/initial-events-end"),
+    for (name, accept, query, end) in [
+        ("list", JSON, "", ""),
+        ("streaming list", JSON, streaming, "k8s.io/initial-events-end"),
+        (
+            "list by label",
+            JSON,
+            "labelSelector=infraenvs.agent-install.openshift.io%3Dhw",
+            "",
+        ),
+        ("table", TABLE, "", ""),
+        ("metadata", METADATA, "", ""),
     ] {
         let resting = peak()?;
-        let request = Request::get(format!("{AGENTS}?{query}")).body(axum::body::Body::empty())?;
+        let request = Request::get(format!("{AGENTS}?{query}")).header("accept", accept);
+        let request = request.body(axum::body::Body::empty())?;
         let response = api.service().oneshot(request).await?;
         let mut pieces = response.into_body().into_data_stream();
         let mut size = 0;

@@ -7,7 +7,7 @@ use chrono::Utc;
 
 use crate::crd;
 use crate::server::Server;
-use crate::storage::StorageError;
+use crate::storage::{Revision, StorageError};
 
 /// Replaced versions are kept this long: watches and paged lists reach back so far. Source:
 /// `--etcd-compaction-interval`.
@@ -52,7 +52,7 @@ async fn catch_up(server: &Server) -> Result<(), StorageError> {
     loop {
         let changes = server.storage.changes_after(read_to).await?;
         if changes.to == read_to {
-            return Ok(());
+            return check_history(server, read_to).await;
         }
         // Meanwhile this process may have written more.
         read_to = changes.to.max(server.watch_cache.latest());
@@ -65,6 +65,17 @@ async fn catch_up(server: &Server) -> Result<(), StorageError> {
             server.reload_registry().await;
         }
     }
+}
+
+/// Begins anew when the database has fewer revisions than were read from it: it was restored, or a replica without the last ones took
+/// over.
+async fn check_history(server: &Server, read_to: Revision) -> Result<(), StorageError> {
+    let (revision, _) = server.storage.revisions().await?;
+    if revision < read_to {
+        server.watch_cache.begin_anew(revision);
+        server.reload_registry().await;
+    }
+    Ok(())
 }
 
 /// Reads the CRDs again after each change of one: its writer may have gone away before it did.

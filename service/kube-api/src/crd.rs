@@ -1,5 +1,6 @@
 //! Turns CustomResourceDefinition objects into the resources they declare, and completes and validates them.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
@@ -47,14 +48,24 @@ pub fn resources(definition: &Value, conversions: &Conversions) -> Result<Vec<Re
     let mut resources: Vec<Resource> = served
         .map(|(index, version)| resource(spec, version, storage, index, versions.len() == 1))
         .collect::<Result<_, _>>()?;
+    let declaration = declaration(definition);
     let schemas = resources
         .iter()
         .map(|one| (one.api_version(), one.schema.clone()));
     let schemas: Vec<(String, Arc<Schema>)> = schemas.collect();
     for resource in &mut resources {
         resource.converter = conversions.find(&resource.group, &resource.kind, &schemas);
+        resource.declaration = declaration;
     }
     Ok(resources)
+}
+
+/// Its status and metadata change nothing of what is served; another CRD of the same name is another one.
+fn declaration(definition: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    object::uid(definition).hash(&mut hasher);
+    definition["spec"].hash(&mut hasher);
+    hasher.finish()
 }
 
 fn resource(
@@ -100,6 +111,7 @@ fn resource(
         scale,
         selectable: selectable.collect::<Result<_, _>>()?,
         deprecation,
+        declaration: 0,
         version: name,
         group,
         plural,

@@ -63,6 +63,12 @@ impl Registry {
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
+    /// True when a resource is served as it was: nobody has changed its CRD.
+    pub fn serves(&self, resource: &Resource) -> bool {
+        let now = self.find(&resource.group, &resource.version, &resource.plural);
+        now.is_some_and(|now| now.declaration == resource.declaration)
+    }
+
     /// The resource of a kind, as owner references name it; another version if that one is not served.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = crate::object::split_api_version(api_version);

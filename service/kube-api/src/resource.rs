@@ -50,6 +50,8 @@ pub struct Resource {
     pub selectable: Vec<Path>,
     /// The warning for clients of a deprecated version.
     pub deprecation: Option<String>,
+    /// Digest of what declares it: equal as long as the CRD is the same one and says the same.
+    pub declaration: u64,
 }
 
 /// Paths of the scale subresource.

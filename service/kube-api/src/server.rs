@@ -1,8 +1,8 @@
 //! The state that all requests share: storage, watch cache, and the registry of resources.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use tokio::sync::{Mutex, Notify, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::conversion::Conversions;
@@ -27,7 +27,7 @@ pub struct Server {
     /// Turns of watches that are behind.
     reading_older: Semaphore,
     conversions: Conversions,
-    registry: RwLock<Arc<Registry>>,
+    registry: watch::Sender<Arc<Registry>>,
     /// Held while the CRDs are read, so that an older registry never replaces a newer one.
     loading: Mutex<()>,
     pub(crate) open_api: OpenApi,
@@ -56,7 +56,7 @@ impl Server {
             watch_cache,
             definitions_changed,
             reading_older: Semaphore::new(READING_OLDER),
-            registry: RwLock::new(Arc::new(Registry::new(&[], &conversions))),
+            registry: watch::Sender::new(Arc::new(Registry::new(&[], &conversions))),
             conversions,
             loading: Mutex::new(()),
             open_api: OpenApi::default(),
@@ -66,10 +66,12 @@ impl Server {
 
     /// The resources that are served now.
     pub fn registry(&self) -> Arc<Registry> {
-        self.registry
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.registry.borrow().clone()
+    }
+
+    /// Notifies when other resources are served, or the same ones in another way.
+    pub(crate) fn registry_changes(&self) -> watch::Receiver<Arc<Registry>> {
+        self.registry.subscribe()
     }
 
     /// Publishes a write of this process to watches, where the storage has not (it tells the first API that is opened on it).
@@ -115,7 +117,7 @@ impl Server {
         let definitions = page.objects.iter().map(|stored| Ok(stored.object()?));
         let definitions: Vec<_> = definitions.collect::<Result<_>>()?;
         let registry = Arc::new(Registry::new(&definitions, &self.conversions));
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
+        self.registry.send_replace(registry);
         self.open_api.clear();
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::object;
 use crate::pieces::Pieces;
 use crate::read::{Item, ListPages, Projection, Selection, parse_revision};
+use crate::registry::Registry;
 use crate::request::negotiate::View;
 use crate::request::{RequestInfo, invalid_options};
 use crate::server::Server;
@@ -31,6 +32,7 @@ struct Watch {
     selection: Selection,
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
+    registry: tokio::sync::watch::Receiver<Arc<Registry>>,
     /// Objects that were there when the watch began, and are not sent yet.
     initial: Option<ListPages>,
     /// The revision up to which all changes were sent.
@@ -38,6 +40,11 @@ struct Watch {
     bookmark_due: Interval,
     has_headings: bool,
     ends: Instant,
+    /// [`WatchCache::history`](crate::watch_cache::WatchCache::history) when it began; `None`: the database does not have, any more, the
+    /// revision that it is to begin after.
+    history: Option<u64>,
+    /// The last revision that is sent: the resource is declared otherwise by now.
+    last: Option<Revision>,
     is_over: bool,
 }
 
@@ -52,6 +59,9 @@ impl Server {
         check_options(&request)?;
         // Subscribed before anything is read, so that no change is missed.
         let growth = self.watch_cache.subscribe();
+        let mut registry = self.registry_changes();
+        // It may have changed since the request was taken apart.
+        registry.mark_changed();
         let revision = match options.resource_version.as_str() {
             "" | "0" => None,
             text => Some(parse_revision(text)?),
@@ -69,11 +79,14 @@ impl Server {
             selection,
             view,
             growth,
+            registry,
             initial: None,
             cursor: revision.unwrap_or(0),
             bookmark_due,
             has_headings: false,
             ends: Instant::now() + Duration::from_secs(seconds),
+            history: Some(self.watch_cache.history()),
+            last: None,
             is_over: false,
             request,
         };
@@ -86,8 +99,13 @@ impl Server {
             let pages = ListPages::of_now(self.clone(), watch.request.clone(), projection)?;
             watch.initial = Some(pages);
             watch.next_initial(&mut pieces).await?;
-        } else if revision.is_none() {
-            watch.cursor = self.storage.revisions().await?.0;
+        } else {
+            let (current, _) = self.storage.revisions().await?;
+            match revision {
+                None => watch.cursor = current,
+                Some(revision) if revision > current => watch.history = None,
+                Some(_) => {}
+            }
         }
         // The head of the answer is sent with the first piece, and clients wait for it.
         let first = pieces.next().unwrap_or_default();
@@ -152,12 +170,16 @@ impl Watch {
     /// The next lines; `None` at the end.
     async fn next(&mut self) -> Option<Pieces> {
         loop {
-            if self.is_over {
+            self.check_declaration();
+            if self.is_over || self.last.is_some_and(|last| self.cursor >= last) {
                 return None;
             }
             let mut lines = Pieces::default();
             let is_initial = self.initial.is_some();
             let found = match is_initial {
+                _ if self.history != Some(self.server.watch_cache.history()) => {
+                    Err(self.lost_history().await)
+                }
                 true => self.next_initial(&mut lines).await.map(|()| None),
                 false => self.next_changes().await.map(Some),
             };
@@ -181,7 +203,7 @@ impl Watch {
                 self.bookmark_due.reset();
                 return Some(lines);
             }
-            if is_initial || self.cursor < self.server.watch_cache.latest() {
+            if is_initial || self.last.is_some() || self.cursor < self.server.watch_cache.latest() {
                 continue;
             }
             let allows_bookmarks = self.request.options.allow_bookmarks;
@@ -190,7 +212,28 @@ impl Watch {
                 () = tokio::time::sleep_until(self.ends) => return None,
                 _ = self.bookmark_due.tick(), if allows_bookmarks => return Some(self.bookmark_line()),
                 grown = self.growth.changed() => grown.ok()?,
+                // Seen above.
+                changed = self.registry.changed() => changed.map(|()| self.registry.mark_changed()).ok()?,
             }
+        }
+    }
+
+    /// Lets the watch end after the changes until now, as on an API server, when its resource is served in another way, or not at all:
+    /// columns, selectable fields and conversion are those of before, and the client is to ask again.
+    fn check_declaration(&mut self) {
+        if self.last.is_some() || !self.registry.has_changed().unwrap_or_default() {
+            return;
+        }
+        if !self.registry.borrow_and_update().serves(&self.request.resource) {
+            self.last = Some(self.server.watch_cache.latest());
+        }
+    }
+
+    /// 410: the database knows less than was sent, and clients have to list again.
+    async fn lost_history(&self) -> ApiError {
+        match self.server.storage.revisions().await {
+            Ok((revision, _)) => ApiError::too_old(self.cursor, revision),
+            Err(error) => error.into(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Keeps the recent changes in memory, in the order of their revisions, and feeds watches from them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{Notify, watch};
@@ -21,6 +22,8 @@ pub struct WatchCache {
     latest: watch::Sender<Revision>,
     /// Notified when a change arrived before its predecessor.
     gap: Notify,
+    /// Counts the times that history was replaced by another.
+    history: AtomicU64,
     /// Older changes that were read from the database for a watch and are in its hands: others are given the same ones.
     older: Mutex<HashMap<Revision, Weak<Change>>>,
 }
@@ -47,6 +50,7 @@ impl WatchCache {
             }),
             latest: watch::Sender::new(revision),
             gap: Notify::new(),
+            history: AtomicU64::new(0),
             older: Mutex::default(),
         }
     }
@@ -56,11 +60,16 @@ impl WatchCache {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a committed change; ignores one that is already cached.
+    /// Adds a committed change; ignores one that is already cached. Another one of the same revision begins another history.
     pub fn add(&self, change: Arc<Change>) {
         let mut recent = self.recent();
         if change.revision <= recent.latest {
-            return;
+            if !recent.contradicts(&change) {
+                return;
+            }
+            drop(recent);
+            self.begin_anew(change.revision - 1);
+            recent = self.recent();
         }
         recent.early.insert(change.revision, change);
         let before = recent.latest;
@@ -87,6 +96,28 @@ impl WatchCache {
         if has_gap {
             self.gap.notify_one();
         }
+    }
+
+    /// Forgets everything: the database has lost what was committed after `revision`, as when it is restored from a backup or its
+    /// replica takes over. Watches end, so that clients list again.
+    pub fn begin_anew(&self, revision: Revision) {
+        tracing::warn!(
+            revision,
+            "the database has lost writes after this one: clients list everything again"
+        );
+        let mut recent = self.recent();
+        recent.changes.clear();
+        recent.early.clear();
+        (recent.bytes, recent.latest) = (0, revision);
+        self.history.fetch_add(1, Ordering::Relaxed);
+        drop(recent);
+        self.older.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.latest.send_replace(revision);
+    }
+
+    /// Changes when history is replaced by another, of which earlier revisions say nothing.
+    pub fn history(&self) -> u64 {
+        self.history.load(Ordering::Relaxed)
     }
 
     /// Adds changes read from the database, in their order. Revisions missing between them were compacted:
@@ -167,6 +198,17 @@ impl WatchCache {
     }
 }
 
+impl Recent {
+    /// True when another change is known of the same revision.
+    fn contradicts(&self, change: &Arc<Change>) -> bool {
+        let known = self.changes.front().and_then(|first| {
+            let at = change.revision.checked_sub(first.revision)?;
+            self.changes.get(usize::try_from(at).ok()?)
+        });
+        known.is_some_and(|known| !Arc::ptr_eq(known, change) && known.document != change.document)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +248,24 @@ mod tests {
         assert_eq!((cache.latest(), revisions(&cache, 4)), (6, Some(vec![5, 6])));
         cache.add(change(5));
         assert_eq!(revisions(&cache, 5), Some(vec![6]));
+    }
+
+    #[test]
+    fn another_change_of_the_same_revision_begins_another_history() {
+        let cache = WatchCache::starting_after(4);
+        for revision in 5..=9 {
+            cache.add(change(revision));
+        }
+        cache.add(change(7));
+        assert_eq!((cache.latest(), cache.history()), (9, 0), "the same one again");
+        cache.add(change_of("another", 7));
+        assert_eq!((cache.latest(), cache.history()), (7, 1));
+        assert_eq!(
+            (revisions(&cache, 6), revisions(&cache, 5)),
+            (Some(vec![7]), None)
+        );
+        cache.add(change(8));
+        assert_eq!(revisions(&cache, 6), Some(vec![7, 8]));
     }
 
     #[test]

@@ -126,7 +126,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             .await;
     });
     let metal3 = kube.client().filter(|_| Flow::from(args.metal3) != Flow::Off);
-    let bmcs = args.bmcs.settings(&operations.urls, metal3);
+    let bmcs = args
+        .bmcs
+        .settings(&operations.urls, metal3, args.namespaces.clone().into());
     let bmc_client = bmcs.client();
     tasks.background.spawn(muster_bmc_driver::run(
         operations.clone(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::certificates::{Authority, key_pair};
 use crate::condition::await_condition;
 use crate::http::HttpClient;
 use crate::ports::ReservedPort;
-use crate::process::{Program, command};
+use crate::process::{Program, command, run};
 use crate::qemu::USER_NETWORK_HOST;
 
 use super::kubectl::Kubectl;
@@ -205,8 +206,43 @@ impl ControlPlane {
         {
             kubectl.run(&["create", "namespace", SERVICE_NAMESPACE]);
         }
-        let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/base/rbac.yaml");
+        let rights = deploy().join("base/rbac.yaml");
         kubectl.run(&["apply", "-f", &rights.display().to_string()]);
+        self.kubeconfig_with_token()
+    }
+
+    /// The same with the component `deploy/namespaced`, as a user applies it: rights in these namespaces, which are made, and in no others.
+    #[track_caller]
+    pub fn namespaced_kubeconfig(&self, namespaces: &[&str]) -> PathBuf {
+        run(Command::new("cp").arg("-r").arg(deploy()).arg(self.folder.path()));
+        let overlay = self.folder.path().join("deploy/chosen");
+        let kustomization = json!({
+            "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": SERVICE_NAMESPACE,
+            "resources": ["../base"], "components": ["../namespaced"],
+        });
+        fs::create_dir(&overlay)
+            .and_then(|()| fs::write(overlay.join("kustomization.yaml"), kustomization.to_string()))
+            .unwrap_or_else(|error| panic!("{}: {error}", overlay.display()));
+        self.kubectl()
+            .run(&["apply", "-k", &overlay.display().to_string()]);
+        let account = format!("--serviceaccount={SERVICE_NAMESPACE}:muster");
+        for namespace in namespaces {
+            self.kubectl().run(&["create", "namespace", namespace]);
+            let binding = [
+                "create",
+                "rolebinding",
+                "muster",
+                "--clusterrole=muster",
+                &account,
+            ];
+            self.kubectl().namespace(namespace).run(&binding);
+        }
+        self.kubeconfig_with_token()
+    }
+
+    #[track_caller]
+    fn kubeconfig_with_token(&self) -> PathBuf {
+        let kubectl = self.kubectl().namespace(SERVICE_NAMESPACE);
         let token = kubectl.run(&["create", "token", "muster", "--duration=24h"]);
         let path = self.folder.path().join("service.kubeconfig");
         let written = fs::read(self.authority()).and_then(|authority| {
@@ -393,6 +429,11 @@ fn write_identities(folder: &Path, url: &str) -> std::io::Result<String> {
     )?;
     fs::write(folder.join("admin.kubeconfig"), kubeconfig(folder, url)?)?;
     Ok(authority.certificate().to_owned())
+}
+
+/// The manifests for users.
+fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy")
 }
 
 /// JSON is YAML. Everything is inside, so that the file can be a Secret.

@@ -16,6 +16,7 @@ use super::reconcile::Reconciler;
 use crate::cluster_deployment::untaken::why_untaken;
 use crate::conditions::Synced;
 use crate::error::Error;
+use crate::namespaces::OUTSIDE;
 use crate::retry::RETRY_INTERVAL;
 
 /// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the
@@ -269,12 +270,17 @@ impl Reconciler {
             ..Clusters::default()
         };
         if let Some(wanted) = wanted {
+            let is_outside = !self.context.namespaces.contains(&wanted.namespace);
             clusters.wanted = match host.cluster_id.filter(|_| present == Some(&wanted)) {
                 // As nearly always: no query.
                 Some(same) => Some(same),
+                None if is_outside => None,
                 None => self.cluster_of(&wanted).await?,
             };
-            if clusters.wanted.is_none() {
+            if clusters.wanted.is_none() && is_outside {
+                untaken = format!("the ClusterDeployment {wanted} is {OUTSIDE}");
+                clusters.untaken = Some(&untaken);
+            } else if clusters.wanted.is_none() {
                 untaken = why_untaken(&self.context.client, &wanted).await?;
                 clusters.untaken = Some(&untaken);
             }

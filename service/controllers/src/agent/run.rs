@@ -65,7 +65,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         infra_envs: infra_envs.clone(),
         classifications: classifications.clone(),
         labels: labels.clone(),
-        tokens: Tokens::new(context.client.clone(), secrets),
+        tokens: Tokens::new(context.client.clone(), context.namespaces.clone(), secrets),
         turns: Turns::default(),
         cluster_names: Default::default(),
     });

@@ -16,11 +16,13 @@ use muster_resources::names::key;
 use muster_resources::{AgentSpec, NamespacedReference};
 
 use super::edits::Token;
+use crate::namespaces::Namespaces;
 use crate::secrets::{self, ReferenceError};
 
 /// Tokens by Agent: the version of the Secret that its host has.
 pub struct Tokens {
     client: Client,
+    namespaces: Namespaces,
     secrets: Store<PartialObjectMeta<KubeSecret>>,
     given: Mutex<HashMap<KubeRef, Given>>,
 }
@@ -32,10 +34,15 @@ struct Given {
 }
 
 impl Tokens {
-    /// Reads through `client`; `secrets` are those that are watched.
-    pub fn new(client: Client, secrets: Store<PartialObjectMeta<KubeSecret>>) -> Self {
+    /// Reads through `client`, in `namespaces` alone; `secrets` are those that are watched.
+    pub fn new(
+        client: Client,
+        namespaces: Namespaces,
+        secrets: Store<PartialObjectMeta<KubeSecret>>,
+    ) -> Self {
         Self {
             client,
+            namespaces,
             secrets,
             given: Mutex::default(),
         }
@@ -74,6 +81,7 @@ impl Tokens {
             });
         }
         let NamespacedReference { name, namespace } = reference;
+        secrets::check_namespace(&self.namespaces, "Secret", namespace, name)?;
         let keys = [key::IGNITION_TOKEN, key::IGNITION];
         let [token, bootstrap] = secrets::read_secret_keys(&self.client, namespace, name, keys).await?;
         Ok(Wanted {

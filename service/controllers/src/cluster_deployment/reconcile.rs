@@ -220,15 +220,14 @@ async fn ignition_ca(install: &AgentClusterInstall, context: &Context) -> Result
     let Some(it) = endpoint.and_then(|endpoint| endpoint.ca_certificate_reference.as_ref()) else {
         return Ok(None);
     };
-    secrets::read_secret(
-        &context.client,
-        &it.namespace,
-        &it.name,
-        names::key::TLS_CERTIFICATE,
-    )
-    .await
-    .map(Some)
-    .map_err(|error| Refusal::of_reference("spec.ignitionEndpoint.caCertificateReference", error))
+    let (namespace, name) = (&it.namespace, &it.name);
+    let found = match secrets::check_namespace(&context.namespaces, "Secret", namespace, name) {
+        Ok(()) => secrets::read_secret(&context.client, namespace, name, names::key::TLS_CERTIFICATE).await,
+        Err(outside) => Err(outside),
+    };
+    found
+        .map(Some)
+        .map_err(|error| Refusal::of_reference("spec.ignitionEndpoint.caCertificateReference", error))
 }
 
 /// The version of the release that `spec.imageSetRef` names.

@@ -31,6 +31,7 @@ use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
 use crate::error::{Error, Refusal, unless_absent};
 use crate::finalizers;
+use crate::namespaces::OUTSIDE;
 use crate::references::{cluster_ref, kube_ref, mirror_of};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
@@ -185,6 +186,9 @@ async fn referred_cluster(
     let Some(kube) = cluster_ref(infra_env) else {
         return Ok(Ok(None));
     };
+    if !context.namespaces.contains(&kube.namespace) {
+        return Ok(Err(format!("the ClusterDeployment {kube} is {OUTSIDE}")));
+    }
     let deployments = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
     let found = match deployments.get_metadata_opt(&kube.name).await? {
         Some(_) => context.app.clusters.find_by_kube(&kube).await?,
@@ -245,7 +249,11 @@ pub(super) async fn mirror_registry(
     let Some(reference) = &infra_env.spec.mirror_registry_ref else {
         return Ok(None);
     };
-    let found = secrets::read_config_map(&context.client, &reference.namespace, &reference.name).await;
+    let (namespace, name) = (&reference.namespace, &reference.name);
+    let found = match secrets::check_namespace(&context.namespaces, "ConfigMap", namespace, name) {
+        Ok(()) => secrets::read_config_map(&context.client, namespace, name).await,
+        Err(outside) => Err(outside),
+    };
     let checked = match found {
         Ok(data) => check_mirror_registry(&data)
             .map_err(|why| format!("the ConfigMap {}/{} {why}", reference.namespace, reference.name)),

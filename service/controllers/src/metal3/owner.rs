@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::api::ListParams;
-use kube::{Api, Client, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use muster_resources::metal3::BareMetalHost;
 use tokio::sync::Mutex;
 
 use super::address::BmcAddress;
 use super::bare_metal_host::seen::detached;
+use crate::error::is_forbidden;
+use crate::kinds::is_served;
+use crate::namespaces::Namespaces;
 
 /// Many BMCs are asked for together.
 const FRESH: Duration = Duration::from_secs(5);
@@ -26,13 +29,16 @@ pub struct Owner {
 /// The BareMetalHosts of an API server, as they were a moment ago.
 pub struct Owners {
     client: Client,
+    namespaces: Namespaces,
     known: Mutex<Option<(Instant, Arc<Vec<Owner>>)>>,
 }
 
 impl Owners {
-    pub fn new(client: Client) -> Self {
+    /// Those of `namespaces`, which are looked after: others are not seen.
+    pub fn new(client: Client, namespaces: Namespaces) -> Self {
         Self {
             client,
+            namespaces,
             known: Mutex::default(),
         }
     }
@@ -58,15 +64,24 @@ impl Owners {
         if let Some((_, all)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return Ok(all.clone());
         }
-        let api = Api::<BareMetalHost>::all(self.client.clone());
-        let all = match api.list(&ListParams::default()).await {
-            Ok(listed) => listed.items.iter().filter_map(owner).collect(),
-            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
-            Err(error) => return Err(error),
-        };
+        let mut all = Vec::new();
+        for api in self.namespaces.apis::<BareMetalHost>(&self.client) {
+            match api.list(&ListParams::default()).await {
+                Ok(listed) => all.extend(listed.items.iter().filter_map(owner)),
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                // An API server asks for rights before it looks for the kind; without the kind nobody needs rights to it.
+                Err(error) if is_forbidden(&error) && !self.has_kind().await? => {}
+                Err(error) => return Err(error),
+            }
+        }
         let all = Arc::new(all);
         *known = Some((Instant::now(), all.clone()));
         Ok(all)
+    }
+
+    async fn has_kind(&self) -> Result<bool, kube::Error> {
+        let (group_version, plural) = (BareMetalHost::api_version(&()), BareMetalHost::plural(&()));
+        is_served(&self.client, &group_version, &plural).await
     }
 }
 

@@ -52,6 +52,7 @@ pub async fn read(hub: &Client, name: &KubeRef) -> Result<Found, Unreachable> {
             "the Secret {name} with the cluster's kubeconfig does not exist; create it with the key {}",
             names::key::KUBECONFIG
         )),
+        error @ ReferenceError::Outside { .. } => Unreachable::Secret(error.to_string()),
         ReferenceError::Nameless(_) | ReferenceError::NoKey { .. } | ReferenceError::NotText { .. } => {
             Unreachable::Secret(format!(
                 "the Secret {name} has no text under the key {} (or Cluster API's {}); put the cluster's kubeconfig there",

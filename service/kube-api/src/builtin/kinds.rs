@@ -172,6 +172,7 @@ impl Kind {
             scale: None,
             selectable: Vec::new(),
             deprecation: None,
+            declaration: 0,
         }
     }
 }

@@ -20,16 +20,21 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Collects garbage until the server stops.
 pub async fn run(server: Arc<Server>) {
     let mut growth = server.watch_cache.subscribe();
-    let mut cursor = server.watch_cache.latest();
     let mut queue = BTreeSet::new();
-    while let Err(error) = enqueue_existing(&server, &mut queue).await {
-        tracing::warn!(%error, "objects with owners cannot be read; trying again");
-        tokio::select! {
-            () = server.stop.cancelled() => return,
-            () = tokio::time::sleep(RETRY_INTERVAL) => {}
-        }
-    }
+    let (mut history, mut cursor) = (None, 0);
     loop {
+        // When it begins, and when the database has lost what was collected or was to be.
+        while history != Some(server.watch_cache.history()) {
+            (history, cursor) = (Some(server.watch_cache.history()), server.watch_cache.latest());
+            if let Err(error) = enqueue_existing(&server, &mut queue).await {
+                tracing::warn!(%error, "objects with owners cannot be read; trying again");
+                history = None;
+                tokio::select! {
+                    () = server.stop.cancelled() => return,
+                    () = tokio::time::sleep(RETRY_INTERVAL) => {}
+                }
+            }
+        }
         let mut failed = BTreeSet::new();
         for work in std::mem::take(&mut queue) {
             if let Err(error) = carry_out(&server, &work).await {

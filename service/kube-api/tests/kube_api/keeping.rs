@@ -89,7 +89,7 @@ mod cases {
     }
 
     pub async fn lists_and_watches_of_many_objects_come_in_parts(world: World) {
-        const COUNT: usize = 250;
+        const COUNT: usize = 620;
         for index in 0..COUNT {
             world.post(BOOKS, a_book(&format!("book-{index:03}"), 1)).await;
         }
@@ -142,6 +142,19 @@ mod cases {
         assert_eq!(metadata["kind"], "PartialObjectMetadataList");
         assert_eq!(metadata["items"].as_array().unwrap().len(), COUNT + 2);
         assert!(metadata["items"][0].get("spec").is_none());
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let table = http::send(&world.client, "GET", BOOKS, &[("accept", table)], "")
+            .await
+            .body;
+        assert_eq!(table["rows"].as_array().unwrap().len(), COUNT + 2);
+        // More than are read at once, and less than there are.
+        let page = world.get(&format!("{BOOKS}?limit=600")).await;
+        assert_eq!(page["items"].as_array().unwrap().len(), 600);
+        assert_eq!(page["metadata"]["remainingItemCount"], COUNT + 2 - 600);
+        let token = page["metadata"]["continue"].as_str().unwrap();
+        let rest = world.get(&format!("{BOOKS}?limit=600&continue={token}")).await;
+        assert_eq!(rest["items"].as_array().unwrap().len(), COUNT + 2 - 600);
+        assert_eq!(rest["metadata"]["continue"], Value::Null);
         let books: Api<kube::api::DynamicObject> = world.books();
         assert_eq!(
             books.list(&ListParams::default()).await.unwrap().items.len(),

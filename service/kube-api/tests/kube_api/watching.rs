@@ -1,5 +1,13 @@
 //! Watches.
 
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::http::Events;
+use crate::peers::Peer;
+use crate::world::crd;
+
 on_both! {
     a_watcher_sees_what_is_there_and_what_changes,
     a_selected_watch_sees_objects_come_and_go,
@@ -8,6 +16,82 @@ on_both! {
     a_watch_that_is_far_behind_reads_on_from_the_database,
     a_watch_ends_after_its_time,
     changes_of_another_replica_are_seen,
+    a_database_that_lost_writes_has_clients_list_again,
+}
+
+on_each_server! {
+    a_watch_ends_when_its_kind_is_declared_otherwise,
+}
+
+/// A watch has columns, selectable fields and conversion of its kind as it was when the watch began.
+async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const PLAYS: &str = "/apis/library.example.com/v1/namespaces/stage/plays";
+    let definition = format!("{DEFINITIONS}/plays.library.example.com");
+    let mut play = crd();
+    play["metadata"]["name"] = json!("plays.library.example.com");
+    play["spec"]["names"] = json!({"kind": "Play", "plural": "plays"});
+    peer.shelf("stage").await;
+    assert_eq!(peer.ask("POST", DEFINITIONS, &play).await.0, 201);
+    peer.await_that("plays are served", async || {
+        (peer.ask("GET", PLAYS, &Value::Null).await.0 == 200).then_some(())
+    })
+    .await;
+    let a_play = |name: &str| json!({"apiVersion": "library.example.com/v1", "kind": "Play", "metadata": {"name": name}, "spec": {"title": name}});
+    let next = async |events: &mut Events| {
+        let next = tokio::time::timeout(Duration::from_secs(60), events.next());
+        let event = next.await.expect("an event in time")?;
+        Some(format!(
+            "{} {}",
+            event["type"].as_str()?,
+            event["object"]["metadata"]["name"].as_str()?
+        ))
+    };
+    let mut events = Events::open(&peer.client, &format!("{PLAYS}?watch=true")).await;
+    let mut others = Events::open(
+        &peer.client,
+        "/api/v1/namespaces/stage/configmaps?watch=true&fieldSelector=metadata.name%3Dx",
+    )
+    .await;
+    for name in ["a", "b"] {
+        // What is no part of its spec changes nothing.
+        let labels = json!({"metadata": {"labels": {"seen": name}}});
+        assert_eq!(peer.ask("PATCH", &definition, &labels).await.0, 200);
+        assert_eq!(peer.ask("POST", PLAYS, &a_play(name)).await.0, 201);
+        assert_eq!(next(&mut events).await, Some(format!("ADDED {name}")));
+    }
+    let columns = &mut play["spec"]["versions"][0]["additionalPrinterColumns"];
+    *columns = json!([{"name": "Genre", "type": "string", "jsonPath": ".spec.genre"}]);
+    let changed = json!({"spec": {"versions": play["spec"]["versions"]}});
+    assert_eq!(peer.ask("PATCH", &definition, &changed).await.0, 200);
+    assert_eq!(next(&mut events).await, None);
+    // One who watches when the kind goes sees its objects go before.
+    let from = peer
+        .await_that("plays are served again", async || {
+            let (status, list) = peer.ask("GET", PLAYS, &Value::Null).await;
+            let version = list["metadata"]["resourceVersion"].as_str()?;
+            (status == 200).then(|| version.to_owned())
+        })
+        .await;
+    let mut events = Events::open(
+        &peer.client,
+        &format!("{PLAYS}?watch=true&resourceVersion={from}"),
+    )
+    .await;
+    assert_eq!(peer.ask("DELETE", &definition, &Value::Null).await.0, 200);
+    let mut gone = [next(&mut events).await, next(&mut events).await];
+    gone.sort();
+    assert_eq!(gone, ["a", "b"].map(|name| Some(format!("DELETED {name}"))));
+    assert_eq!(next(&mut events).await, None);
+    // Watches of other kinds went on all the time.
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+    assert_eq!(
+        peer.ask("POST", "/api/v1/namespaces/stage/configmaps", &map)
+            .await
+            .0,
+        201
+    );
+    assert_eq!(next(&mut others).await, Some("ADDED x".into()));
 }
 
 mod cases {
@@ -211,6 +295,72 @@ mod cases {
             .await
             .expect("the watch ends");
         assert!(end.is_none());
+    }
+
+    pub async fn a_database_that_lost_writes_has_clients_list_again(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let (_, writers) = world.pools();
+        let kept: i64 = sqlx::query_scalar("SELECT revision FROM kube_revision")
+            .fetch_one(&writers)
+            .await
+            .unwrap();
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
+        for name in ["b", "c", "d"] {
+            world.post(BOOKS, a_book(name, 1)).await;
+            assert_eq!(next(&mut events).await, event("ADDED", name));
+        }
+        // A replica without the last writes took over.
+        for statement in [
+            "DELETE FROM kube_objects WHERE revision > $1",
+            "DELETE FROM kube_versions WHERE revision > $1",
+            "UPDATE kube_revision SET revision = $1",
+        ] {
+            let lost = sqlx::query(statement).bind(kept);
+            lost.execute(&writers).await.unwrap();
+        }
+        if world.database == muster_kube_api::Database::Sqlite {
+            // Nobody else writes, so nobody looks: the next write shows it.
+            world.post(BOOKS, a_book("e", 1)).await;
+        }
+        let told = tokio::time::timeout(Duration::from_secs(20), events.next())
+            .await
+            .expect("an event in time")
+            .expect("an event");
+        assert_eq!(
+            (&told["type"], &told["object"]["code"], &told["object"]["reason"]),
+            (&json!("ERROR"), &json!(410), &json!("Expired"))
+        );
+        assert_eq!(events.next().await, None);
+        // One who only lost his connection hears of it, too.
+        let later = kept + 1_000;
+        let mut resumed = watch(&world.api, &format!("{BOOKS}?watch=true&resourceVersion={later}")).await;
+        let told = resumed.next().await.expect("an event");
+        assert_eq!(
+            (&told["type"], &told["object"]["code"]),
+            (&json!("ERROR"), &json!(410))
+        );
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
+        world
+            .send("DELETE", &format!("{BOOKS}/e"), "application/json", "")
+            .await;
+        if world.database == muster_kube_api::Database::Sqlite {
+            assert_eq!(next(&mut events).await, event("ADDED", "e"));
+            assert_eq!(next(&mut events).await, event("DELETED", "e"));
+        }
+        // Less than was written before, and seen all the same.
+        world.post(BOOKS, a_book("f", 1)).await;
+        assert_eq!(next(&mut events).await, event("ADDED", "f"));
+        // So are dependents: their owner is gone.
+        let owner =
+            json!([{"apiVersion": "library.example.com/v1", "kind": "Book", "name": "b", "uid": "lost"}]);
+        let mut owned = a_book("g", 1);
+        owned["metadata"]["ownerReferences"] = owner;
+        world.post(BOOKS, owned).await;
+        world
+            .await_that(&format!("{BOOKS}/g"), |status, _| status == 404)
+            .await;
     }
 
     pub async fn changes_of_another_replica_are_seen(world: World) {

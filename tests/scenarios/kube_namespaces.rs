@@ -1,0 +1,173 @@
+//! A service that looks after chosen namespaces, with the rights of `deploy/namespaced` and no others, on a real API server.
+
+use std::time::Duration;
+
+use muster_tests::condition::{assert_every, await_condition};
+use muster_tests::kube::Kubectl;
+use muster_tests::rest::PULL_SECRET;
+use muster_tests::service::Settings;
+use serde_json::{Value, json};
+
+use crate::database::{host_id, known_host};
+use crate::kube::{KubeServed, serve_in_namespaces};
+use crate::kube_world::{SOON, is};
+
+const CHOSEN: [&str; 2] = ["lab", "plant"];
+const OTHER: &str = "other";
+
+/// Failures of watches are logged at this level only, until they last.
+fn verbose(settings: Settings) -> Settings {
+    settings
+        .argument("--log")
+        .argument("info,sqlx=warn,muster_controllers=debug,kube_runtime=debug")
+}
+
+fn pull_secret() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull-secret"},
+        "stringData": {".dockerconfigjson": PULL_SECRET},
+    })
+}
+
+fn infra_env(name: &str) -> Value {
+    json!({
+        "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+        "metadata": {"name": name}, "spec": {"pullSecretRef": {"name": "pull-secret"}},
+    })
+}
+
+/// The path of an InfraEnv in REST. There is no image, which is told, and needs none.
+#[track_caller]
+fn await_path(served: &KubeServed, name: &str) -> String {
+    await_condition("REST to know the InfraEnv", SOON, || {
+        let all = served.http().get("/infra-envs").expect(200).json();
+        let mut known = all.as_array().into_iter().flatten();
+        let id = known.find(|one| one["name"] == name).map(|one| &one["id"]);
+        id.and_then(Value::as_str)
+            .map(|id| format!("/infra-envs/{id}"))
+            .ok_or_else(|| all.to_string())
+    })
+}
+
+fn is_untouched(object: &Value) -> bool {
+    object["status"].is_null() && object["metadata"]["finalizers"].is_null()
+}
+
+/// Every request that the API server refuses for want of rights leaves its message in the log.
+fn assert_no_right_was_missing(served: &KubeServed) {
+    let log = served.log();
+    let refused: Vec<&str> = log
+        .lines()
+        .filter(|line| line.to_ascii_lowercase().contains("forbidden"))
+        .collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
+    let served = serve_in_namespaces(&CHOSEN, verbose);
+    let administrator = served.kubectl();
+    administrator.run(&["create", "namespace", OTHER]);
+    let of = |namespace: &str| administrator.namespace(namespace);
+    for namespace in [CHOSEN[0], CHOSEN[1], OTHER] {
+        let host = json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent",
+            "metadata": {"name": "nobody"}, "spec": {"approved": true, "role": ""},
+        });
+        let network = json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
+            "metadata": {"name": "none", "labels": {"for": "nobody"}}, "spec": {
+                "config": {}, "interfaces": [{"name": "eth0", "macAddress": "02:00:00:00:00:01"}],
+            },
+        });
+        of(namespace).apply(&[pull_secret(), network, infra_env(&format!("of-{namespace}"))]);
+        if namespace == OTHER {
+            of(namespace).apply(&[host]);
+        }
+    }
+    for (number, namespace) in CHOSEN.into_iter().enumerate() {
+        let number = number as u64;
+        let path = await_path(&served, &format!("of-{namespace}"));
+        known_host(&served.http(), &path, number);
+        let agent = host_id(number);
+        await_known(&of(namespace), &agent);
+        let approval = r#"{"spec":{"approved":true}}"#;
+        of(namespace).run(&["patch", "agent", &agent, "--type", "merge", "-p", approval]);
+        of(namespace).await_that("the approval to be seen", &["agent", &agent], SOON, |agent| {
+            is(agent, "RequirementsMet", "True", "AgentIsReady").then_some(())
+        });
+        // A Secret that is named is watched: what is wrong with it now is told at once.
+        of(namespace).run(&["patch", "secret", "pull-secret", "--type", "merge", "-p", BROKEN]);
+        let infra_env = ["infraenv", &format!("of-{namespace}")];
+        of(namespace).await_that("the broken Secret to be told", &infra_env, SOON, |seen| {
+            seen.to_string().contains("spec.pullSecretRef").then_some(())
+        });
+        // Events of Kubernetes need rights of their own.
+        of(namespace).await_that("Events", &["events"], SOON, |events| {
+            events.to_string().contains("ImageCreationError").then_some(())
+        });
+    }
+    let ready = || served.http().request("GET", "/ready", None).expect(200).json();
+    assert_every(
+        Duration::from_millis(500),
+        "the peace",
+        Duration::from_secs(10),
+        || {
+            let (infra_env, agent) = (["infraenv", "of-other"], ["agent", "nobody"]);
+            let untouched = [infra_env, agent].map(|one| of(OTHER).get(&one));
+            match untouched.iter().find(|one| !is_untouched(one)) {
+                Some(touched) => Err(touched.to_string()),
+                None if ready()["kubernetes"] == "ok, leading" => Ok(()),
+                None => Err(ready().to_string()),
+            }
+        },
+    );
+    references_into_others_are_told_and_not_followed(&of(CHOSEN[0]), &host_id(0));
+    // Its Secret was not read, which would have labelled it.
+    let secret = of(OTHER).get(&["secret", "pull-secret"]);
+    assert_eq!(secret["metadata"]["labels"], Value::Null);
+    // What was made goes again, with its hosts.
+    for namespace in CHOSEN {
+        of(namespace).run(&["delete", "infraenvs", "--all", "--timeout=60s"]);
+        assert_eq!(of(namespace).get(&["agents"])["items"], json!([]));
+    }
+    assert_no_right_was_missing(&served);
+}
+
+/// Whoever may edit an Agent of one tenant gets nothing of another's.
+#[track_caller]
+fn references_into_others_are_told_and_not_followed(kubectl: &Kubectl, agent: &str) {
+    let told = |object: &[&str], what: &str| {
+        let sentence = format!("{what} is in a namespace that this service does not look after");
+        kubectl.await_that(&sentence, object, SOON, |seen| {
+            seen.to_string().contains(&sentence).then_some(())
+        });
+    };
+    let change = |object: &[&str], spec: Value| {
+        let patch = json!({ "spec": spec }).to_string();
+        kubectl.run(&[&["patch"], object, &["--type", "merge", "-p", &patch]].concat());
+    };
+    let theirs = json!({"name": "pull-secret", "namespace": OTHER});
+    let agent = ["agent", agent];
+    change(&agent, json!({"ignitionEndpointTokenReference": theirs}));
+    told(&agent, "the Secret other/pull-secret");
+    change(
+        &agent,
+        json!({"ignitionEndpointTokenReference": null, "clusterDeploymentName": {"name": "prod", "namespace": OTHER}}),
+    );
+    told(&agent, "the ClusterDeployment other/prod");
+    change(&agent, json!({"clusterDeploymentName": null}));
+    let mut bound = infra_env("bound");
+    bound["spec"]["clusterRef"] = json!({"name": "prod", "namespace": OTHER});
+    kubectl.apply(&[bound]);
+    told(&["infraenv", "bound"], "the ClusterDeployment other/prod");
+}
+
+const BROKEN: &str = r#"{"stringData":{".dockerconfigjson":"no JSON"}}"#;
+
+#[track_caller]
+fn await_known(kubectl: &Kubectl, agent: &str) {
+    kubectl.await_that("the Agent of the host", &["agent", agent], SOON, |agent| {
+        (agent["status"]["debugInfo"]["state"] == "known-unbound").then_some(())
+    });
+}
