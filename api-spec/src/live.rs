@@ -80,10 +80,10 @@ pub struct LiveConfig {
         deserialize_with = "null_as_default"
     )]
     pub ssh_authorized_keys: Vec<String>,
-    /// When the InfraEnv was changed last: a clock that shows an earlier time is wrong. Stored, never the time of the download, so
-    /// that the same image has the same bytes.
+    /// When the InfraEnv was created: a clock that shows an earlier time is wrong. It never changes, so that the same image has the
+    /// same bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_at: Option<Timestamp>,
+    pub created_at: Option<Timestamp>,
 }
 
 /// Proxies as in the environment variables of the same names.

@@ -122,6 +122,6 @@ pub(crate) fn test_config(name: &str) -> LiveConfig {
         ntp_sources: vec!["ntp.example".into()],
         networks: Vec::new(),
         ssh_authorized_keys: Vec::new(),
-        changed_at: None,
+        created_at: None,
     }
 }

@@ -311,7 +311,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     let plain = http::service_client(&unverified, &shared.names)?.build()?;
     let correct_clock = correct_clock(shared.clone(), plain.clone(), client.health_url().clone());
     if settings.service_url.scheme() == "https" {
-        let earliest = clock::earliest(image_config().and_then(|config| config.changed_at));
+        let earliest = clock::earliest(image_config().and_then(|config| config.created_at));
         loop {
             discipline::before_tls(&shared.time, &plain, client.health_url(), earliest).await;
             if !clock::is_unset() {

@@ -18,8 +18,8 @@ pub fn of_live_image(
     LiveConfig {
         networks: live_networks(&infra_env.settings),
         ssh_authorized_keys: keys.map(|(_, key)| key.to_owned()).collect(),
-        // A database may keep fewer digits than the time had that is still in memory; a change is a second later at least.
-        changed_at: Some(infra_env.updated_at.trunc_subsecs(0)),
+        // A database may keep fewer digits than the time had that is still in memory.
+        created_at: Some(infra_env.created_at.trunc_subsecs(0)),
         ..of_agent(infra_env, service_url, token, ca_pem)
     }
 }
@@ -53,6 +53,6 @@ pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca
             .collect(),
         networks: Vec::new(),
         ssh_authorized_keys: Vec::new(),
-        changed_at: None,
+        created_at: None,
     }
 }

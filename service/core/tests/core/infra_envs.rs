@@ -402,7 +402,7 @@ fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
     assert!(!text.contains("auths") && text.contains("t0ken"));
     assert_eq!(live.ssh_authorized_keys, [SSH_KEY]);
     assert_eq!(
-        live.changed_at,
+        live.created_at,
         Some(start()),
         "stored: each download has the same bytes"
     );
@@ -411,7 +411,7 @@ fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
         elsewhere.ssh_authorized_keys.is_empty(),
         "CoreOS has them by Ignition"
     );
-    assert_eq!(elsewhere.changed_at, None, "CoreOS has a clock of its own");
+    assert_eq!(elsewhere.created_at, None, "CoreOS has a clock of its own");
 }
 
 #[test]

@@ -262,7 +262,7 @@ impl App {
             ntp_sources: vec![],
             networks: vec![],
             ssh_authorized_keys: vec![],
-            changed_at: None,
+            created_at: None,
         };
         Customisation {
             config,
