@@ -27,10 +27,13 @@ pub fn await_every<T>(
     await_with(|took| without_load(interval, took), what, limit, check)
 }
 
+/// A check that was held up for a minute says nothing of those that follow.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// The time between two checks of which one took so long: at least `interval`, and so long that looking takes no more than a
-/// tenth of the time of what is looked at.
+/// tenth of the time of what is looked at, but a minute at most.
 pub fn without_load(interval: Duration, took: Duration) -> Duration {
-    interval.max(took * 9)
+    interval.max(LONGEST_PAUSE.min(took * 9))
 }
 
 #[track_caller]

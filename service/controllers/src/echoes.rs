@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::agent::cached::digest;
-use super::watch::Watched;
 
 /// Digests of the statuses that were written last, by the uid of their object.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +47,7 @@ pub struct Echoes {
 
 impl Echoes {
     /// True for an event that shows nothing but a status of ours. Objects of a list are always news.
-    pub fn is_echo<K: Watched + Serialize>(&mut self, event: &Event<K>) -> bool {
+    pub fn is_echo<K: ResourceExt + Serialize>(&mut self, event: &Event<K>) -> bool {
         let (Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) = event else {
             return false;
         };
