@@ -62,6 +62,8 @@ pub struct Heard {
     pub deaf: Arc<[DeafTime]>,
     /// The clock was set forward by so much, in all, or back, since this replica began.
     pub clock_set_by: TimeDelta,
+    /// The same before it was set last.
+    pub clock_was_set_by: TimeDelta,
 }
 
 /// The ears of this replica.
@@ -130,6 +132,7 @@ impl Hearing {
             since,
             deaf: Arc::default(),
             clock_set_by: TimeDelta::zero(),
+            clock_was_set_by: TimeDelta::zero(),
         };
         Self {
             clock,
@@ -194,6 +197,7 @@ impl Hearing {
             since: now,
             deaf: DeafTime::merged(deaf).into(),
             clock_set_by: state.heard.clock_set_by,
+            clock_was_set_by: state.heard.clock_was_set_by,
         }
     }
 
@@ -321,6 +325,7 @@ impl Hearing {
         deaf.extend(found.deaf);
         let mut state = self.state();
         if step.abs() > STEP {
+            state.heard.clock_was_set_by = state.heard.clock_set_by;
             state.heard.clock_set_by += step;
             // Before it was set, the clock named other times.
             state.heard.since = state.heard.since.min(present.wall);

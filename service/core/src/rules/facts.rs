@@ -35,6 +35,8 @@ pub struct HostFacts<'a> {
     pub listening_since: Option<Timestamp>,
     /// The service's clock was set forward by so many seconds, or back. Hosts do not follow it.
     pub clock_set_by: i64,
+    /// The same before it was set last: by that clock the polls of before were told.
+    pub clock_was_set_by: i64,
     /// Times in which nothing was heard, in order and apart: no wait for a host passes in them.
     pub deaf: &'a [DeafTime],
     /// Version of the agent in the service's live image.
@@ -133,15 +135,14 @@ impl HostFacts<'_> {
             .sum()
     }
 
-    /// A host's offset, by the service's clock as it is or as it was before it was set: the smaller one. When that clock alone moved,
+    /// A host's offset, by the service's clock as it is or as it was before it was set, once and last: the smallest one. When that clock alone moved,
     /// no host is to blame, and no two hosts differ because one of them has polled since.
     pub fn offset(&self, measured: i64) -> i64 {
-        let before = measured.saturating_add(self.clock_set_by);
-        if before.unsigned_abs() < measured.unsigned_abs() {
-            before
-        } else {
-            measured
-        }
+        [0, self.clock_set_by, self.clock_was_set_by]
+            .map(|set_by| measured.saturating_add(set_by))
+            .into_iter()
+            .min_by_key(|offset| offset.unsigned_abs())
+            .unwrap_or(measured)
     }
 
     /// The host's clock and the time at which it was reported; `None` when it never was.

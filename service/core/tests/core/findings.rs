@@ -338,6 +338,20 @@ fn a_service_whose_clock_was_set_blames_no_host_and_still_finds_those_that_are_w
 }
 
 #[test]
+fn a_service_whose_clock_was_set_and_set_back_blames_no_host_that_polled_between() {
+    for set_by in [3600, -3600] {
+        let mut scene = three_hosts();
+        scene.world.clock_was_set_by = set_by;
+        scene.world.clock_ahead = Some(-set_by);
+        scene.peers[0].clock_offset_secs = Some(0);
+        assert_eq!(found(&scene), []);
+        scene.world.clock_ahead = Some(-3 * set_by);
+        let wrong = ["clock-offset hosts: worker-2 worker-3", "clock-offset service: "];
+        assert_eq!(kinds(&scene), wrong);
+    }
+}
+
+#[test]
 fn a_poll_that_was_under_way_while_nobody_answered_makes_no_clock_late() {
     let mut scene = three_hosts();
     let now = scene.world.last_seen.unwrap();

@@ -31,6 +31,7 @@ pub struct World {
     pub clock_ahead: Option<i64>,
     pub listening_since: Option<Timestamp>,
     pub clock_set_by: i64,
+    pub clock_was_set_by: i64,
     /// The cluster that hosts are bound to, or can be.
     pub cluster: Cluster,
     pub peers: Vec<Peer>,
@@ -55,6 +56,7 @@ impl World {
             clock_ahead: Some(0),
             listening_since: None,
             clock_set_by: 0,
+            clock_was_set_by: 0,
             cluster: cluster(),
             peers: Vec::new(),
             kube: false,
@@ -80,6 +82,7 @@ impl World {
                 .and_then(|seen| Some(seen.timestamp() + self.clock_ahead?)),
             listening_since: self.listening_since,
             clock_set_by: self.clock_set_by,
+            clock_was_set_by: self.clock_was_set_by,
             deaf: &self.deaf,
             agent_version: AGENT,
             agent_image: self.agent_image.as_deref(),

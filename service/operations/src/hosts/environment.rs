@@ -111,6 +111,7 @@ impl Hosts {
             host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
             listening_since: Some(heard.since),
             clock_set_by: heard.clock_set_by.num_seconds(),
+            clock_was_set_by: heard.clock_was_set_by.num_seconds(),
             deaf: &heard.deaf,
             agent_version: &settings.agent_version,
             agent_image: settings.agent_image.as_deref(),
