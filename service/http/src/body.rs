@@ -6,7 +6,6 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
-use muster_connections::in_place;
 use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -25,9 +24,6 @@ pub const REPLY_LIMIT: usize = 8 << 20;
 /// Time in which a body must have come, however steadily it does: until then its bytes are kept in memory.
 const TIME: Duration = Duration::from_secs(120);
 
-/// To parse, to judge and to store so many bytes takes a processor for a millisecond.
-const HEAVY: usize = 64 << 10;
-
 /// Bodies above so many bytes, and those that do not tell their size, are read a few at a time.
 const LARGE: u64 = 256 << 10;
 
@@ -43,15 +39,6 @@ fn infra_env_of(path: &str) -> Option<String> {
     rest.split('/').next().map(str::to_ascii_lowercase)
 }
 
-/// Does `work` with a body of so many bytes; with one that takes long, so that nobody waits for the thread.
-pub async fn worked<T>(bytes: usize, work: impl Future<Output = T>) -> T {
-    if bytes > HEAVY {
-        in_place(work).await
-    } else {
-        work.await
-    }
-}
-
 /// A JSON body.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
@@ -65,7 +52,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         if bytes.is_empty() {
             return Err(Problem::bad_request("body in body is required"));
         }
-        worked(bytes.len(), async { parse(&bytes).map(Body) }).await
+        parse(&bytes).map(Body)
     }
 }
 

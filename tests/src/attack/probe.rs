@@ -116,6 +116,22 @@ impl Noticed {
             .unwrap_or_default()
     }
 
+    /// Asserts that of twenty times that each question was asked nineteen were answered: where a machine does other work beside an
+    /// unoptimised service, one may wait too long.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn nearly_all_was_answered(&self, during: &str) {
+        for (name, seen) in &self.questions {
+            let (answered, failures) = (seen.answered, &seen.failures);
+            assert!(
+                failures.len() * 20 <= answered,
+                "{during}: {name}: {answered} answers, {failures:#?}"
+            );
+        }
+    }
+
     /// Asserts that each question was asked and always answered.
     ///
     /// # Panics
