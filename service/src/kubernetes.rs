@@ -131,6 +131,23 @@ pub struct Asked {
     pub take_over: bool,
 }
 
+impl Asked {
+    /// The bridge to an API server.
+    fn bridge(self, client: Client, lease: Option<(String, String)>) -> Bridge {
+        Bridge {
+            client,
+            lease,
+            capi_provider: self.capi_provider,
+            node_pools: false,
+            mirror: false,
+            metal3: self.metal3,
+            drives: Some(self.drives),
+            namespaces: self.namespaces,
+            take_over: self.take_over,
+        }
+    }
+}
+
 /// Kept while the service runs.
 pub enum Running {
     /// No custom resources.
@@ -220,22 +237,12 @@ impl Kubernetes {
         match self {
             Self::Off => Running::Off,
             Self::Builtin { api, lease, name } => {
-                let client = api.client();
-                background.spawn(bridge::run(
-                    operations.clone(),
-                    Bridge {
-                        client,
-                        lease,
-                        capi_provider: parts.capi_provider,
-                        node_pools: true,
-                        mirror: parts.mirror,
-                        metal3: parts.metal3,
-                        drives: Some(parts.drives),
-                        namespaces: parts.namespaces.clone(),
-                        take_over: parts.take_over,
-                    },
-                    stop.clone(),
-                ));
+                let bridge = Bridge {
+                    node_pools: true,
+                    mirror: parts.mirror,
+                    ..parts.bridge(api.client(), lease)
+                };
+                background.spawn(bridge::run(operations.clone(), bridge, stop.clone()));
                 let (address, kubeconfig) = (api.address, api.kubeconfig.clone());
                 Running::Builtin {
                     api: api.listen(tasks, stop.clone()),
@@ -245,21 +252,8 @@ impl Kubernetes {
                 }
             }
             Self::Cluster { client, lease, name } => {
-                background.spawn(bridge::run(
-                    operations.clone(),
-                    Bridge {
-                        client,
-                        lease,
-                        capi_provider: parts.capi_provider,
-                        node_pools: false,
-                        mirror: false,
-                        metal3: parts.metal3,
-                        drives: Some(parts.drives),
-                        namespaces: parts.namespaces.clone(),
-                        take_over: parts.take_over,
-                    },
-                    stop.clone(),
-                ));
+                let bridge = parts.bridge(client, lease);
+                background.spawn(bridge::run(operations.clone(), bridge, stop.clone()));
                 Running::Cluster { name }
             }
         }

@@ -4,28 +4,34 @@
 //! to be written again. So the status itself is compared with the one written last.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::watcher::Event;
+use moka::sync::Cache;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::agent::cached::digest;
 
+/// A watch shows a status long before this; later it is read again for nothing, once.
+const KEPT: Duration = Duration::from_secs(600);
+
 /// Digests of the statuses that were written last, by the uid of their object.
-#[derive(Debug, Clone, Default)]
-pub struct WrittenStatuses(Arc<Mutex<HashMap<String, u64>>>);
+#[derive(Debug, Clone)]
+pub struct WrittenStatuses(Cache<String, u64>);
+
+impl Default for WrittenStatuses {
+    fn default() -> Self {
+        Self(Cache::builder().time_to_live(KEPT).build())
+    }
+}
 
 impl WrittenStatuses {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes a status before it is written, for the watch may be faster than the answer.
     pub fn note(&self, object: &impl ResourceExt, status: &Map<String, Value>) {
         if let Some(uid) = object.uid() {
-            self.all().insert(uid, digest(status));
+            self.0.insert(uid, digest(status));
         }
     }
 
@@ -48,17 +54,21 @@ pub struct Echoes {
 impl Echoes {
     /// True for an event that shows nothing but a status of ours. Objects of a list are always news.
     pub fn is_echo<K: ResourceExt + Serialize>(&mut self, event: &Event<K>) -> bool {
+        if matches!(event, Event::Init) {
+            // What went while nobody watched is not listed again.
+            self.seen.clear();
+        }
         let (Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) = event else {
             return false;
         };
         let Some(uid) = object.uid() else { return false };
         if matches!(event, Event::Delete(_)) {
             self.seen.remove(&uid);
-            self.written.all().remove(&uid);
+            self.written.0.invalidate(&uid);
             return false;
         }
         let (status, rest) = parts(object);
-        let is_written = status.is_some() && self.written.all().get(&uid).copied() == status;
+        let is_written = status.is_some() && self.written.0.get(&uid) == status;
         let is_same = self.seen.insert(uid, rest) == Some(rest);
         is_same && is_written && matches!(event, Event::Apply(_))
     }

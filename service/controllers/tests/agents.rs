@@ -4,6 +4,8 @@
 
 #[path = "support/backend.rs"]
 mod backend;
+#[path = "support/plain_bridge.rs"]
+mod plain_bridge;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,7 @@ use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::limits::USUAL_SILENCE;
 use muster_operations::now;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv};
+use plain_bridge::plain_bridge;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -47,15 +50,8 @@ impl World {
         let backend = Backend::open(listening_since).await;
         let stop = CancellationToken::new();
         let bridge = Bridge {
-            client: backend.client.clone(),
-            lease: None,
-            capi_provider: false,
-            node_pools: false,
-            mirror: false,
             metal3: Flow::LiveIso,
-            drives: None,
-            namespaces: Default::default(),
-            take_over: false,
+            ..plain_bridge(backend.client.clone())
         };
         tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {

@@ -6,5 +6,7 @@
 mod backend;
 #[path = "bmcs/cases.rs"]
 mod cases;
+#[path = "support/plain_bridge.rs"]
+mod plain_bridge;
 #[path = "bmcs/world.rs"]
 mod world;

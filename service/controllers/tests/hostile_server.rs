@@ -3,6 +3,8 @@
 
 #[path = "support/backend.rs"]
 mod backend;
+#[path = "support/plain_bridge.rs"]
+mod plain_bridge;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -15,13 +17,13 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::{Api, Client};
 use muster_api::ids::HostId;
-use muster_controllers::bridge::{self, Bridge};
-use muster_controllers::metal3::Flow;
+use muster_controllers::bridge;
 use muster_core::lifecycle::host::Machine;
 use muster_core::record::{InfraEnv as Stored, KubeRef};
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::now;
 use muster_resources::{Agent, InfraEnv};
+use plain_bridge::plain_bridge;
 use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -97,17 +99,7 @@ impl World {
         let mood = Mood::default();
         mood.set(mode);
         let stop = CancellationToken::new();
-        let bridge = Bridge {
-            client: mood.over(backend.client.clone()),
-            lease: None,
-            capi_provider: false,
-            node_pools: false,
-            mirror: false,
-            metal3: Flow::Off,
-            drives: None,
-            namespaces: Default::default(),
-            take_over: false,
-        };
+        let bridge = plain_bridge(mood.over(backend.client.clone()));
         tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         if mode == TOO_MANY {
             eventually("the refusals to be told", async || {

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod dispatch;
+mod in_place;
 mod response;
 mod review;
 mod room;

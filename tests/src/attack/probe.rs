@@ -125,6 +125,7 @@ impl Noticed {
     pub fn nearly_all_was_answered(&self, during: &str) {
         for (name, seen) in &self.questions {
             let (answered, failures) = (seen.answered, &seen.failures);
+            assert!(answered > 0, "{during}: {name} was never answered");
             assert!(
                 failures.len() * 20 <= answered,
                 "{during}: {name}: {answered} answers, {failures:#?}"

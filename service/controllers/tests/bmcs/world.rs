@@ -6,8 +6,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use muster_api::bmc::{BmcCheck, BmcFailure, BmcOutcome};
-use muster_controllers::bridge::{self, Bridge};
-use muster_controllers::metal3::Flow;
+use muster_controllers::bridge;
 use muster_core::lifecycle::bmc::{BmcEvent, Problem, Seen};
 use muster_core::record::{self, KubeRef};
 use muster_operations::now;
@@ -19,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::backend::{Backend, eventually};
+use crate::plain_bridge::plain_bridge;
 
 pub const NAMESPACE: &str = "default";
 
@@ -49,17 +49,7 @@ impl World {
     /// Runs the controllers.
     pub fn run(&mut self) {
         let stop = CancellationToken::new();
-        let bridge = Bridge {
-            client: self.backend.client.clone(),
-            lease: None,
-            capi_provider: false,
-            node_pools: false,
-            mirror: false,
-            metal3: Flow::Off,
-            drives: None,
-            namespaces: Default::default(),
-            take_over: false,
-        };
+        let bridge = plain_bridge(self.backend.client.clone());
         let running = tokio::spawn(bridge::run(self.backend.operations.clone(), bridge, stop.clone()));
         self.running = Some((stop.drop_guard(), running));
     }

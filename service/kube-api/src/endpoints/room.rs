@@ -1,8 +1,8 @@
 //! Does the heavy work of writes one after the other, and where it holds up no other request: watches are served on the same threads.
 
-use muster_connections::in_place;
 use tokio::sync::Semaphore;
 
+use super::in_place::in_place;
 use crate::request::RequestInfo;
 
 /// Bodies above so many bytes take milliseconds to decode, prune and validate.
