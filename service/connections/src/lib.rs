@@ -15,6 +15,7 @@ mod requests;
 mod stall;
 mod stream;
 mod tune;
+mod turn;
 
 pub use acceptor::PlaceAcceptor;
 pub use budget::Budgets;
@@ -24,3 +25,4 @@ pub use network::network_of;
 pub use requests::counted;
 pub use stall::Stall;
 pub use tune::tune;
+pub use turn::Turn;

@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
+use muster_connections::Turn;
 use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -33,6 +34,18 @@ static LARGE_BODIES: Semaphore = Semaphore::const_new(32);
 /// Places that one InfraEnv may have of them: whoever has its token holds up nobody else.
 static OF_INFRA_ENVS: Places = Places::new(4);
 
+/// To parse, to judge and to store a large body takes a processor for tens of milliseconds.
+static TURN: Turn = Turn::new();
+
+/// Does `work` with a body of so many bytes; with a large one in its turn, so that no other request waits for it.
+pub async fn in_turn<T>(bytes: usize, work: impl Future<Output = T>) -> T {
+    if bytes as u64 > LARGE {
+        TURN.take(work).await
+    } else {
+        work.await
+    }
+}
+
 /// The InfraEnv that a path is of, if it is.
 fn infra_env_of(path: &str) -> Option<String> {
     let (_, rest) = path.split_once("/infra-envs/")?;
@@ -52,7 +65,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         if bytes.is_empty() {
             return Err(Problem::bad_request("body in body is required"));
         }
-        parse(&bytes).map(Body)
+        in_turn(bytes.len(), async { parse(&bytes).map(Body) }).await
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod discovery;
 mod dispatch;
-mod in_place;
 mod response;
 mod review;
 mod room;

@@ -1,14 +1,13 @@
 //! Does the heavy work of writes one after the other, and where it holds up no other request: watches are served on the same threads.
 
-use tokio::sync::Semaphore;
+use muster_connections::Turn;
 
-use super::in_place::in_place;
 use crate::request::RequestInfo;
 
 /// Bodies above so many bytes take milliseconds to decode, prune and validate.
 const LARGE: usize = 64 << 10;
 
-static TURN: Semaphore = Semaphore::const_new(1);
+static TURN: Turn = Turn::new();
 
 /// Runs a write. One with a large body, or of a kind whose rules have loops, waits for its turn; while it computes, other tasks of its
 /// thread go on on another one.
@@ -17,6 +16,5 @@ pub async fn in_turn<T>(request: &RequestInfo, body: usize, write: impl Future<O
     if body <= LARGE && !has_loops {
         return write.await;
     }
-    let _turn = TURN.acquire().await;
-    in_place(write).await
+    TURN.take(write).await
 }

@@ -7,7 +7,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepReply, StepType};
 use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
 use muster_http::Problem;
-use muster_http::body::{Body, Path};
+use muster_http::body::{Body, Path, in_turn};
 use muster_operations::OperationError;
 use muster_operations::hosts::Hosts;
 
@@ -41,7 +41,19 @@ pub async fn post_step_reply(
         let taken = hosts.inventory_quota().take(infra_env_id, reply.output.len());
         taken.map_err(Problem::invalid)?;
     }
-    let read = interpret(&reply, &Limits::default());
+    let size = reply.output.len();
+    in_turn(size, take_over(&hosts, infra_env_id, host_id, &reply)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Lets the host change by what it says.
+async fn take_over(
+    hosts: &Hosts,
+    infra_env_id: InfraEnvId,
+    host_id: HostId,
+    reply: &StepReply,
+) -> Result<(), Problem> {
+    let read = interpret(reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
     // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
     if !has_effect && !hosts.exists(infra_env_id, host_id).await? {
@@ -50,5 +62,5 @@ pub async fn post_step_reply(
     for event in read.map_err(|bad| Problem::invalid(bad.to_string()))? {
         hosts.apply(infra_env_id, host_id, event).await?;
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }

@@ -1,13 +1,33 @@
-//! Answers a request that computes for long so that it holds up no other connection of its thread.
+//! Answers requests that compute for long one after the other, so that they hold up no other connection of their threads.
 
 use std::future::poll_fn;
 use std::pin::pin;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
 
-/// Does `work`; while it computes, other tasks of its thread go on on another one. That costs some 20 µs each time that `work` goes on.
-pub async fn in_place<T>(work: impl Future<Output = T>) -> T {
+/// What heavy requests wait for. Without it as many threads would compute as there are such requests, and those that answer all others
+/// would wait for a processor.
+#[derive(Debug)]
+pub struct Turn(Semaphore);
+
+impl Turn {
+    #[expect(clippy::new_without_default, reason = "it is the content of a static")]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Semaphore::const_new(1))
+    }
+
+    /// Does `work` when it is its turn; while it computes, other tasks of its thread go on on another one. That costs some 20 µs each
+    /// time that `work` goes on.
+    pub async fn take<T>(&self, work: impl Future<Output = T>) -> T {
+        let _turn = self.0.acquire().await;
+        in_place(work).await
+    }
+}
+
+async fn in_place<T>(work: impl Future<Output = T>) -> T {
     let flavor = Handle::current().runtime_flavor();
     let mut work = pin!(work);
     poll_fn(|context| match flavor {
