@@ -1,16 +1,21 @@
 //! `kubectl scale nodepool` makes nodes of blank machines and machines of nodes, on the built-in API: real installations,
-//! real kubelets. Along the way the service is killed while it installs, and a disk that nobody chose stays as it is.
+//! real kubelets. Along the way the service is killed while it installs, a disk that nobody chose stays as it is, and
+//! `muster-agent self-check` finds on a node what udev, lsblk and dmidecode find.
 
 use std::time::Duration;
 
+use muster_tests::artifacts::agent_program;
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 /// For an installation to begin to write.
 const WRITING: Duration = Duration::from_secs(300);
 /// The number of the part of a machine that is its other disk: after the system's disk and the network card.
 const OTHER_DISK: usize = 2;
+/// The serial number of the disk whose content is the agent.
+const AGENT_DISK: &str = "AGENT";
 
 #[test]
 fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
@@ -22,8 +27,9 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     let other = folder.path().join("other-disk");
     std::fs::write(&other, other_content()).unwrap();
     let disk = Disk::new(DiskBus::Sata, GIB / 4, "OTHER").content(&other);
+    let agent = Disk::new(DiskBus::Virtio, GIB / 4, AGENT_DISK).content(&agent_program());
     let mut hosts = [
-        Host::switch_on("bios", Firmware::SeaBios, &iso, vec![disk], slots.with()),
+        Host::switch_on("bios", Firmware::SeaBios, &iso, vec![disk, agent], slots.with()),
         Host::switch_on("uefi", Firmware::Ovmf, &iso, Vec::new(), slots.with()),
     ];
     let before = digest_of_other(&hosts[0]);
@@ -31,7 +37,7 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     walk.announce("one");
     walk.hub.approve(&mut hosts);
     walk.scale(2);
-    walk.publish("one");
+    walk.publish_with("one", self_check());
     let done = walk.await_done(&mut hosts, 2);
     walk.assert_nodes(&done, "one");
     story.tell("two nodes");
@@ -40,6 +46,8 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
         before,
         "the disk that nobody chose has changed"
     );
+    assert_self_check(&mut hosts[0]);
+    story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
 
     walk.scale(0);
     walk.await_empty(&mut hosts);
@@ -56,6 +64,23 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     walk.publish("two");
     walk.await_rolled_out(&mut hosts, "two");
     story.tell("rolled out onto the spare host");
+}
+
+/// The unit that checks a node which has the agent's disk, and says on the console what came of it.
+fn self_check() -> Value {
+    let disk = format!("/dev/disk/by-id/virtio-{AGENT_DISK}");
+    let unit = format!(
+        "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'udevadm settle; test -e {disk} || exit 0; exec > /dev/console 2>&1; \
+         cp {disk} /root/muster-agent; chmod +x /root/muster-agent; /root/muster-agent self-check; \
+         echo self-check ended with $$?.'\n[Install]\nWantedBy=multi-user.target\n"
+    );
+    json!({"name": "self-check.service", "enabled": true, "contents": unit})
+}
+
+/// Each difference that is not explained is on the console.
+fn assert_self_check(host: &mut Host) {
+    let status = host.machine.await_serial(r"self-check ended with (\d+)");
+    assert_eq!(status, "0", "{}", host.machine.console().tail());
 }
 
 /// A host goes on writing while the service is gone, and is not asked to begin again.

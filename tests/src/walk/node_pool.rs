@@ -83,6 +83,19 @@ impl NodePoolWalk {
             .publish(config, &self.workload.worker_config(config));
     }
 
+    /// The same with one more systemd unit.
+    ///
+    /// # Panics
+    /// If the config has no list of units.
+    pub fn publish_with(&self, config: &str, unit: Value) {
+        let mut served = self.workload.worker_config(config);
+        served["systemd"]["units"]
+            .as_array_mut()
+            .expect("a list of units")
+            .push(unit);
+        self.ignition.publish(config, &served);
+    }
+
     /// As a person types it.
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
