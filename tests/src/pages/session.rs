@@ -123,7 +123,8 @@ impl Shell {
                 "--kill-child=KILL",
                 "--",
             ])
-            .arg("bash")
+            // Whoever runs the tests in the background may have them ignore Ctrl-C, and so would all that is typed.
+            .args(["env", "--default-signal=HUP,INT,QUIT", "bash"])
             .arg(project_root().join("tests/src/pages/shell.sh"))
             .current_dir(at("home"))
             .env_clear()
