@@ -89,10 +89,11 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 	@.ci/deps check
 	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
 
+# Three tests at once on two processors, since many wait. (No more than two machines run at a time: tests/src/qemu/slots.rs.)
 test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps rust build image test
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
-	$(LINTED) cargo test --workspace --no-fail-fast
+	$(LINTED) RUST_TEST_THREADS=3 cargo test --workspace --no-fail-fast
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release

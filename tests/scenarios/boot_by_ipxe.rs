@@ -1,4 +1,4 @@
-//! The iPXE script, by the iPXE in a network card's ROM.
+//! The iPXE script, by the iPXE in a network card's ROM: each firmware and each card once.
 
 use muster_api::boot::BootFile;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
@@ -24,16 +24,6 @@ fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) 
 }
 
 #[test]
-fn a_seabios_machine_boots_the_ipxe_script_over_virtio_and_becomes_known() {
-    boot_by_ipxe(
-        "ipxe-seabios-virtio",
-        Firmware::SeaBios,
-        "virtio-net-pci",
-        Settings::for_user_networks(),
-    );
-}
-
-#[test]
 fn a_seabios_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
     boot_by_ipxe(
         "ipxe-seabios-e1000e",
@@ -49,16 +39,6 @@ fn an_ovmf_machine_boots_the_ipxe_script_over_virtio_and_becomes_known() {
         "ipxe-ovmf-virtio",
         Firmware::Ovmf,
         "virtio-net-pci",
-        Settings::for_user_networks(),
-    );
-}
-
-#[test]
-fn an_ovmf_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
-    boot_by_ipxe(
-        "ipxe-ovmf-e1000e",
-        Firmware::Ovmf,
-        "e1000e",
         Settings::for_user_networks(),
     );
 }

@@ -49,6 +49,8 @@ pub struct Seen {
     pub answered: usize,
     pub failures: Vec<String>,
     pub worst: Duration,
+    /// When it was asked, from the beginning of the attack.
+    pub worst_at: Duration,
 }
 
 impl Probe {
@@ -64,9 +66,10 @@ impl Probe {
                 most: before,
                 ..Noticed::default()
             };
+            let began = Instant::now();
             while !told.load(Ordering::Relaxed) {
                 for question in &questions {
-                    noticed.ask(question);
+                    noticed.ask(question, began);
                 }
                 noticed.most = noticed.most.max(resident(service));
                 std::thread::sleep(PAUSE);
@@ -85,12 +88,15 @@ impl Probe {
 }
 
 impl Noticed {
-    fn ask(&mut self, question: &Question) {
+    /// Asks during an attack that began then.
+    fn ask(&mut self, question: &Question, attack: Instant) {
         let began = Instant::now();
         let answer = ask(question);
         let took = began.elapsed();
         let seen = self.questions.entry(question.name).or_default();
-        seen.worst = seen.worst.max(took);
+        if took > seen.worst {
+            (seen.worst, seen.worst_at) = (took, began - attack);
+        }
         match answer {
             Ok(()) => seen.answered += 1,
             Err(why) => seen.failures.push(format!("{why} after {} ms", took.as_millis())),
@@ -151,9 +157,10 @@ impl fmt::Display for Noticed {
         for (name, seen) in &self.questions {
             write!(
                 f,
-                "{name}: {} answers, the slowest after {} ms; ",
+                "{name}: {} answers, the slowest after {} ms (asked in second {}); ",
                 seen.answered,
-                seen.worst.as_millis()
+                seen.worst.as_millis(),
+                seen.worst_at.as_secs()
             )?;
         }
         write!(f, "{} MiB more", self.grown_mib())
