@@ -264,15 +264,16 @@ fn modules_and_firmware_of_the_user_are_carried_and_a_lock_file_gives_the_same_b
     }
 }
 
-/// A module of the image's kernel that no list names, as its package has it. (The kernel for real-time work is no image's
-/// unless it is asked for.)
+/// A module of the image's kernel that no list names, as its package has it. (The machine's cache may hold kernels of other kinds,
+/// for real-time work or clouds, which somebody asked for.)
 fn a_module(cache: &Path) -> Vec<u8> {
     let debs = fs::read_dir(cache.join("debs")).unwrap();
     let kernel = debs
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            name.starts_with("linux-image-6.12") && !name.contains("-rt-")
+            let is_other = ["-rt-", "-cloud-"].iter().any(|kind| name.contains(kind));
+            name.starts_with("linux-image-6.12") && !is_other
         })
         .max()
         .unwrap();
