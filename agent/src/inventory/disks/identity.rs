@@ -23,7 +23,6 @@ pub(super) fn read(device: &BlockDevice<'_>, properties: &mut Properties) {
     } else if name.starts_with("vd") {
         if let Some(serial) = sysfs.inherited("serial") {
             properties.set("ID_SERIAL", serial);
-            properties.set("ID_BUS", "virtio");
         }
     } else if name.starts_with("sd") || name.starts_with("sr") {
         scsi_or_ata(device, &sysfs, properties);
