@@ -93,7 +93,7 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps rust build image test
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
-	$(LINTED) RUST_TEST_THREADS=3 cargo test --workspace --no-fail-fast
+	$(LINTED) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-3} cargo test --workspace --no-fail-fast
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release
@@ -113,8 +113,8 @@ demo: programs-under-test image-under-test ## Three blank machines under QEMU be
 # Clippy's advice is given by the compilation that the tests need, and `house` is one of the tests.
 ci: export LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/clippy
 ci: ## What CI runs: lint, generated files, tests
-	cargo fmt --all --check
 	@.ci/deps rust build image check test
+	cargo fmt --all --check
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
 	@$(MAKE) --no-print-directory generated test
 

@@ -71,7 +71,7 @@ const CARRIERS: [Carrier; 6] = [
 
 /// A call of one operation with a token, or with none.
 fn call(
-    client: HttpClient,
+    client: &HttpClient,
     method: &str,
     url: &str,
     body: Option<&Value>,
@@ -79,7 +79,7 @@ fn call(
 ) -> Answer {
     let join = if url.contains('?') { "&" } else { "?" };
     let (client, url) = match credential {
-        None => (client, url.to_owned()),
+        None => (client.clone(), url.to_owned()),
         Some((Carrier::Raw, token)) => (client.with("Authorization", token), url.to_owned()),
         Some((Carrier::Bearer, token)) => (
             client.with("Authorization", &format!("Bearer {token}")),
@@ -87,8 +87,10 @@ fn call(
         ),
         Some((Carrier::SecretKey, token)) => (client.with("X-Secret-Key", token), url.to_owned()),
         Some((Carrier::ImageToken, token)) => (client.with("Image-Token", token), url.to_owned()),
-        Some((Carrier::ApiKeyInUrl, token)) => (client, format!("{url}{join}api_key={token}")),
-        Some((Carrier::ImageTokenInUrl, token)) => (client, format!("{url}{join}image_token={token}")),
+        Some((Carrier::ApiKeyInUrl, token)) => (client.clone(), format!("{url}{join}api_key={token}")),
+        Some((Carrier::ImageTokenInUrl, token)) => {
+            (client.clone(), format!("{url}{join}image_token={token}"))
+        }
     };
     let body = body.map(Value::to_string);
     client.request(method, &url, body.as_deref().map(str::as_bytes))
@@ -196,13 +198,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                 let text = body.to_string().replace("{ie}", infra_env);
                 serde_json::from_str(&text.replace("{c}", &world.cluster.borrow())).unwrap()
             });
-            call(
-                anonymous.clone(),
-                method,
-                &url(infra_env),
-                body.as_ref(),
-                credential,
-            )
+            call(&anonymous, method, &url(infra_env), body.as_ref(), credential)
         };
         let id = operation.id;
         if method == "DELETE" {

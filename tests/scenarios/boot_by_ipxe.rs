@@ -6,8 +6,8 @@ use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
 
-fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) {
-    let discovery = Discovery::on(settings);
+fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str) {
+    let discovery = Discovery::on(Settings::for_user_networks());
     let script = discovery
         .client()
         .ipxe_script_url(discovery.infra_env.id)
@@ -25,20 +25,10 @@ fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) 
 
 #[test]
 fn a_seabios_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
-    boot_by_ipxe(
-        "ipxe-seabios-e1000e",
-        Firmware::SeaBios,
-        "e1000e",
-        Settings::for_user_networks(),
-    );
+    boot_by_ipxe("ipxe-seabios-e1000e", Firmware::SeaBios, "e1000e");
 }
 
 #[test]
 fn an_ovmf_machine_boots_the_ipxe_script_over_virtio_and_becomes_known() {
-    boot_by_ipxe(
-        "ipxe-ovmf-virtio",
-        Firmware::Ovmf,
-        "virtio-net-pci",
-        Settings::for_user_networks(),
-    );
+    boot_by_ipxe("ipxe-ovmf-virtio", Firmware::Ovmf, "virtio-net-pci");
 }

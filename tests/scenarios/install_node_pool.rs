@@ -37,7 +37,7 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     walk.announce("one");
     walk.hub.approve(&mut hosts);
     walk.scale(2);
-    walk.publish_with("one", self_check());
+    walk.publish_with("one", [self_check()]);
     let done = walk.await_done(&mut hosts, 2);
     walk.assert_nodes(&done, "one");
     story.tell("two nodes");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tokio::io::copy_bidirectional;
+use tokio::io::copy;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
@@ -76,8 +76,14 @@ impl Replicas {
         ports.rotate_left(first);
         for port in ports {
             if let Ok(mut replica) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-                // However it ends, both sides see that.
-                let _ = copy_bidirectional(&mut client, &mut replica).await;
+                let ((mut sent, mut to_client), (mut answered, mut to_replica)) =
+                    (client.split(), replica.split());
+                // Whichever side ends it, the other one sees that at once. A replica that is stopped would never close what its clients gave
+                // up, and thousands of them in minutes take all files that this process may open.
+                tokio::select! {
+                    _ = copy(&mut sent, &mut to_replica) => {}
+                    _ = copy(&mut answered, &mut to_client) => {}
+                }
                 return;
             }
         }

@@ -271,7 +271,7 @@ fn a_module(cache: &Path) -> Vec<u8> {
     let kernel = debs
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let name = path.file_name().unwrap().to_string_lossy();
             let is_other = ["-rt-", "-cloud-"].iter().any(|kind| name.contains(kind));
             name.starts_with("linux-image-6.12") && !is_other
         })

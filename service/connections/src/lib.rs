@@ -4,6 +4,8 @@
 //! connections to one listener, without any credential, closes all of them. So each listener has its share, and one network at
 //! most three quarters of that. When a share is used up, the connections that have waited longest without a request make room: first
 //! those of the network that has most. A connection whose request is being answered is never closed for another one.
+//!
+//! Requests that compute for long take a [`Turn`], for their connections share threads with all others.
 
 mod acceptor;
 mod budget;

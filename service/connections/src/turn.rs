@@ -7,8 +7,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
 
-/// What heavy requests wait for. Without it as many threads would compute as there are such requests, and those that answer all others
-/// would wait for a processor.
+/// Lets one heavy request compute at a time. Without it as many threads would compute as there are such requests, and those that answer
+/// all others would wait for a processor.
 #[derive(Debug)]
 pub struct Turn(Semaphore);
 

@@ -28,11 +28,18 @@ pub(crate) struct Polled {
 struct Inner {
     /// True while all changes are received.
     trusted: bool,
-    /// Number of changes received. A host that was read before a change is not cached after it.
-    changes: u64,
     hosts: HashMap<HostKey, Arc<HostBrief>>,
     /// Hosts that are being changed, or may be.
     barred: HashMap<HostKey, Bar>,
+    /// Hosts that are being read from the database.
+    reads: HashMap<HostKey, Reads>,
+}
+
+#[derive(Default)]
+struct Reads {
+    running: u32,
+    /// The host has changed since one of them began. What it read is not kept.
+    overtaken: bool,
 }
 
 #[derive(Default)]
@@ -47,9 +54,9 @@ impl Polled {
         Self {
             inner: Mutex::new(Inner {
                 trusted,
-                changes: 0,
                 hosts: HashMap::new(),
                 barred: HashMap::new(),
+                reads: HashMap::new(),
             }),
         }
     }
@@ -64,33 +71,19 @@ impl Polled {
         self.inner().hosts.get(&key).cloned()
     }
 
-    /// Before a read: what [`keep`](Self::keep) wants to know.
-    fn changes(&self) -> u64 {
-        self.inner().changes
-    }
-
-    /// Keeps what was read, unless something has changed since `changes` was asked for.
-    fn keep(&self, changes: u64, host: &Arc<HostBrief>) {
-        let key = (host.infra_env_id, host.id);
-        let mut inner = self.inner();
-        if !inner.trusted || inner.changes != changes {
-            return;
+    /// Notes that a host is about to be read from the database.
+    fn read(self: &Arc<Self>, key: HostKey) -> Read {
+        self.inner().reads.entry(key).or_default().running += 1;
+        Read {
+            polled: Arc::clone(self),
+            key,
         }
-        if let Some(bar) = inner.barred.get(&key) {
-            let doubted = bar.doubted_until.is_some_and(|until| Instant::now() < until);
-            if bar.writers > 0 || doubted {
-                return;
-            }
-            inner.barred.remove(&key);
-        }
-        inner.hosts.insert(key, Arc::clone(host));
     }
 
     /// A host is about to be changed here. Nothing of it is kept until the change is [done](Change::done).
     pub(crate) fn changing(self: &Arc<Self>, key: HostKey) -> Change {
         let mut inner = self.inner();
-        inner.changes += 1;
-        inner.hosts.remove(&key);
+        inner.forget(key);
         inner.barred.entry(key).or_default().writers += 1;
         Change {
             polled: Arc::clone(self),
@@ -101,9 +94,7 @@ impl Polled {
 
     /// A host was changed, here or elsewhere.
     pub(crate) fn changed(&self, key: HostKey) {
-        let mut inner = self.inner();
-        inner.changes += 1;
-        inner.hosts.remove(&key);
+        self.inner().forget(key);
     }
 
     /// True while all changes are received.
@@ -113,15 +104,78 @@ impl Polled {
 
     /// All changes are received from now on.
     pub(crate) fn trust(&self) {
-        self.inner().trusted = true;
+        let mut inner = self.inner();
+        if !inner.trusted {
+            // Reads that began before may have missed a change that was not heard.
+            inner.forget_all();
+            inner.trusted = true;
+        }
     }
 
     /// Changes may have been missed.
     pub(crate) fn distrust(&self) {
         let mut inner = self.inner();
         inner.trusted = false;
-        inner.changes += 1;
-        inner.hosts = HashMap::new();
+        inner.forget_all();
+    }
+}
+
+impl Inner {
+    /// Keeps neither what is known of a host nor what is being read of it.
+    fn forget(&mut self, key: HostKey) {
+        self.hosts.remove(&key);
+        if let Some(reads) = self.reads.get_mut(&key) {
+            reads.overtaken = true;
+        }
+    }
+
+    fn forget_all(&mut self) {
+        self.hosts = HashMap::new();
+        for reads in self.reads.values_mut() {
+            reads.overtaken = true;
+        }
+    }
+
+    /// True while a host is being changed, or may be.
+    fn is_barred(&mut self, key: HostKey) -> bool {
+        let Some(bar) = self.barred.get(&key) else {
+            return false;
+        };
+        let doubted = bar.doubted_until.is_some_and(|until| Instant::now() < until);
+        if bar.writers > 0 || doubted {
+            return true;
+        }
+        self.barred.remove(&key);
+        false
+    }
+}
+
+/// A host being read.
+struct Read {
+    polled: Arc<Polled>,
+    key: HostKey,
+}
+
+impl Read {
+    /// Keeps what was read, unless the host has changed since the read began.
+    fn keep(self, host: &Arc<HostBrief>) {
+        let mut inner = self.polled.inner();
+        let overtaken = inner.reads.get(&self.key).is_none_or(|reads| reads.overtaken);
+        if inner.trusted && !overtaken && !inner.is_barred(self.key) {
+            inner.hosts.insert(self.key, Arc::clone(host));
+        }
+    }
+}
+
+impl Drop for Read {
+    fn drop(&mut self) {
+        let mut inner = self.polled.inner();
+        if let Some(reads) = inner.reads.get_mut(&self.key) {
+            reads.running -= 1;
+            if reads.running == 0 {
+                inner.reads.remove(&self.key);
+            }
+        }
     }
 }
 
@@ -142,7 +196,7 @@ impl Change {
 impl Drop for Change {
     fn drop(&mut self) {
         let mut inner = self.polled.inner();
-        inner.changes += 1;
+        inner.forget(self.key);
         let Some(bar) = inner.barred.get_mut(&self.key) else {
             return;
         };
@@ -168,7 +222,7 @@ impl Store {
         if let Some(kept) = polled.find((infra_env_id, id)) {
             return Ok(Some(kept));
         }
-        let changes = polled.changes();
+        let reading = polled.read((infra_env_id, id));
         let Some(mut read) = self.find_host_brief(infra_env_id, id).await? else {
             return Ok(None);
         };
@@ -177,7 +231,7 @@ impl Store {
         read.data.status_info = String::new();
         read.data.agent_disk_reasons = Vec::new();
         let read = Arc::new(read);
-        polled.keep(changes, &read);
+        reading.keep(&read);
         Ok(Some(read))
     }
 }
@@ -207,8 +261,8 @@ mod tests {
         (host.infra_env_id, host.id)
     }
 
-    fn kept(polled: &Polled, host: &Arc<HostBrief>) -> bool {
-        polled.keep(polled.changes(), host);
+    fn kept(polled: &Arc<Polled>, host: &Arc<HostBrief>) -> bool {
+        polled.read(key(host)).keep(host);
         polled.find(key(host)).is_some()
     }
 
@@ -235,13 +289,26 @@ mod tests {
                 polled.distrust();
                 polled.trust();
             }),
+            // The next read begins while changes go unheard.
+            Box::new(|| polled.distrust()),
+            Box::new(|| polled.trust()),
         ] {
-            let before = polled.changes();
+            let reading = polled.read(key(&host));
             change();
-            polled.keep(before, &host);
+            reading.keep(&host);
             assert!(polled.find(key(&host)).is_none());
         }
         assert!(kept(&polled, &host));
+        assert!(polled.inner().reads.is_empty());
+    }
+
+    #[test]
+    fn changes_of_others_do_not_keep_a_host_from_being_kept() {
+        let (polled, host, other) = (Arc::new(Polled::new(true)), host(), host());
+        let reading = polled.read(key(&host));
+        polled.changing(key(&other)).done();
+        reading.keep(&host);
+        assert!(polled.find(key(&host)).is_some());
     }
 
     #[test]

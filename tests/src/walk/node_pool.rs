@@ -79,20 +79,19 @@ impl NodePoolWalk {
 
     /// Lets the ignition server serve that config.
     pub fn publish(&self, config: &str) {
-        self.ignition
-            .publish(config, &self.workload.worker_config(config));
+        self.publish_with(config, []);
     }
 
-    /// The same with one more systemd unit.
+    /// The same with more systemd units.
     ///
     /// # Panics
     /// If the config has no list of units.
-    pub fn publish_with(&self, config: &str, unit: Value) {
+    pub fn publish_with(&self, config: &str, units: impl IntoIterator<Item = Value>) {
         let mut served = self.workload.worker_config(config);
         served["systemd"]["units"]
             .as_array_mut()
             .expect("a list of units")
-            .push(unit);
+            .extend(units);
         self.ignition.publish(config, &served);
     }
 

@@ -21,9 +21,7 @@ pub(super) fn read(device: &BlockDevice<'_>, properties: &mut Properties) {
     if name.starts_with("nvme") {
         nvme(&sysfs, properties);
     } else if name.starts_with("vd") {
-        if let Some(serial) = sysfs.inherited("serial") {
-            properties.set("ID_SERIAL", serial);
-        }
+        properties.set("ID_SERIAL", sysfs.inherited("serial").unwrap_or_default());
     } else if name.starts_with("sd") || name.starts_with("sr") {
         scsi_or_ata(device, &sysfs, properties);
     } else if name.starts_with("mmcblk") {

@@ -37,11 +37,11 @@ pub async fn post_step_reply(
     {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
+    let size = reply.output.len();
     if reply.step_type == Some(StepType::Inventory) {
-        let taken = hosts.inventory_quota().take(infra_env_id, reply.output.len());
+        let taken = hosts.inventory_quota().take(infra_env_id, size);
         taken.map_err(Problem::invalid)?;
     }
-    let size = reply.output.len();
     in_turn(size, take_over(&hosts, infra_env_id, host_id, &reply)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
