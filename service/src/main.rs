@@ -1,6 +1,8 @@
 //! The `muster` program: a table from command to function.
 
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -82,6 +84,12 @@ enum Command {
     Openapi,
 }
 
+/// A thread that compresses a part of a list looks after no connection meanwhile. With one thread for each processor two lists would keep
+/// all others waiting; among more threads the system divides the processors.
+const THREADS_OF_A_PROCESSOR: usize = 2;
+
+const LEAST_THREADS: usize = 4;
+
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,7 +103,11 @@ fn run(cli: Cli) -> Result<()> {
     }
     // Fails only when a provider is installed already, which nobody does.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((THREADS_OF_A_PROCESSOR * processors).max(LEAST_THREADS))
+        .enable_all()
+        .build()?;
     let outcome = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(*args).await,
