@@ -82,7 +82,7 @@ pub const LISTS: Attack = Attack {
     files: 4096,
     with_kubernetes: false,
     limit: SOON,
-    most: 400,
+    most: 600,
     run: lists::all_the_time,
 };
 
