@@ -73,10 +73,14 @@ fn begin(events: DeviceEvents) -> std::io::Result<()> {
         thread(format!("drivers {number}"), move || loader.work(&receiver))?;
     }
     // Opened first, so that devices that appear during the listing are not missed.
-    let socket = uevents::Socket::open()?;
-    let disks = disk_linker(events.clone())?;
-    let late = tasks.clone();
-    thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
+    match uevents::Socket::open() {
+        Ok(socket) => {
+            let disks = disk_linker(events.clone())?;
+            let late = tasks.clone();
+            thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
+        }
+        Err(error) => warn!("devices that are plugged in later are not noticed: {error}"),
+    }
     thread("coldplug".to_owned(), move || {
         for modalias in coldplug() {
             tasks.add(Task::Device(modalias));

@@ -403,8 +403,8 @@ fn count_changes(shared: &Shared) -> watch::Receiver<u64> {
 
 async fn console(shared: Shared) -> anyhow::Result<()> {
     let kernel = KernelArguments::of_this_boot();
-    let terminals = terminals::present(&kernel);
-    let rescue = kernel.has(kernel_arguments::RESCUE) && rescue::start(&terminals);
+    let mut shown = Vec::new();
+    let rescue = kernel.has(kernel_arguments::RESCUE) && rescue::start(&terminals::present(&kernel));
     let first = Screen {
         version: PROGRAM_VERSION.to_owned(),
         machine: host::machine(),
@@ -412,9 +412,6 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
         ..Screen::default()
     };
     let screen = watch::Sender::new(first);
-    for terminal in terminals {
-        terminals::show(terminal, screen.subscribe(), Handle::current())?;
-    }
     let (mut network, mut session, mut configuration, mut ssh, mut trouble) = (
         shared.network.subscribe(),
         shared.session.subscribe(),
@@ -423,6 +420,13 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
         shared.trouble.subscribe(),
     );
     loop {
+        // The serial ports of a PCI card come with its driver.
+        for terminal in terminals::present(&kernel) {
+            if !shown.contains(&terminal) {
+                terminals::show(terminal.clone(), screen.subscribe(), Handle::current())?;
+                shown.push(terminal);
+            }
+        }
         let (network_now, session_now) = (
             network.borrow_and_update().clone(),
             session.borrow_and_update().clone(),

@@ -1,4 +1,4 @@
-//! Reports stages to the service: the latest one, repeated until it is taken, and never an older one after it.
+//! Reports stages to the service: every stage, in order, each with its latest information and repeated until it is taken.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +24,14 @@ const STEP: u8 = 5;
 #[derive(Debug, Clone)]
 struct Report {
     number: u64,
-    stage: Option<HostStage>,
+    stage: HostStage,
     info: String,
 }
 
 /// The reports of one installation. Dropping it ends them.
 pub struct Reporter {
-    latest: watch::Sender<Report>,
+    /// One of each stage, numbered upwards.
+    reports: watch::Sender<Vec<Report>>,
     taken: watch::Receiver<u64>,
     task: AbortHandle,
 }
@@ -43,30 +44,26 @@ impl Drop for Reporter {
 
 impl Reporter {
     pub fn start(send: Send) -> Self {
-        let (latest, receiver) = watch::channel(Report {
-            number: 0,
-            stage: None,
-            info: String::new(),
-        });
+        let (reports, receiver) = watch::channel(Vec::new());
         let (sender, taken) = watch::channel(0);
         let task = tokio::spawn(report(send, receiver, sender)).abort_handle();
-        Self { latest, taken, task }
+        Self { reports, taken, task }
     }
 
-    /// Sends this report as soon as possible, instead of those that wait.
+    /// Sends this report as soon as possible: after those of earlier stages, and instead of one of the same stage that waits.
     pub fn tell(&self, stage: HostStage, info: impl Into<String>) {
         let info = info.into();
         info!(stage = stage.name(), info, "installation");
-        self.latest.send_modify(|report| {
-            report.number += 1;
-            report.stage = Some(stage);
-            report.info = info;
+        self.reports.send_modify(|reports| {
+            let number = last_number(reports) + 1;
+            reports.pop_if(|last| last.stage == stage);
+            reports.push(Report { number, stage, info });
         });
     }
 
     /// Waits until the service has the last report. False when it has not within `at_most`.
     pub async fn told(&self, at_most: Duration) -> bool {
-        let number = self.latest.borrow().number;
+        let number = last_number(&self.reports.borrow());
         let mut taken = self.taken.clone();
         let waiting = taken.wait_for(|taken| *taken >= number);
         tokio::time::timeout(at_most, waiting)
@@ -75,32 +72,42 @@ impl Reporter {
     }
 }
 
-async fn report(send: Send, mut latest: watch::Receiver<Report>, taken: watch::Sender<u64>) {
-    while latest.changed().await.is_ok() {
+async fn report(send: Send, mut reports: watch::Receiver<Vec<Report>>, taken: watch::Sender<u64>) {
+    while reports.changed().await.is_ok() {
         let mut pause = FIRST_PAUSE;
-        loop {
-            let Report { number, stage, info } = latest.borrow_and_update().clone();
-            let Some(stage) = stage else { break };
+        while let Some(Report { number, stage, info }) = next(&mut reports, &taken) {
             match send(stage, info).await {
                 Ok(()) => {
                     taken.send_replace(number);
-                    break;
+                    pause = FIRST_PAUSE;
+                    continue;
                 }
                 // The service knows better (a stage that it has passed, a host that it has forgotten).
                 Err(failure @ Failure::Status(400..=499, _)) if !passing(&failure) => {
                     warn!(stage = stage.name(), "report refused: {}", failure.text());
                     taken.send_replace(number);
-                    break;
+                    continue;
                 }
                 Err(failure) => warn!(stage = stage.name(), "report lost: {}", failure.text()),
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                changed = latest.changed() => if changed.is_err() { return },
+                changed = reports.changed() => if changed.is_err() { return },
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
+}
+
+/// 0 before the first report.
+fn last_number(reports: &[Report]) -> u64 {
+    reports.last().map_or(0, |last| last.number)
+}
+
+/// The first report that is not yet taken.
+fn next(reports: &mut watch::Receiver<Vec<Report>>, taken: &watch::Sender<u64>) -> Option<Report> {
+    let (reports, taken) = (reports.borrow_and_update(), *taken.borrow());
+    reports.iter().find(|report| report.number > taken).cloned()
 }
 
 fn passing(failure: &Failure) -> bool {
@@ -150,9 +157,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lost_report_is_repeated_until_a_newer_one_takes_its_place() {
+    async fn every_stage_is_told_in_order_and_a_lost_report_is_repeated_with_what_is_known_by_then() {
         let seen = Arc::<Mutex<Vec<String>>>::default();
-        let answers = Arc::new(Mutex::new(vec![503, 503, 503, 200, 409]));
+        let answers = Arc::new(Mutex::new(vec![200, 503, 503, 503, 200, 200, 409]));
         let (log, queue) = (Arc::clone(&seen), Arc::clone(&answers));
         let reporter = Reporter::start(Arc::new(move |stage, info| {
             log.lock().unwrap().push(format!("{} {info}", stage.name()));
@@ -165,15 +172,20 @@ mod tests {
             }
             .boxed()
         }));
+        let whole = Duration::from_secs(60);
+        // Both are told, though the first is not yet on its way when the second comes.
+        reporter.tell(HostStage::StartingInstallation, "worker");
         reporter.tell(HostStage::Installing, "worker");
         assert!(!reporter.told(Duration::from_millis(700)).await);
         reporter.tell(HostStage::WritingImageToDisk, "5%");
-        assert!(reporter.told(Duration::from_secs(60)).await);
+        reporter.tell(HostStage::WritingImageToDisk, "10%");
+        assert!(reporter.told(whole).await);
         // A refused report is not repeated.
-        reporter.tell(HostStage::Installing, "late");
-        assert!(reporter.told(Duration::from_secs(60)).await);
-        let seen = seen.lock().unwrap().clone();
-        assert_eq!(seen[0], "Installing worker");
-        assert_eq!(seen[3..], ["Writing image to disk 5%", "Installing late"]);
+        reporter.tell(HostStage::Rebooting, "");
+        assert!(reporter.told(whole).await);
+        let mut expected = vec!["Starting installation worker"];
+        expected.extend(["Installing worker"; 4]);
+        expected.extend(["Writing image to disk 10%", "Rebooting "]);
+        assert_eq!(*seen.lock().unwrap(), expected);
     }
 }

@@ -194,14 +194,17 @@ fn run(program: &str, args: &[&str]) {
     assert!(status.success(), "{program} {args:?}: {status}");
 }
 
-/// An ext4 on the whole disk, mounted.
+/// An ext2 on the whole disk, mounted, and read-only, so that the kernel does not write to it by itself.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {
     fn new(disk: &Disk) -> Self {
         let folder = tempfile::tempdir().unwrap();
         run("mke2fs", &["-q", "-F", &disk.node()]);
-        run("mount", &[&disk.node(), folder.path().to_str().unwrap()]);
+        run(
+            "mount",
+            &["-o", "ro", &disk.node(), folder.path().to_str().unwrap()],
+        );
         Self(folder)
     }
 }
