@@ -2,7 +2,8 @@
 //!
 //! Changes are heard of as those of hosts are: from writers here, and by notification from other replicas. While notifications
 //! are not received, and after [`LOOK_AGAIN`], two small numbers are read that tell if anything changed. However many hosts
-//! need a cluster at the same time, it is read once.
+//! need a cluster at the same time, it is read once. While the hosts of a large one change all the time, it is read for a tenth of that
+//! time at most: whoever changes a host has all of its cluster validated again, against what [`ClusterCache::read_now`] reads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,9 +20,22 @@ use muster_store::{ClusterVersions, Store, StoreError, StoredCluster, Subject};
 /// notification tells nobody.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
+/// A cluster of so many hosts is large: to read it takes some of the time in which the next of them changes.
+const LARGE: usize = 500;
+
+/// For so long a cluster that was read is used although some of its hosts changed. `took`: the read.
+fn good_for(hosts: usize, took: Duration) -> Duration {
+    if hosts < LARGE {
+        Duration::ZERO
+    } else {
+        (took * 10).min(LOOK_AGAIN)
+    }
+}
+
 /// The clusters that are kept.
 pub(crate) struct ClusterCache {
     store: Store,
+    good_for: fn(usize, Duration) -> Duration,
     places: Mutex<HashMap<ClusterId, Place>>,
 }
 
@@ -30,6 +44,8 @@ pub(crate) struct CachedCluster {
     versions: ClusterVersions,
     stored: StoredCluster,
     peers: Vec<Peer>,
+    /// Until then it is used although some of the hosts changed.
+    good_until: Instant,
     /// The same hosts as `connectivity-check` names them, rendered once for all that are asked about them.
     asked: Vec<String>,
 }
@@ -82,8 +98,13 @@ impl CachedCluster {
 impl ClusterCache {
     /// The clusters of `store`.
     pub(crate) fn of(store: &Store) -> Arc<Self> {
+        Self::with(store, good_for)
+    }
+
+    fn with(store: &Store, good_for: fn(usize, Duration) -> Duration) -> Arc<Self> {
         let cache = Arc::new(Self {
             store: store.clone(),
+            good_for,
             places: Mutex::default(),
         });
         let heard: Weak<Self> = Arc::downgrade(&cache);
@@ -115,16 +136,21 @@ impl ClusterCache {
         } else {
             asked_at
         };
-        self.since(id, since).await
+        self.since(id, since, true).await
     }
 
     /// The same, as it is stored now: whatever was heard.
     pub(crate) async fn read_now(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
-        self.since(id, Instant::now()).await
+        self.since(id, Instant::now(), false).await
     }
 
-    /// As of a read that began at `since` or later.
-    async fn since(&self, id: ClusterId, since: Instant) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+    /// As of a read that began at `since` or later; with `may_rest` its hosts may be those of a moment ago.
+    async fn since(
+        &self,
+        id: ClusterId,
+        since: Instant,
+        may_rest: bool,
+    ) -> Result<Option<Arc<CachedCluster>>, StoreError> {
         let kept = |place: &Place| {
             let cluster = place.cluster.as_ref()?;
             place
@@ -145,10 +171,10 @@ impl ClusterCache {
         if let Some(cluster) = self.places().get(&id).and_then(kept) {
             return Ok(Some(cluster));
         }
-        self.read(id).await
+        self.read(id, may_rest).await
     }
 
-    async fn read(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+    async fn read(&self, id: ClusterId, may_rest: bool) -> Result<Option<Arc<CachedCluster>>, StoreError> {
         let began = Instant::now();
         let (changes, known) = match self.places().get(&id) {
             Some(place) => (place.changes, place.cluster.clone()),
@@ -158,10 +184,15 @@ impl ClusterCache {
             self.places().remove(&id);
             return Ok(None);
         };
-        let cluster = match known.filter(|known| known.versions == versions) {
-            Some(known) => known,
+        let cluster = match known {
+            Some(known) if known.versions == versions => known,
+            Some(known)
+                if may_rest && known.versions.version == versions.version && began < known.good_until =>
+            {
+                return Ok(Some(known));
+            }
             // Read after the versions: a change in between is read again next time.
-            None => match self.load(id, versions).await? {
+            _ => match self.load(id, versions).await? {
                 Some(loaded) => Arc::new(loaded),
                 None => return Ok(None),
             },
@@ -178,14 +209,17 @@ impl ClusterCache {
         id: ClusterId,
         versions: ClusterVersions,
     ) -> Result<Option<CachedCluster>, StoreError> {
+        let began = Instant::now();
         let Some(stored) = self.store.find_cluster(id).await? else {
             return Ok(None);
         };
         let peers = self.store.list_cluster_peers(id).await?;
+        let asked = peers.iter().map(asked_about).collect();
         Ok(Some(CachedCluster {
             versions,
             stored,
-            asked: peers.iter().map(asked_about).collect(),
+            asked,
+            good_until: Instant::now() + (self.good_for)(peers.len(), began.elapsed()),
             peers,
         }))
     }
@@ -197,6 +231,7 @@ mod tests {
 
     use super::*;
     use crate::clock::now;
+    use crate::testing::World;
 
     #[tokio::test]
     async fn a_cluster_is_read_when_it_changes_and_once_for_all_who_ask() {
@@ -231,5 +266,37 @@ mod tests {
         cache.read_now(cluster.id).await.unwrap();
         assert_eq!(reads() - before, 7, "what is asked for now reads the versions");
         assert!(cache.get(ClusterId::random()).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_large_cluster_whose_hosts_change_all_the_time_is_not_read_each_time() {
+        assert_eq!(good_for(LARGE - 1, Duration::from_secs(1)), Duration::ZERO);
+        assert_eq!(
+            good_for(LARGE, Duration::from_millis(300)),
+            Duration::from_secs(3)
+        );
+        assert_eq!(good_for(LARGE, Duration::from_secs(60)), LOOK_AGAIN);
+
+        let world = World::new().await;
+        let (_, mut host) = world.hosts().await;
+        let id = host.cluster_id.unwrap();
+        let store = &world.operations.store;
+        let cache = ClusterCache::with(store, |_, _| LOOK_AGAIN);
+        let known = async || cache.get(id).await.unwrap().unwrap();
+        assert_eq!(known().await.peers.len(), 1);
+        host.id = HostId::random();
+        world.insert(&mut host).await;
+        assert_eq!(known().await.peers.len(), 1);
+        let now = cache.read_now(id).await.unwrap().unwrap();
+        assert_eq!(now.peers.len(), 2);
+        assert_eq!(known().await.peers.len(), 2);
+        // What changes the cluster itself counts at once.
+        let mut renamed = now.stored.cluster.clone();
+        renamed.data.name = "other".into();
+        host.id = HostId::random();
+        world.insert(&mut host).await;
+        store.update_cluster(&renamed, &[]).await.unwrap();
+        assert_eq!(known().await.peers.len(), 3);
+        assert_eq!(known().await.stored.cluster.data.name, "other");
     }
 }

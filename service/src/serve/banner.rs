@@ -10,6 +10,13 @@ use crate::addresses::seen_from_here;
 use crate::kubernetes::Running;
 use crate::settings::{AuthMode, Protocol, ServeArgs};
 
+/// Prints a line. Nobody may be reading any more, which does not end the service.
+macro_rules! tell {
+    ($($text:tt)*) => {{
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 /// The addresses of a running service.
 pub(super) struct Banner<'a> {
     pub(super) operations: &'a Operations,
@@ -24,23 +31,23 @@ pub(super) struct Banner<'a> {
 impl Banner<'_> {
     /// Prints everything. The first two lines are stable: tests and scripts read them.
     pub(super) async fn print(&self) {
-        println!("listening on {}", self.url());
-        println!("boot artifacts on http://{}", self.boot);
-        println!("hosts are told to report to {}", self.operations.urls.public);
-        println!("live image: {}", self.operations.live_images.describe().await);
+        tell!("listening on {}", self.url());
+        tell!("boot artifacts on http://{}", self.boot);
+        tell!("hosts are told to report to {}", self.operations.urls.public);
+        tell!("live image: {}", self.operations.live_images.describe().await);
         if let Running::Builtin { address, .. } = self.kube {
-            println!("kubernetes API on https://{address}");
+            tell!("kubernetes API on https://{address}");
         }
         self.print_next_steps();
         if self.args.protocol() == Protocol::PlainBeyondLoopback {
-            println!(
+            tell!(
                 "warning: the API is plain HTTP, and others reach it: whoever is on the way reads tokens and pull secrets. \
                  Without --insecure-http and with --public-url https://... it speaks TLS by itself"
             );
         }
         if self.api.ip().is_loopback() {
-            println!("\nOnly this machine reaches the service. For machines elsewhere:");
-            println!(
+            tell!("\nOnly this machine reaches the service. For machines elsewhere:");
+            tell!(
                 "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url https://ADDRESS:{} --boot-url http://ADDRESS:{}",
                 program(),
                 self.api.port(),
@@ -71,17 +78,17 @@ impl Banner<'_> {
         let muster = program();
         let protocol = self.args.protocol();
         let is_default = self.api.port() == 8090 && protocol == Protocol::Plain;
-        println!("\nNext, in another terminal:");
+        tell!("\nNext, in another terminal:");
         match self.args.auth_mode() {
             AuthMode::None => {
-                println!("  (no tokens are asked for: only this machine should reach these addresses)")
+                tell!("  (no tokens are asked for: only this machine should reach these addresses)")
             }
             AuthMode::Local => {
                 let database = match self.args.database_url {
                     Some(_) => " --database-url $MUSTER_DATABASE_URL",
                     None => "",
                 };
-                println!(
+                tell!(
                     "  export MUSTER_TOKEN=$({muster} token create --operator --data-dir {}{database})",
                     self.args.data.data_dir.display()
                 );
@@ -94,23 +101,23 @@ impl Banner<'_> {
             let ca = ca.map_or_else(String::new, |file| format!(" --ca {}", file.display()));
             format!(" --url {}{ca}", self.url_from_here())
         };
-        println!(
+        tell!(
             "  {muster} infra-env create --name lab{flags}   # prints the ISO's URL; boot machines from it"
         );
-        println!("  {muster} hosts --watch{flags}");
+        tell!("  {muster} hosts --watch{flags}");
         match self.kube {
             Running::Builtin { kubeconfig, .. } => {
-                println!(
+                tell!(
                     "or by custom resources (kubectl shows both; what REST made is in the namespace muster-rest):"
                 );
                 // Another terminal is in another folder.
                 let file = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.clone());
-                println!("  export KUBECONFIG={}", file.display());
-                println!(
+                tell!("  export KUBECONFIG={}", file.display());
+                tell!(
                     "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"
                 );
             }
-            Running::Cluster { .. } => println!(
+            Running::Cluster { .. } => tell!(
                 "or by custom resources on the API server; what {muster} and REST make is not shown there (docs/custom-resources.md)"
             ),
             Running::Off => {}
