@@ -93,7 +93,7 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps rust build image test
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
-	$(LINTED) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-3} cargo test --workspace --no-fail-fast
+	$(LINTED) .ci/tests
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release

@@ -295,8 +295,8 @@ fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
 /// Measures 10,000 hosts at rest on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of a large
 /// service.
 pub fn measure_rest() -> Result<()> {
-    let mirrored = ten_thousand(&World::sqlite())?;
-    let alone = ten_thousand(&World::on_sqlite(|settings| settings.argument("--no-mirror")))?;
+    let mirrored = ten_thousand(World::sqlite())?;
+    let alone = ten_thousand(World::on_sqlite(|settings| settings.argument("--no-mirror")))?;
     let mut rows = vec![row(["", "mirrored", "--no-mirror", "budget"])];
     for ((name, budget), (mirrored, alone)) in REST_ROWS.iter().zip(mirrored.iter().zip(&alone)) {
         rows.push(row([*name, mirrored.as_str(), alone.as_str(), *budget]));
@@ -305,17 +305,19 @@ pub fn measure_rest() -> Result<()> {
     Ok(())
 }
 
-const REST_ROWS: [(&str, &str); 4] = [
+const REST_ROWS: [(&str, &str); 6] = [
     ("each polls once a minute: % of a core", "2"),
     ("  p99, ms", "5"),
     ("no requests: % of a core", "2"),
     ("memory, MB", "300"),
+    ("stop, s", "2"),
+    ("start to ready, s", "0.3"),
 ];
 
 /// Hosts poll at the pace they are given, once a minute, or not at all.
-fn ten_thousand(world: &World) -> Result<[String; 4]> {
+fn ten_thousand(mut world: World) -> Result<[String; 6]> {
     let hosts = MANY_HOSTS.to_string();
-    let begun = register_all(world, MANY_HOSTS)?;
+    let begun = register_all(&world, MANY_HOSTS)?;
     // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
     let once_a_minute = [
@@ -338,10 +340,21 @@ fn ten_thousand(world: &World) -> Result<[String; 4]> {
     });
     let ((), rest) = world.cost(|| std::thread::sleep(REST));
     let percent = |cost: Cost| format!("{:.2}", 100.0 * cost.service / REST.as_secs_f64());
+    let memory = resident_mb(world.service.id());
+    let stopping = Instant::now();
+    ensure!(
+        world.service.terminate().success(),
+        "the service ended with an error"
+    );
+    let (stop, starting) = (stopping.elapsed(), Instant::now());
+    world.service.start_again();
+    let start = starting.elapsed();
     Ok([
         percent(polling),
         format!("{:.2}", polled.latency("poll", "p99_ms")),
         percent(rest),
-        format!("{:.0}", resident_mb(world.service.id())),
+        format!("{memory:.0}"),
+        format!("{:.2}", stop.as_secs_f64()),
+        format!("{:.2}", start.as_secs_f64()),
     ])
 }

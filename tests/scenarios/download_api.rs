@@ -1,5 +1,7 @@
 //! Files and URLs of an InfraEnv. Rules: docs/protocol/rest-behaviour.md#4.1 and §4.2, docs/protocol/ipxe.md.
 
+use std::time::Duration;
+
 use muster_api::BASE_PATH;
 use muster_tests::artifacts;
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
@@ -17,6 +19,30 @@ on_each_database!(
     without_a_live_image_everything_else_works_and_says_what_to_do,
     revoked_urls_are_dead,
 );
+
+/// A FIFO that nobody writes to is opened as slowly as a file of an NFS server that is away.
+#[test]
+fn a_live_image_on_storage_that_hangs_holds_up_nothing_but_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("hangs.iso");
+    nix::unistd::mkfifo(&image, nix::sys::stat::Mode::S_IRUSR).unwrap();
+    let mut service = Database::Sqlite.serve_with(|settings| settings.live_image(&image));
+    let client = service.http().timeout(Duration::from_secs(20));
+    let path = infra_env(&client);
+    let ready = client.request("GET", "/ready", None).expect(200).json();
+    let told = ready["live_image"].as_str().unwrap();
+    assert!(told.contains("has not answered"), "{ready}");
+    client.get(&files(&path, "discovery.ign")).expect(200);
+    let iso = client
+        .get(&format!("{path}/downloads/image-url"))
+        .expect(200)
+        .json();
+    let refused = client.request("GET", &path_of(iso["url"].as_str().unwrap()), None);
+    let message = refused.expect(503).error_message();
+    assert!(message.contains("image"), "{message}");
+    // No thread that waits for the storage keeps the process from ending.
+    assert!(service.terminate().success());
+}
 
 /// Path and query of a URL.
 fn path_of(url: &str) -> String {

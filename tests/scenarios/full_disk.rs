@@ -2,7 +2,9 @@
 //! there is space.
 
 use std::fs;
+use std::time::Duration;
 
+use muster_tests::condition::await_condition;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::small_disk::SmallDisk;
 use serde_json::json;
@@ -19,6 +21,11 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
     let client = service.http();
     let infra_env = infra_env(&client);
     let host = known_host(&client, &infra_env, 1);
+    // It is set aside when the service has started.
+    let reserve = service.data_dir().join("reserve");
+    await_condition("a reserve", Duration::from_secs(30), || {
+        reserve.exists().then_some(()).ok_or("there is none".to_owned())
+    });
     let others_file = disk.fill();
 
     // A write of a page that is in the log already may still find room; soon there is none.
@@ -73,7 +80,7 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
         .expect(200);
 
     // It starts again, too, by what it kept in reserve.
-    assert!(service.data_dir().join("reserve").exists());
+    assert!(reserve.exists());
     service.terminate();
     service.start_again();
     let client = service.http();

@@ -385,6 +385,14 @@ fn requests_that_are_no_requests_harm_no_other_client(database: Database) {
             "white space before the colon",
             format!("{head}Content-Length : 2\r\n\r\n{{}}").into_bytes(),
         ),
+        (
+            "no host",
+            b"GET /health HTTP/1.1\r\nConnection: close\r\n\r\n".to_vec(),
+        ),
+        (
+            "two hosts",
+            b"GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n".to_vec(),
+        ),
         ("HTTP/0.9", b"GET /health\r\n\r\n".to_vec()),
         (
             "a zero byte",

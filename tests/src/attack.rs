@@ -17,6 +17,7 @@ pub use all::{Together, all_at_once};
 pub use probe::{Noticed, Seen};
 pub use victim::Victim;
 
+use crate::condition::await_condition;
 use probe::Probe;
 
 /// Most that a probe may wait in a release build on a machine that does nothing else.
@@ -26,6 +27,12 @@ const LATE: Duration = Duration::from_millis(250);
 
 /// An attack that is over sooner is repeated: the probe needs time to notice.
 const LEAST: Duration = Duration::from_secs(5);
+
+/// The memory of before is to be there again after so long, but for a fifth.
+const COMES_BACK: Duration = Duration::from_secs(60);
+
+/// MiB besides, which nobody gives back: code that ran for the first time, and the databases' caches, which fill up once.
+const FIRST_USE: u64 = 40;
 
 /// One kind of attack.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +89,7 @@ pub const LISTS: Attack = Attack {
     files: 4096,
     with_kubernetes: false,
     limit: SOON,
-    most: 600,
+    most: 350,
     run: lists::all_the_time,
 };
 
@@ -169,6 +176,14 @@ impl Attack {
             self.name,
             self.most
         );
+        let before = noticed.before_mib();
+        let at_most = before * 6 / 5 + FIRST_USE;
+        let now = await_condition("the memory to come back", COMES_BACK, || {
+            let now = victim.resident_mib();
+            let told = format!("{now} MiB are held, {before} were before the attack");
+            if now <= at_most { Ok(now) } else { Err(told) }
+        });
+        println!("{}: {now} MiB are held afterwards, {before} before", self.name);
         victim
     }
 }

@@ -3,11 +3,17 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::io::copy;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+/// How long a replica may take to accept a connection. The queue of one that is stopped fills up with what its clients gave up,
+/// and each further connection would hold two files for the two minutes in which the kernel tries.
+const CONNECT: Duration = Duration::from_secs(3);
 
 /// Ends with its connections when dropped.
 pub struct Balancer {
@@ -30,7 +36,7 @@ impl Balancer {
     pub fn start() -> Self {
         let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
         setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("up to the hard limit everybody may go");
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_io().build();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime starts");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
         let listener = listener.expect("a port of the loopback address is free");
@@ -75,7 +81,8 @@ impl Replicas {
         let first = turn % ports.len().max(1);
         ports.rotate_left(first);
         for port in ports {
-            if let Ok(mut replica) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+            let connected = timeout(CONNECT, TcpStream::connect((Ipv4Addr::LOCALHOST, port)));
+            if let Ok(Ok(mut replica)) = connected.await {
                 let ((mut sent, mut to_client), (mut answered, mut to_replica)) =
                     (client.split(), replica.split());
                 // Whichever side ends it, the other one sees that at once. A replica that is stopped would never close what its clients gave
@@ -87,5 +94,47 @@ impl Replicas {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::{Ipv4Addr, TcpStream};
+
+    use socket2::{Domain, Socket, Type};
+
+    use super::{Balancer, CONNECT};
+    use crate::condition::await_condition;
+
+    const CLIENTS: usize = 300;
+
+    /// Other tests of this process open some, too.
+    fn files() -> usize {
+        fs::read_dir("/proc/self/fd").unwrap().count()
+    }
+
+    #[test]
+    fn clients_of_a_replica_that_accepts_nothing_leave_no_files_behind() {
+        let replica = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        replica
+            .bind(&std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())
+            .unwrap();
+        replica.listen(1).unwrap();
+        let port = replica.local_addr().unwrap().as_socket().unwrap().port();
+        let balancer = Balancer::start();
+        balancer.add(port);
+        let before = files();
+        for _ in 0..CLIENTS {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, balancer.port())).unwrap();
+        }
+        await_condition("the files of those who left", CONNECT * 5, || {
+            let more = files().saturating_sub(before);
+            if more < CLIENTS / 2 {
+                Ok(())
+            } else {
+                Err(format!("{more} more than before"))
+            }
+        });
     }
 }

@@ -6,7 +6,6 @@
 mod drive;
 mod import;
 mod machine;
-mod qmp;
 mod rack;
 mod simulated;
 

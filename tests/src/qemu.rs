@@ -8,6 +8,7 @@ mod accel;
 mod devices;
 mod firmware;
 mod machine;
+mod qmp;
 mod running;
 mod slots;
 
@@ -15,5 +16,6 @@ pub use accel::Accel;
 pub use devices::{Disk, DiskBus, GIB, Medium, Nic, USER_NETWORK_HOST, UserNet};
 pub use firmware::Firmware;
 pub use machine::Machine;
+pub(crate) use qmp::Qmp;
 pub use running::Running;
 pub use slots::Slots;

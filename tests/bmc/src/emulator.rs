@@ -201,7 +201,7 @@ impl Emulator {
         bmc.media.insert(drive, url.into());
     }
 
-    /// Shows another certificate from now on; connections are closed.
+    /// Shows another certificate from now on; connections are closed when this returns.
     ///
     /// # Panics
     /// If it was started without one, or the key does not fit.
@@ -209,7 +209,10 @@ impl Emulator {
         assert!(self.has_tls, "this BMC was started without TLS");
         let acceptor = certificate.acceptor().expect("a certificate and its key");
         self.shared.set_tls(Some(acceptor));
-        self.shared.order(Order::Close);
+        let (closed, wait) = std::sync::mpsc::channel();
+        self.shared.order(Order::Close(closed));
+        // Nobody answers when the listener has ended, and with it its connections.
+        let _ = wait.recv();
     }
 
     /// Restarts the BMC, not the machine: it is away for so long, and its sessions and tasks are gone.

@@ -74,9 +74,13 @@ pub(crate) async fn run(
             },
             Some(_) = connections.join_next() => {}
             Some(order) = orders.recv() => {
-                let Order::Refuse(duration) = order else {
-                    connections.shutdown().await;
-                    continue;
+                let duration = match order {
+                    Order::Refuse(duration) => duration,
+                    Order::Close(closed) => {
+                        connections.shutdown().await;
+                        let _ = closed.send(());
+                        continue;
+                    }
                 };
                 drop(listener);
                 connections.shutdown().await;

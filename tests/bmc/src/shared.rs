@@ -1,5 +1,6 @@
 //! The part of an emulator that its connections and its owner share.
 
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -18,10 +19,10 @@ pub(crate) struct Shared {
 }
 
 /// An order to the listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Order {
-    /// All connections are closed.
-    Close,
+    /// All connections are closed; whoever ordered it is told when they are.
+    Close(Sender<()>),
     /// All connections are closed, and none is taken for so long.
     Refuse(Duration),
 }

@@ -1,10 +1,8 @@
 //! The virtual drive: QEMU's arguments for it, and its medium.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::json;
 
-use super::qmp::Qmp;
+use crate::qemu::Qmp;
 
 /// The drive's name for QEMU.
 const DRIVE: &str = "virtual-drive";
@@ -13,19 +11,12 @@ const DRIVE: &str = "virtual-drive";
 const FIRST: u8 = 1;
 const LAST: u8 = 3;
 
-/// The socket on which QEMU takes commands.
-pub(super) fn socket(folder: &Path) -> PathBuf {
-    folder.join("qmp")
-}
-
-/// Arguments for an empty drive and the socket, with the processors stopped.
-pub(super) fn arguments(folder: &Path, is_first: bool) -> Vec<String> {
+/// Arguments for an empty drive, with the processors stopped.
+pub(super) fn arguments(is_first: bool) -> Vec<String> {
     let order = if is_first { FIRST } else { LAST };
     vec![
         "-device".to_owned(),
         format!("ide-cd,bus=ide.0,id={DRIVE},bootindex={order}"),
-        "-qmp".to_owned(),
-        format!("unix:{},server=on,wait=off", socket(folder).display()),
         "-S".to_owned(),
     ]
 }

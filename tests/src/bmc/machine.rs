@@ -8,9 +8,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::drive;
-use super::qmp::Qmp;
 use crate::process::Program;
-use crate::qemu::{Disk, Firmware, Machine, Nic, Slots, UserNet};
+use crate::qemu::{Disk, Firmware, Machine, Nic, Qmp, Slots, UserNet};
 use crate::transcript::Transcript;
 
 /// Texts on a serial console by which boot loaders and kernels tell that the firmware has handed over to them.
@@ -104,11 +103,11 @@ impl BmcMachine {
 
     fn start(&self, state: &mut State, first: Option<First>) -> Result<(), String> {
         let is_first = wants_drive(first)?;
-        let arguments = drive::arguments(self.folder.path(), is_first);
+        let arguments = drive::arguments(is_first);
         let program = self.machine.launch_for_bmc(self.folder.path(), &arguments);
         state.console = Some(program.transcript().clone());
         let mut on = On {
-            qmp: Qmp::connect(&drive::socket(self.folder.path()))
+            qmp: Qmp::connect(self.folder.path())
                 .map_err(|error| format!("{error}; QEMU said: {}", program.transcript().tail()))?,
             program,
             node: None,

@@ -303,7 +303,7 @@ impl Nic {
     }
 
     pub(super) fn arguments(&self, index: usize, rom: bool, boot: bool) -> [String; 4] {
-        let id = format!("net{index}");
+        let id = network_id(index);
         let netdev = match &self.cable {
             Cable::User(network) => network.netdev(&id),
             Cable::Tap(tap) => format!("tap,id={id},ifname={tap},script=no,downscript=no"),
@@ -321,6 +321,11 @@ impl Nic {
         }
         ["-netdev".to_owned(), netdev, "-device".to_owned(), device]
     }
+}
+
+/// QEMU's name for the network of the card that is a machine's part of that number.
+pub(super) fn network_id(index: usize) -> String {
+    format!("net{index}")
 }
 
 /// Creates a sparse file of that size, with the content of another at its beginning.

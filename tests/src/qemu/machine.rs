@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::devices::{Disk, DiskBus, Medium, Nic, sparse_file};
-use super::{Accel, Firmware, Running, Slots};
+use super::devices::{Disk, DiskBus, Medium, Nic, network_id, sparse_file};
+use super::{Accel, Firmware, Running, Slots, qmp};
 use crate::process::{Program, command};
 
 /// A machine to be switched on. Devices keep the order in which they are named: it decides their PCI
@@ -237,6 +237,16 @@ impl Machine {
         Program::start_shared(&self.name, qemu, &folder.join("console.log"))
     }
 
+    /// QEMU's name for what the network card with that MAC is plugged into.
+    #[track_caller]
+    pub(super) fn network_of(&self, mac: &str) -> String {
+        let index = self
+            .parts
+            .iter()
+            .position(|part| matches!(part, Part::Nic(nic) if nic.mac == mac));
+        network_id(index.unwrap_or_else(|| panic!("{} has no card {mac}", self.name)))
+    }
+
     fn arguments(&self, folder: &Path) -> Vec<String> {
         let accel = self.accel.unwrap_or_else(Accel::best);
         let mut all: Vec<String> = ["-nodefaults", "-no-user-config"].map(str::to_owned).into();
@@ -247,6 +257,10 @@ impl Machine {
         add("-name", self.name.clone());
         add("-display", "none".to_owned());
         add("-monitor", "none".to_owned());
+        add(
+            "-qmp",
+            format!("unix:{},server=on,wait=off", qmp::socket(folder).display()),
+        );
         add("-accel", accel.option().to_owned());
         add("-machine", self.firmware.machine().to_owned());
         add("-m", self.memory_mib.to_string());

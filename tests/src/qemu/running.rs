@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Machine, Slots};
+use serde_json::json;
+
+use super::{Machine, Qmp, Slots};
 use crate::process::Program;
 use crate::transcript::Transcript;
 
@@ -16,6 +18,8 @@ pub struct Running {
     program: Program,
     machine: Machine,
     power_on: Instant,
+    /// Made when it is needed first.
+    qmp: Option<Qmp>,
     folder: TempDir,
     _slots: Slots,
 }
@@ -26,6 +30,7 @@ impl Running {
             program,
             machine,
             power_on: Instant::now(),
+            qmp: None,
             folder,
             _slots: slots,
         }
@@ -90,6 +95,21 @@ impl Running {
         self.program.is_running()
     }
 
+    /// Takes the cable out of the network card with that MAC, or puts it in again.
+    ///
+    /// # Panics
+    /// If there is no such card, or QEMU refuses it.
+    #[track_caller]
+    pub fn plug(&mut self, mac: &str, is_in: bool) {
+        let qmp = self.qmp.get_or_insert_with(|| {
+            let connected = Qmp::connect(self.folder.path());
+            connected.unwrap_or_else(|error| panic!("{}: {error}", self.machine.name))
+        });
+        let link = json!({"name": self.machine.network_of(mac), "up": is_in});
+        qmp.command("set_link", &link)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.machine.name));
+    }
+
     /// Cuts its power.
     pub fn cut_power(&mut self) {
         self.program.kill();
@@ -99,6 +119,7 @@ impl Running {
     #[track_caller]
     pub fn power_on(&mut self) {
         self.program.kill();
+        self.qmp = None;
         self.program = self.machine.launch(self.folder.path());
         self.power_on = Instant::now();
     }

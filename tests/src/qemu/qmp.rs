@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -18,21 +18,26 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// Interval between looks for the socket, which cannot wake us.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// The socket on which the QEMU of a machine with that folder takes commands, from one connection at a time.
+pub(super) fn socket(folder: &Path) -> PathBuf {
+    folder.join("qmp")
+}
+
 /// A connection to a running QEMU.
-pub(super) struct Qmp {
+pub(crate) struct Qmp {
     stream: UnixStream,
     answers: Receiver<Value>,
 }
 
 impl Qmp {
-    /// Connects to the socket of a QEMU that was just started.
+    /// Connects to the QEMU of a machine with that folder; it may have been started just now.
     ///
     /// # Errors
     /// There is none in time, or it does not answer: the reason.
-    pub(super) fn connect(socket: &Path) -> Result<Self, String> {
+    pub(crate) fn connect(folder: &Path) -> Result<Self, String> {
         let end = Instant::now() + START_LIMIT;
         let stream = loop {
-            match UnixStream::connect(socket) {
+            match UnixStream::connect(socket(folder)) {
                 Ok(stream) => break stream,
                 Err(error) if Instant::now() >= end => return Err(format!("QEMU's socket: {error}")),
                 Err(_) => std::thread::sleep(CHECK_INTERVAL),
@@ -61,7 +66,7 @@ impl Qmp {
     ///
     /// # Errors
     /// QEMU refuses it, or is gone: the reason.
-    pub(super) fn command(&mut self, name: &str, arguments: &Value) -> Result<Value, String> {
+    pub(crate) fn command(&mut self, name: &str, arguments: &Value) -> Result<Value, String> {
         let line = format!("{}\n", json!({"execute": name, "arguments": arguments}));
         let sent = self.stream.write_all(line.as_bytes());
         sent.map_err(|error| format!("{name}: QEMU is gone: {error}"))?;
