@@ -36,6 +36,8 @@ pub enum KubeApiChoice {
     Builtin,
     /// That of --kubeconfig or of the pod's cluster.
     Cluster,
+    /// None here: other replicas on the same PostgreSQL database run the controllers, and have the BMCs.
+    Elsewhere,
     /// None: no custom resources.
     Off,
 }
@@ -66,6 +68,8 @@ impl From<Metal3Choice> for Flow {
 pub enum Source {
     /// None.
     Off,
+    /// That of other replicas.
+    Elsewhere,
     /// The one in this process.
     Builtin,
     /// A server, with this file; `None`: that of the cluster whose pod this is.
@@ -76,10 +80,11 @@ pub enum Source {
 pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) -> Result<Source> {
     let file = kubeconfig.map(Path::to_owned);
     Ok(match (choice, file) {
-        (KubeApiChoice::Off | KubeApiChoice::Builtin, Some(_)) => {
+        (KubeApiChoice::Off | KubeApiChoice::Elsewhere | KubeApiChoice::Builtin, Some(_)) => {
             bail!("--kubeconfig names an API server: leave it out, or say --kube-api cluster")
         }
         (KubeApiChoice::Off, None) => Source::Off,
+        (KubeApiChoice::Elsewhere, None) => Source::Elsewhere,
         (KubeApiChoice::Builtin, None) => Source::Builtin,
         (KubeApiChoice::Auto | KubeApiChoice::Cluster, Some(file)) => Source::Cluster(Some(file)),
         (KubeApiChoice::Auto | KubeApiChoice::Cluster, None) if in_pod => Source::Cluster(None),
@@ -180,7 +185,12 @@ impl Kubernetes {
     ) -> Result<Self> {
         let given = args.kube_namespace.as_deref();
         match (source, listener) {
-            (Source::Off, _) | (Source::Builtin, None) => Ok(Self::Off),
+            (Source::Elsewhere, _) if store.kind() == Kind::Sqlite => {
+                bail!(
+                    "--kube-api elsewhere: SQLite has no other replicas; give --database-url postgres://..."
+                )
+            }
+            (Source::Off | Source::Elsewhere, _) | (Source::Builtin, None) => Ok(Self::Off),
             (Source::Builtin, Some(listener)) => {
                 let api = BuiltinApi::open(
                     store,
@@ -313,7 +323,7 @@ mod tests {
     fn the_built_in_api_serves_where_no_other_is_named() {
         let file = Path::new("/tmp/kubeconfig");
         let of = |choice, kubeconfig, in_pod| source(choice, kubeconfig, in_pod).ok();
-        use KubeApiChoice::{Auto, Builtin, Cluster, Off};
+        use KubeApiChoice::{Auto, Builtin, Cluster, Elsewhere, Off};
         for (choice, kubeconfig, in_pod, wanted) in [
             (Auto, None, false, Some(Source::Builtin)),
             (Auto, None, true, Some(Source::Cluster(None))),
@@ -330,6 +340,8 @@ mod tests {
             (Cluster, None, false, None),
             (Off, None, true, Some(Source::Off)),
             (Off, Some(file), false, None),
+            (Elsewhere, None, true, Some(Source::Elsewhere)),
+            (Elsewhere, Some(file), false, None),
         ] {
             assert_eq!(
                 of(choice, kubeconfig, in_pod),

@@ -63,7 +63,7 @@ mod kube_faults;
 mod kube_hostile;
 mod kube_infra_envs;
 mod kube_installing;
-mod kube_namespaces;
+mod kube_rights;
 mod kube_secrets;
 mod kube_walk;
 mod kube_wire;

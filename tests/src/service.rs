@@ -39,6 +39,8 @@ pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
 #[derive(Debug, Clone)]
 enum KubeApi {
     Off,
+    /// That of other replicas.
+    Elsewhere,
     /// Its own API.
     Builtin,
     /// The server of that kubeconfig.
@@ -189,6 +191,13 @@ impl Settings {
         self
     }
 
+    /// With controllers in other replicas.
+    #[must_use]
+    pub fn kube_api_elsewhere(mut self) -> Self {
+        self.kube = KubeApi::Elsewhere;
+        self
+    }
+
     /// With TLS by an authority of its own, as it speaks on an address that is not of the loopback.
     #[must_use]
     pub fn own_tls(mut self) -> Self {
@@ -332,7 +341,9 @@ impl Service {
     pub fn kubectl(&self) -> Kubectl {
         match &self.settings.kube {
             KubeApi::Server(file) => Kubectl::new(file),
-            KubeApi::Builtin | KubeApi::Off => Kubectl::new(&self.data_dir().join("kubeconfig")),
+            KubeApi::Builtin | KubeApi::Elsewhere | KubeApi::Off => {
+                Kubectl::new(&self.data_dir().join("kubeconfig"))
+            }
         }
     }
 
@@ -423,6 +434,7 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
         .arg(format!("http://{boot_seen_as}:{boot_port}"));
     match &settings.kube {
         KubeApi::Off => serve.args(["--kube-api", "off"]),
+        KubeApi::Elsewhere => serve.args(["--kube-api", "elsewhere"]),
         KubeApi::Server(file) => serve.args(["--kube-api", "cluster", "--kubeconfig"]).arg(file),
         KubeApi::Builtin => serve
             .args(["--kube-api", "builtin", "--kube-listen"])

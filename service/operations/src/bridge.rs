@@ -14,6 +14,8 @@ use crate::watch_health::WatchHealth;
 pub enum BridgeStatus {
     /// No bridge is configured.
     Off,
+    /// Other replicas have it, and their controllers.
+    Elsewhere,
     /// The API server has not answered yet.
     Starting,
     /// Somebody else runs such controllers: who and what to do.
@@ -34,6 +36,7 @@ impl fmt::Display for BridgeStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => write!(f, "off"),
+            Self::Elsewhere => write!(f, "left to other replicas"),
             Self::Starting => write!(f, "starting"),
             Self::LacksKinds(what) | Self::Waiting(what) => write!(f, "{what}"),
             Self::Leading => write!(f, "ok, leading"),
@@ -57,13 +60,8 @@ pub struct BridgeState {
 }
 
 impl BridgeState {
-    /// The state of a service with or without a bridge; `in_database`: its Kubernetes API is kept in the service's database.
-    pub fn new(on: bool, in_database: bool) -> Self {
-        let status = if on {
-            BridgeStatus::Starting
-        } else {
-            BridgeStatus::Off
-        };
+    /// `in_database`: the Kubernetes API is kept in the service's database.
+    pub fn new(status: BridgeStatus, in_database: bool) -> Self {
         Self {
             status: Mutex::new(status),
             in_database,
@@ -110,7 +108,7 @@ impl BridgeState {
         &self.watches
     }
 
-    /// True when there is a bridge: then changes of hosts are for the replica that leads.
+    /// True when there is a bridge, here or in other replicas: then changes of hosts are for the replica that leads.
     pub fn is_on(&self) -> bool {
         *self.lock() != BridgeStatus::Off
     }
@@ -140,7 +138,7 @@ mod tests {
 
     #[test]
     fn silence_counts_from_its_beginning() {
-        let state = BridgeState::new(true, false);
+        let state = BridgeState::new(BridgeStatus::Starting, false);
         let at = |seconds: i64| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
         state.unreachable(at(0), "refused".into());
         state.unreachable(at(9), "timed out".into());

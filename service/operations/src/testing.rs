@@ -17,7 +17,7 @@ use muster_store::{HistoryEntry, Store};
 use tempfile::TempDir;
 
 use crate::auth::{Auth, Keys};
-use crate::bridge::BridgeState;
+use crate::bridge::{BridgeState, BridgeStatus};
 use crate::check_ins::Seen;
 use crate::clock::{Clock, now};
 use crate::hosts::HostSettings;
@@ -112,7 +112,7 @@ impl World {
             store,
             Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
             LiveImages::new([], [], None),
-            BridgeState::new(false, false),
+            BridgeState::new(BridgeStatus::Off, false),
             settings,
         ));
         let world = Self {

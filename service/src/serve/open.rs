@@ -9,7 +9,7 @@ use muster_connections::{Budgets, Connections, Listener};
 use muster_core::record::{BmcLimits, Secret};
 use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_operations::auth::{Auth, Claims, Keys, keys};
-use muster_operations::bridge::BridgeState;
+use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::image_options::ImageOptions;
@@ -77,7 +77,7 @@ impl Listeners {
                     "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
                 )?)
             }
-            Source::Cluster(_) | Source::Off => None,
+            Source::Cluster(_) | Source::Elsewhere | Source::Off => None,
         };
         let status = args
             .status_listen
@@ -145,7 +145,7 @@ pub(super) async fn operations(
         store,
         Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
         live_images(args),
-        BridgeState::new(*kube != Source::Off, *kube == Source::Builtin),
+        BridgeState::new(bridge_status(kube), *kube == Source::Builtin),
         OperationSettings {
             hosts,
             urls,
@@ -159,6 +159,15 @@ pub(super) async fn operations(
             clock: Arc::new(SystemClock::default()),
         },
     )))
+}
+
+/// The state of the bridge until it is opened.
+fn bridge_status(kube: &Source) -> BridgeStatus {
+    match kube {
+        Source::Off => BridgeStatus::Off,
+        Source::Elsewhere => BridgeStatus::Elsewhere,
+        Source::Builtin | Source::Cluster(_) => BridgeStatus::Starting,
+    }
 }
 
 /// Creates the data directory, readable by its owner only.

@@ -8,6 +8,7 @@ use muster_controllers::metal3::Flow;
 use muster_http::listener::whole;
 use muster_http::only_known_names;
 use muster_images::Downloads;
+use muster_operations::bridge::BridgeStatus;
 use muster_operations::jobs;
 use muster_rest::Rest;
 use tokio::task::JoinSet;
@@ -125,17 +126,20 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             .run_until_cancelled(image_downloads::run(downloading))
             .await;
     });
+    // Those that talk to the Kubernetes API know which BMCs are Metal3's.
     let metal3 = kube.client().filter(|_| Flow::from(args.metal3) != Flow::Off);
     let bmcs = args
         .bmcs
         .settings(&operations.urls, metal3, args.namespaces.clone().into());
     let bmc_client = bmcs.client();
-    tasks.background.spawn(muster_bmc_driver::run(
-        operations.clone(),
-        bmc_client.clone(),
-        bmcs,
-        tasks.stop_background.clone(),
-    ));
+    if operations.bridge.status() != BridgeStatus::Elsewhere {
+        tasks.background.spawn(muster_bmc_driver::run(
+            operations.clone(),
+            bmc_client.clone(),
+            bmcs,
+            tasks.stop_background.clone(),
+        ));
+    }
     tasks
         .background
         .spawn(upkeep::run(metrics, tasks.stop_background.clone()));

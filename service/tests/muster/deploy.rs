@@ -246,9 +246,15 @@ fn assert_is_restricted(pod: &Value) {
 
 /// An overlay of base with a component, as a user writes it.
 fn with_component(name: &str) -> BTreeMap<(String, String), Value> {
+    with_components(&[name])
+}
+
+fn with_components(names: &[&str]) -> BTreeMap<(String, String), Value> {
+    let components: Vec<String> = names.iter().map(|name| format!("../{name}")).collect();
+    let components = components.join(", ");
     let folder = tempfile::tempdir_in(root().join("deploy")).expect("it is in the manifest");
     let kustomization = format!(
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: muster\nresources: [../base]\ncomponents: [../{name}]\n"
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: muster\nresources: [../base]\ncomponents: [{components}]\n"
     );
     std::fs::write(folder.path().join("kustomization.yaml"), kustomization).expect("it is in the manifest");
     built(
@@ -314,6 +320,48 @@ fn chosen_namespaces_need_no_rights_in_others() {
             .any(|one| one == "secrets")
     };
     assert!(!role["rules"].as_array().unwrap().iter().any(reads_secrets));
+}
+
+/// The value of a variable of a container.
+fn variable<'a>(container: &'a Value, name: &str) -> Option<&'a str> {
+    let variables = container["env"].as_array()?;
+    variables.iter().find(|one| one["name"] == name)?["value"].as_str()
+}
+
+#[test]
+fn pods_that_hosts_reach_have_no_rights_where_the_controllers_have_pods_of_their_own() {
+    let objects = with_components(&["split", "tls"]);
+    let pod_of = |name: &str| &get(&objects, "Deployment", name)["spec"]["template"]["spec"];
+    let (hosts, controllers) = (pod_of("muster"), pod_of("muster-controllers"));
+    assert_is_restricted(hosts);
+    assert_is_restricted(controllers);
+    assert_eq!(hosts["automountServiceAccountToken"], false);
+    let account = hosts["serviceAccountName"].as_str().unwrap();
+    get(&objects, "ServiceAccount", account);
+    let subjects = objects
+        .values()
+        .filter_map(|object| object["subjects"].as_array());
+    assert!(subjects.flatten().all(|subject| subject["name"] != account));
+    assert_eq!(controllers["serviceAccountName"], "muster");
+    // Images hold the authority and the addresses of the service: whoever makes them has the same.
+    let [ours, theirs] = [hosts, controllers].map(|pod| {
+        let mut container = pod["containers"][0].clone();
+        let kube_api = variable(&container, "MUSTER_KUBE_API").unwrap().to_owned();
+        let variables = container["env"].as_array_mut().unwrap();
+        variables.retain(|one| one["name"] != "MUSTER_KUBE_API");
+        (container, kube_api)
+    });
+    assert_eq!(ours.0, theirs.0);
+    assert_eq!([ours.1, theirs.1], ["elsewhere", "cluster"]);
+    assert_eq!(hosts["volumes"], controllers["volumes"]);
+    let label = &get(&objects, "Deployment", "muster-controllers")["spec"]["template"]["metadata"]["labels"];
+    let status = get(&objects, "Service", "muster-controllers-status");
+    assert_eq!(&status["spec"]["selector"], label);
+    for service in ["muster", "muster-status"] {
+        assert_ne!(&get(&objects, "Service", service)["spec"]["selector"], label);
+    }
+    let policy = get(&objects, "NetworkPolicy", "muster-controllers");
+    assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], label);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use muster_core::rules::requirements::Requirements;
 use muster_image::testing::LiveTree;
 use muster_images::{Downloads, Limits};
 use muster_operations::auth::{Auth, Keys};
-use muster_operations::bridge::BridgeState;
+use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::image_options::ImageOptions;
@@ -263,7 +263,7 @@ async fn operations(folder: &Path, boot: String, bmcs: BmcLimits) -> Arc<Operati
         store,
         Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
         LiveImages::new([folder.join("live.iso")], [], None),
-        BridgeState::new(false, false),
+        BridgeState::new(BridgeStatus::Off, false),
         settings,
     ))
 }

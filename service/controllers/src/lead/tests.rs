@@ -69,7 +69,7 @@ impl World {
             name.into(),
             DURATIONS,
         );
-        let state = Arc::new(BridgeState::new(true, false));
+        let state = Arc::new(BridgeState::new(BridgeStatus::Starting, false));
         let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
         let (working, begins) = (self.working.clone(), begun.clone());
         let changes = Changes::default();

@@ -9,7 +9,7 @@ use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
-use muster_operations::bridge::BridgeState;
+use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::image_options::ImageOptions;
@@ -88,7 +88,7 @@ impl Backend {
             store,
             Auth::new(false, keys, None),
             LiveImages::new([], [], None),
-            BridgeState::new(true, true),
+            BridgeState::new(BridgeStatus::Starting, true),
             settings,
         ));
         Self {

@@ -15,7 +15,7 @@ use muster_core::record::{HostState, InfraEnv};
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_operations::auth::{Auth, Claims, Keys};
-use muster_operations::bridge::BridgeState;
+use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::image_options::ImageOptions;
@@ -155,7 +155,7 @@ impl World {
             store,
             Auth::new(true, keys, lifetime),
             LiveImages::new([folder.path().join(LIVE_IMAGE)], [], None),
-            BridgeState::new(false, false),
+            BridgeState::new(BridgeStatus::Off, false),
             settings,
         ));
         let metrics = PrometheusBuilder::new().build_recorder().handle();

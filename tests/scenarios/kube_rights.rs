@@ -1,15 +1,18 @@
-//! A service that looks after chosen namespaces, with the rights of `deploy/namespaced` and no others, on a real API server.
+//! Rights on a real API server: those of `deploy/namespaced` are enough for chosen namespaces, and replicas that hosts report to need none, as
+//! with `deploy/split`.
 
 use std::time::Duration;
 
 use muster_tests::condition::{assert_every, await_condition};
+use muster_tests::http::HttpClient;
 use muster_tests::kube::Kubectl;
+use muster_tests::postgres::Postgres;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
 use crate::database::{host_id, known_host};
-use crate::kube::{KubeServed, serve_in_namespaces};
+use crate::kube::{KubeServed, control_plane, serve_in_namespaces};
 use crate::kube_world::{SOON, is};
 
 const CHOSEN: [&str; 2] = ["lab", "plant"];
@@ -38,9 +41,9 @@ fn infra_env(name: &str) -> Value {
 
 /// The path of an InfraEnv in REST. There is no image, which is told, and needs none.
 #[track_caller]
-fn await_path(served: &KubeServed, name: &str) -> String {
+fn await_path(rest: &HttpClient, name: &str) -> String {
     await_condition("REST to know the InfraEnv", SOON, || {
-        let all = served.http().get("/infra-envs").expect(200).json();
+        let all = rest.get("/infra-envs").expect(200).json();
         let mut known = all.as_array().into_iter().flatten();
         let id = known.find(|one| one["name"] == name).map(|one| &one["id"]);
         id.and_then(Value::as_str)
@@ -87,15 +90,11 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
     }
     for (number, namespace) in CHOSEN.into_iter().enumerate() {
         let number = number as u64;
-        let path = await_path(&served, &format!("of-{namespace}"));
+        let path = await_path(&served.http(), &format!("of-{namespace}"));
         known_host(&served.http(), &path, number);
         let agent = host_id(number);
         await_known(&of(namespace), &agent);
-        let approval = r#"{"spec":{"approved":true}}"#;
-        of(namespace).run(&["patch", "agent", &agent, "--type", "merge", "-p", approval]);
-        of(namespace).await_that("the approval to be seen", &["agent", &agent], SOON, |agent| {
-            is(agent, "RequirementsMet", "True", "AgentIsReady").then_some(())
-        });
+        approve(&of(namespace), &agent);
         // A Secret that is named is watched: what is wrong with it now is told at once.
         of(namespace).run(&["patch", "secret", "pull-secret", "--type", "merge", "-p", BROKEN]);
         let infra_env = ["infraenv", &format!("of-{namespace}")];
@@ -170,4 +169,52 @@ fn await_known(kubectl: &Kubectl, agent: &str) {
     kubectl.await_that("the Agent of the host", &["agent", agent], SOON, |agent| {
         (agent["status"]["debugInfo"]["state"] == "known-unbound").then_some(())
     });
+}
+
+#[track_caller]
+fn approve(kubectl: &Kubectl, agent: &str) {
+    let approval = r#"{"spec":{"approved":true}}"#;
+    kubectl.run(&["patch", "agent", agent, "--type", "merge", "-p", approval]);
+    kubectl.await_that("the approval to be seen", &["agent", agent], SOON, |agent| {
+        is(agent, "RequirementsMet", "True", "AgentIsReady").then_some(())
+    });
+}
+
+#[test]
+fn hosts_report_to_replicas_whose_controllers_are_elsewhere() {
+    let cluster = Postgres::shared();
+    let url = cluster.create_database();
+    let settings = || {
+        Settings::on_address("127.0.0.1")
+            .without_live_image()
+            .database(&url)
+    };
+    let replica = settings().kube_api_elsewhere().start();
+    let rest = replica.http();
+    let ready = rest.request("GET", "/ready", None).expect(200).json();
+    assert_eq!(ready["kubernetes"], "left to other replicas");
+    let plane = control_plane();
+    let kubectl = plane.kubectl();
+    kubectl.run(&["create", "namespace", "lab"]);
+    let kubectl = kubectl.namespace("lab");
+    let controllers = settings().kubeconfig(&plane.service_kubeconfig()).start();
+    let mut controllers = KubeServed::on_real(controllers, plane);
+    controllers.await_leading();
+
+    kubectl.apply(&[pull_secret(), infra_env("rack")]);
+    let path = await_path(&rest, "rack");
+    known_host(&rest, &path, 0);
+    await_known(&kubectl, &host_id(0));
+    approve(&kubectl, &host_id(0));
+    // The Agent has the last word, as where the controllers are in the same process.
+    let bind = format!("{path}/hosts/{}/actions/bind", host_id(0));
+    let cluster = json!({"cluster_id": "6f0e1c7e-7e0d-4a52-8a3b-6a0a3a0f1f10"});
+    let refusal = rest.post(&bind, &cluster).expect(400).error_message();
+    assert!(refusal.contains("Agent lab/"), "{refusal}");
+    // What hosts report while there are no controllers waits for them.
+    assert!(controllers.terminate().success());
+    known_host(&rest, &path, 1);
+    controllers.start_again();
+    controllers.await_leading();
+    await_known(&kubectl, &host_id(1));
 }
