@@ -57,7 +57,7 @@ release-programs:
 	@.ci/deps rust build
 	@echo "make: compiling the service, muster-image and muster-fleet, optimised (the first time: 10 to 20 minutes on two cores)"
 	cargo build --release -p muster -p muster-image-author -p muster-fleet
-	@for program in muster muster-image muster-fleet; do install -D $(TARGET)/release/$$program dist/$$program; done
+	@for program in muster muster-image muster-fleet; do install -D -s $(TARGET)/release/$$program dist/$$program; done
 
 released-agent:
 	@.ci/deps rust build
@@ -69,7 +69,7 @@ released-agent:
 static-program: release-programs
 	@echo "make: linking the service without shared libraries, optimised (some 5 minutes)"
 	cargo build --release -p muster -p muster-image-author -p muster-fleet -p muster-static
-	@install -D $(TARGET)/release/muster-static dist/muster-static
+	@install -D -s $(TARGET)/release/muster-static dist/muster-static
 
 # Programs and tests in one go, so that every dependency is compiled with one set of features.
 programs-under-test:

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use muster_tests::fleet::fleet;
 use muster_tests::service::Settings;
 
-use crate::fleet::{Cost, World, register_with};
+use crate::fleet::{Cost, World, poll, rate_of, register_all};
 use crate::table::{self, row};
 use crate::usage::resident_mb;
 
@@ -17,7 +16,7 @@ const SETTLING: Duration = Duration::from_secs(120);
 const MEASURED: Duration = Duration::from_secs(60);
 
 const ROWS: [(&str, &str); 7] = [
-    ("registrations per second, all at once", ""),
+    ("registrations per second", ""),
     ("until all have an inventory, s", ""),
     (
         "each polls once a minute: % of a core",
@@ -40,29 +39,23 @@ pub fn measure() -> Result<()> {
         for (index, (name, aim)) in ROWS.iter().enumerate() {
             rows.push(row([name, &columns[0][index], &columns[1][index], aim]));
         }
-        table::print(&format!("{hosts} hosts of one cluster, --auth local"), &rows);
+        let rate = match rate_of(hosts) {
+            "0" => "all at once".to_owned(),
+            rate => format!("{rate} a second"),
+        };
+        table::print(
+            &format!("{hosts} hosts of one cluster, --auth local, booted {rate}"),
+            &rows,
+        );
     }
     Ok(())
 }
 
 fn column(world: &World, hosts: u32) -> Result<[String; 7]> {
-    let begun = register_with(world, hosts, &["--cluster"])?;
-    let count = hosts.to_string();
+    let begun = register_all(world, hosts, &["--cluster"])?;
     let seconds = format!("{}s", (SETTLING + MEASURED).as_secs() + 2);
-    let once_a_minute = [
-        "--hosts",
-        &count,
-        "--resume",
-        "--skip-states",
-        "--infra-env-id",
-        begun.infra_env_id(),
-        "--poll-interval",
-        "60s",
-        "--duration",
-        &seconds,
-    ];
     let (polled, (writes, polling)) = std::thread::scope(|scope| {
-        let polling = scope.spawn(|| fleet(&world.service, &once_a_minute));
+        let polling = scope.spawn(|| poll(world, hosts, begun.infra_env_id(), ["60s", &seconds], &[]));
         std::thread::sleep(SETTLING);
         let before = writes(world);
         let ((), cost) = world.cost(|| std::thread::sleep(MEASURED));

@@ -12,7 +12,7 @@ use muster_tests::service::{Service, Settings};
 use crate::table::{self, row};
 use crate::usage::{cpu_seconds, family_mb, resident_mb, resident_while};
 
-const HOSTS: u32 = 3000;
+pub(crate) const HOSTS: u32 = 3000;
 const MANY_HOSTS: u32 = 10_000;
 /// Pace of the measured polls: 3,000 hosts make 2,000 polls a second.
 const PACE: &str = "1500ms";
@@ -37,11 +37,11 @@ pub(crate) struct Cost {
 }
 
 impl World {
-    fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         Self::on_sqlite(|settings| settings)
     }
 
-    fn postgres() -> Self {
+    pub(crate) fn postgres() -> Self {
         Self::on_postgres(|settings| settings)
     }
 
@@ -53,15 +53,23 @@ impl World {
     }
 
     pub(crate) fn on_postgres(with: impl FnOnce(Settings) -> Settings) -> Self {
+        Self::on_postgres_by(|url| Ok(url.to_owned()), with).expect("its own URL leads to it")
+    }
+
+    /// By another URL than that of the database.
+    pub(crate) fn on_postgres_by(
+        way: impl FnOnce(&str) -> Result<String>,
+        with: impl FnOnce(Settings) -> Settings,
+    ) -> Result<Self> {
         let cluster = Postgres::shared();
-        let url = cluster.create_database();
+        let url = way(&cluster.create_database())?;
         let settings = Settings::on_address("127.0.0.1")
             .without_live_image()
             .database(&url);
-        Self {
+        Ok(Self {
             service: with(settings).start(),
             database: Some(cluster),
-        }
+        })
     }
 
     fn used(&self) -> Cost {
@@ -146,19 +154,20 @@ fn transpose(columns: [Vec<String>; 3]) -> impl Iterator<Item = [String; 3]> {
     both.map(|((left, middle), right)| [left, middle, right])
 }
 
-/// Registers so many hosts as fast as the service allows, until all of them have an inventory.
-fn register_all(world: &World, hosts: u32) -> Result<Run> {
-    register_with(world, hosts, &[])
+/// Hosts that boot each second; 0 for all at once. All of the fleet have one address, which gets fewer connections at once than the many
+/// hosts are where a process may open 20,000 files; those that are refused would come back after a minute.
+pub(crate) fn rate_of(hosts: u32) -> &'static str {
+    if hosts < MANY_HOSTS { "0" } else { "1000" }
 }
 
-/// The same with more arguments.
-pub(crate) fn register_with(world: &World, hosts: u32, more: &[&str]) -> Result<Run> {
+/// Registers so many hosts, until all of them have an inventory, with more arguments.
+pub(crate) fn register_all(world: &World, hosts: u32, more: &[&str]) -> Result<Run> {
     let count = hosts.to_string();
     let arguments = [
         "--hosts",
         &count,
         "--register-rate",
-        "0",
+        rate_of(hosts),
         "--until-inventory",
         "--skip-states",
     ];
@@ -172,7 +181,7 @@ pub(crate) fn register_with(world: &World, hosts: u32, more: &[&str]) -> Result<
 }
 
 /// Waits until the service works no more: Agents are made for hosts after their registration.
-fn await_quiet(world: &World) -> Result<()> {
+pub(crate) fn await_quiet(world: &World) -> Result<()> {
     let limit = Instant::now() + QUIET_LIMIT;
     while Instant::now() < limit {
         let ((), second) = world.cost(|| std::thread::sleep(Duration::from_secs(1)));
@@ -186,33 +195,44 @@ fn await_quiet(world: &World) -> Result<()> {
     )
 }
 
+/// `HOSTS` of an InfraEnv poll at `PACE`.
+pub(crate) fn polls_at_pace(world: &World, infra_env: &str) -> Run {
+    poll(world, HOSTS, infra_env, [PACE, POLLING], &[])
+}
+
+/// So many hosts of an InfraEnv poll at a pace for a time, with more arguments.
+pub(crate) fn poll(
+    world: &World,
+    hosts: u32,
+    infra_env: &str,
+    [pace, time]: [&str; 2],
+    more: &[&str],
+) -> Run {
+    let hosts = hosts.to_string();
+    let arguments = [
+        "--hosts",
+        &hosts,
+        "--resume",
+        "--skip-states",
+        "--infra-env-id",
+        infra_env,
+        "--poll-interval",
+        pace,
+        "--duration",
+        time,
+    ];
+    fleet(&world.service, &[&arguments[..], more].concat())
+}
+
 fn three_thousand(world: &World) -> Result<Vec<String>> {
-    let hosts = HOSTS.to_string();
     let pid = world.service.id();
-    let ((loaded, begun), begin) = world.cost(|| resident_while(pid, || register_all(world, HOSTS)));
+    let ((loaded, begun), begin) = world.cost(|| resident_while(pid, || register_all(world, HOSTS, &[])));
     let begun = begun?;
     let infra_env = begun.infra_env_id();
     let (quiet, mirror) = world.cost(|| await_quiet(world));
     quiet?;
-    let go_on = |pace: &str, time: &str| {
-        fleet(
-            &world.service,
-            &[
-                "--hosts",
-                &hosts,
-                "--resume",
-                "--skip-states",
-                "--infra-env-id",
-                infra_env,
-                "--poll-interval",
-                pace,
-                "--duration",
-                time,
-            ],
-        )
-    };
-    let ((polled, paced), polling) = world.cost(|| resident_while(pid, || go_on(PACE, POLLING)));
-    let unpaced = go_on("1ms", "10s");
+    let ((polled, paced), polling) = world.cost(|| resident_while(pid, || polls_at_pace(world, infra_env)));
+    let unpaced = poll(world, HOSTS, infra_env, ["1ms", "10s"], &[]);
     for run in [&paced, &unpaced] {
         let bad: Vec<_> = run
             .endings()
@@ -316,24 +336,11 @@ const REST_ROWS: [(&str, &str); 6] = [
 
 /// Hosts poll at the pace they are given, once a minute, or not at all.
 fn ten_thousand(mut world: World) -> Result<[String; 6]> {
-    let hosts = MANY_HOSTS.to_string();
-    let begun = register_all(&world, MANY_HOSTS)?;
+    let begun = register_all(&world, MANY_HOSTS, &[])?;
     // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
-    let once_a_minute = [
-        "--hosts",
-        &hosts,
-        "--resume",
-        "--skip-states",
-        "--infra-env-id",
-        begun.infra_env_id(),
-        "--poll-interval",
-        "60s",
-        "--duration",
-        &seconds,
-    ];
     let (polled, polling) = std::thread::scope(|scope| {
-        let polling = scope.spawn(|| fleet(&world.service, &once_a_minute));
+        let polling = scope.spawn(|| poll(&world, MANY_HOSTS, begun.infra_env_id(), ["60s", &seconds], &[]));
         std::thread::sleep(REST);
         let ((), cost) = world.cost(|| std::thread::sleep(REST));
         (polling.join().expect("the fleet runs to its end"), cost)

@@ -6,12 +6,15 @@
 mod attacks;
 mod bmcs;
 mod bound;
+mod databases;
+mod distance;
 mod fleet;
 mod images;
 mod install;
 mod kube;
 mod nginx;
 mod polls;
+mod profile;
 mod table;
 mod usage;
 mod wire;
@@ -35,6 +38,8 @@ enum Subject {
     Polls,
     /// Fleets of 3,000 hosts on both databases; some three minutes.
     Fleet,
+    /// PostgreSQL by 16 and by 64 connections, here and a millisecond away; some six minutes.
+    Databases,
     /// 10,000 hosts at rest, with their custom resources and without; some ten minutes.
     Rest,
     /// Clusters of 3,000 and 10,000 hosts with tokens, on both databases; some twenty minutes.
@@ -47,6 +52,8 @@ enum Subject {
     Bmcs,
     /// Attacks, each alone and all at once beside 3,000 hosts: what others notice; some twenty-five minutes.
     Attacks,
+    /// Flame graphs, shares of the time and allocations of registrations, polls and lists; some three minutes.
+    Profile,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
     Writes,
 }
@@ -62,6 +69,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Fleet) {
         fleet::measure()?;
+    }
+    if wanted(Subject::Databases) {
+        databases::measure()?;
     }
     if wanted(Subject::Rest) {
         fleet::measure_rest()?;
@@ -80,6 +90,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Attacks) {
         attacks::measure()?;
+    }
+    if wanted(Subject::Profile) {
+        profile::measure()?;
     }
     if wanted(Subject::Writes) {
         writes::measure()?;
