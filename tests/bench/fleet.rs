@@ -104,11 +104,10 @@ impl World {
 
 /// Measures 3,000 hosts on both databases.
 pub fn measure() -> Result<()> {
-    let columns = [
-        three_thousand(&World::sqlite())?,
-        three_thousand(&World::on_sqlite(|settings| settings.own_tls().auth_local()))?,
-        three_thousand(&World::postgres())?,
-    ];
+    // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
+    let sqlite = three_thousand(&World::sqlite())?;
+    let secure = three_thousand(&World::on_sqlite(|settings| settings.own_tls().auth_local()))?;
+    let postgres = three_thousand(&World::postgres())?;
     let mut rows = vec![row([
         "",
         "SQLite",
@@ -117,7 +116,9 @@ pub fn measure() -> Result<()> {
         "another implementation",
         "aim",
     ])];
-    for ((name, theirs, aim), [sqlite, secure, postgres]) in ROWS.iter().zip(transpose(columns)) {
+    for ((name, theirs, aim), [sqlite, secure, postgres]) in
+        ROWS.iter().zip(transpose([sqlite, secure, postgres]))
+    {
         rows.push(row([name, &sqlite, &secure, &postgres, theirs, aim]));
     }
     table::print(

@@ -15,7 +15,7 @@ use muster_tests::artifacts::{muster_program, target_folder};
 use muster_tests::process::Program;
 use nix::sys::signal::Signal;
 
-use crate::fleet::{Cost, World, poll, register_all};
+use crate::fleet::{Cost, World, await_quiet, poll, register_all};
 use crate::table::{self, row};
 
 const HOSTS: u32 = 1000;
@@ -91,6 +91,7 @@ fn each_work(world: &World, folder: &Path) -> Result<[(&'static str, Observed); 
     let registrations = observe(world, &folder.join("registrations"), || {
         seed += 1;
         registered = Some(register(&seed.to_string())?);
+        await_quiet(world)?;
         Ok(hosts)
     })?;
     let registered = registered.context("hosts have registered")?;
@@ -109,7 +110,7 @@ fn each_work(world: &World, folder: &Path) -> Result<[(&'static str, Observed); 
         Ok(f64::from(LISTS))
     })?;
     Ok([
-        ("a registration and its first reports", registrations),
+        ("a registration, its first reports, its Agent", registrations),
         ("a poll", polls),
         ("a list of 1,000 hosts", lists),
     ])
@@ -150,7 +151,7 @@ fn observe(world: &World, file: &Path, mut work: impl FnMut() -> Result<f64>) ->
     fs::remove_file(&counts)?;
     ensure!(
         allocations > 0.0,
-        "no allocation was counted: is this program a release with its symbols?"
+        "no allocation was counted: has this program its symbols?"
     );
     Ok(Observed {
         cost,

@@ -113,7 +113,8 @@ struct Listing<F> {
 
 impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> Listing<F> {
     async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let mut piece = Vec::new();
+        // Room for a host's last part, each of whose bytes may take two.
+        let mut piece = Vec::with_capacity(2 * PIECE + 1);
         while piece.len() < PIECE {
             if let Some(host) = self.read.front_mut() {
                 if host.write(&mut piece, PIECE) {
