@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::database::{host_id, known_host};
 use crate::kube::{Api, on_each_api};
-use crate::kube_world::{NAMESPACE, SOON, World, await_leader_status, infra_env};
+use crate::kube_world::{NAMESPACE, SOON, World, await_leader_status, await_leader_status_within, infra_env};
 
 on_each_api! {
     objects_that_cannot_be_read_cost_themselves_and_nobody_else,
@@ -312,7 +312,8 @@ fn a_kind_that_goes_while_it_is_watched_is_told_and_the_rest_works_on() {
             Err(applied.err)
         }
     });
-    await_leader_status(&world.client(), "ok, leading");
+    // Two tries of kube's back-off, a minute each at most: the API server first lists the kind from before.
+    await_leader_status_within(SOON * 2, &world.client(), "ok, leading");
 }
 
 #[test]

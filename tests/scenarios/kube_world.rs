@@ -156,8 +156,13 @@ pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BT
 /// Waits until `/ready` says that of the Kubernetes API; it has to be 200 all the time.
 #[track_caller]
 pub fn await_leader_status(client: &HttpClient, wanted: &str) -> String {
+    await_leader_status_within(SOON, client, wanted)
+}
+
+#[track_caller]
+pub fn await_leader_status_within(limit: Duration, client: &HttpClient, wanted: &str) -> String {
     let what = format!("/ready to say {wanted:?} of the Kubernetes API");
-    await_condition(&what, SOON, || {
+    await_condition(&what, limit, || {
         let answer = client.request("GET", "/ready", None).expect(200).json();
         let printed = answer["kubernetes"].as_str().unwrap_or_default().to_owned();
         if printed.contains(wanted) {
