@@ -1,9 +1,8 @@
-//! Where the time of the service goes: for each kind of work a flame graph, shares by what the service was busy with, and the number of
-//! allocations. Linux' `perf` observes it, which unwinds stacks by what each program carries for that; so a release needs its symbols alone.
+//! Shows where the time of the service goes: for each kind of work a flame graph, shares by what the service was busy with, and the number
+//! of allocations. Linux' `perf` observes it, which unwinds stacks by what each program carries for that; so a release needs its symbols alone.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ const HOSTS: u32 = 1000;
 const PACE: &str = "500ms";
 const LISTS: u32 = 10;
 
-/// How long `perf` may take to begin, and to write down what it saw.
+/// Time limit for `perf` to write down what it saw.
 const PERF_LIMIT: Duration = Duration::from_secs(120);
 
 /// Samples a second, and bytes of the stack that each has.
@@ -32,10 +31,10 @@ const CALL_GRAPH: &str = "dwarf,16384";
 /// The functions by which Rust code gets memory from mimalloc.
 const ALLOCATING: [&str; 3] = ["mi_malloc_aligned", "mi_zalloc_aligned", "mi_realloc_aligned"];
 
-/// What a sample counts for: the first of these that a function has in its name, from the innermost outwards.
+/// Kinds of samples. A sample counts for the first of these texts that a function has in its name, from the innermost outwards.
 const KINDS: [(&str, &[&str]); 8] = [
     ("kernel", &["_[k]"]),
-    ("allocator", &["mi_", "_mi_"]),
+    ("allocator", &["mi_"]),
     ("SQLite", &["sqlite3"]),
     ("JSON", &["serde_json", "serde_core", "serde::"]),
     ("sqlx", &["sqlx"]),
@@ -61,11 +60,13 @@ pub fn measure() -> Result<()> {
         return Ok(());
     }
     let folder = target_folder().join("profiles");
-    fs::create_dir_all(&folder)?;
     let _probes = Probes::set()?;
-    for (database, world) in [("SQLite", World::sqlite()), ("PostgreSQL", World::postgres())] {
-        print(database, &each_work(&world, &folder.join(database))?);
-    }
+    // Each service ends before the next one begins.
+    print("SQLite", &each_work(&World::sqlite(), &folder.join("SQLite"))?);
+    print(
+        "PostgreSQL",
+        &each_work(&World::postgres(), &folder.join("PostgreSQL"))?,
+    );
     println!("  flame graphs: {}", folder.display());
     Ok(())
 }
@@ -85,12 +86,11 @@ fn perf_observes() -> Result<(), String> {
 fn each_work(world: &World, folder: &Path) -> Result<[(&'static str, Observed); 3]> {
     fs::create_dir_all(folder)?;
     let hosts = f64::from(HOSTS);
-    let register = |seed: &str| register_all(world, HOSTS, &["--seed", seed]);
     let mut registered = None;
     let mut seed = 0;
     let registrations = observe(world, &folder.join("registrations"), || {
         seed += 1;
-        registered = Some(register(&seed.to_string())?);
+        registered = Some(register_all(world, HOSTS, &["--seed", &seed.to_string()])?);
         await_quiet(world)?;
         Ok(hosts)
     })?;
@@ -187,13 +187,12 @@ fn draw(data: &Path, file: &Path) -> Result<[u64; KINDS.len() + 1]> {
     Folder::from(options).collapse(stacks, &mut folded)?;
     ensure!(script.wait()?.success(), "perf script: {}", data.display());
     let folded = String::from_utf8_lossy(&folded);
-    let mut picture = fs::File::create(file.with_extension("svg"))?;
+    let picture = fs::File::create(file.with_extension("svg"))?;
     let mut options = flamegraph::Options::default();
     options.title = file
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    flamegraph::from_lines(&mut options, folded.lines(), &mut picture)?;
-    picture.flush()?;
+    flamegraph::from_lines(&mut options, folded.lines(), picture)?;
     let mut samples = [0; KINDS.len() + 1];
     for line in folded.lines() {
         if let Some((stack, count)) = line.rsplit_once(' ') {
@@ -230,7 +229,7 @@ impl Probes {
     fn set() -> Result<Self> {
         // Those of a run that was killed.
         Self::remove();
-        let program: PathBuf = muster_program();
+        let program = muster_program();
         for function in ALLOCATING {
             let event = format!("probe_muster:{function}={function}");
             let output = Command::new("perf")
@@ -248,11 +247,10 @@ impl Probes {
     }
 
     fn remove() {
-        let removed = Command::new("perf")
+        // Where there are none, that is an error.
+        let _ = Command::new("perf")
             .args(["probe", "--quiet", "--del", "probe_muster:*"])
             .output();
-        // Where there are none, that is an error.
-        drop(removed);
     }
 }
 

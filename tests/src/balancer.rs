@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// How long a replica may take to accept a connection. The queue of one that is stopped fills up with what its clients gave up,
+/// Time limit for a replica to accept a connection. The queue of one that is stopped fills up with what its clients gave up,
 /// and each further connection would hold two files for the two minutes in which the kernel tries.
 const CONNECT: Duration = Duration::from_secs(3);
 

@@ -113,8 +113,7 @@ struct Listing<F> {
 
 impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> Listing<F> {
     async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        // Room for a host's last part, each of whose bytes may take two.
-        let mut piece = Vec::with_capacity(2 * PIECE + 1);
+        let mut piece = Vec::new();
         while piece.len() < PIECE {
             if let Some(host) = self.read.front_mut() {
                 if host.write(&mut piece, PIECE) {
