@@ -1,11 +1,11 @@
 //! Hosts of one cluster, with tokens asked for: what unbound hosts without tokens cost is in `fleet`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use muster_tests::service::Settings;
 
-use crate::fleet::{Cost, World, poll, rate_of, register_all};
+use crate::fleet::{Cost, World, await_quiet, poll, rate_of, register_all};
 use crate::table::{self, row};
 use crate::usage::resident_mb;
 
@@ -15,7 +15,7 @@ const SETTLING: Duration = Duration::from_secs(120);
 /// Time that is measured. Nobody is disconnected before three minutes of silence.
 const MEASURED: Duration = Duration::from_secs(60);
 
-const ROWS: [(&str, &str); 7] = [
+const ROWS: [(&str, &str); 9] = [
     ("registrations per second", ""),
     ("until all have an inventory, s", ""),
     (
@@ -26,7 +26,15 @@ const ROWS: [(&str, &str); 7] = [
     ("  database writes in that minute", "those of check-ins"),
     ("no requests: % of a core", "2"),
     ("memory, MB", "300 for 10,000 hosts"),
+    ("all fall silent: CPU s until all are told so", ""),
+    (
+        "  from the first to the last of them, s",
+        "60 and a few: as they polled",
+    ),
 ];
+
+/// For all to be called disconnected after the rest.
+const SILENCE_LIMIT: Duration = Duration::from_secs(900);
 
 /// Measures clusters of 3,000 and of 10,000 hosts on both databases.
 pub fn measure() -> Result<()> {
@@ -50,7 +58,7 @@ pub fn measure() -> Result<()> {
     Ok(())
 }
 
-fn column(world: &World, hosts: u32) -> Result<[String; 7]> {
+fn column(world: &World, hosts: u32) -> Result<[String; 9]> {
     let begun = register_all(world, hosts, &["--cluster"])?;
     let seconds = format!("{}s", (SETTLING + MEASURED).as_secs() + 2);
     let (polled, (writes, polling)) = std::thread::scope(|scope| {
@@ -62,6 +70,9 @@ fn column(world: &World, hosts: u32) -> Result<[String; 7]> {
         (polling.join().expect("the fleet runs to its end"), measured)
     });
     let ((), rest) = world.cost(|| std::thread::sleep(MEASURED));
+    let memory = resident_mb(world.service.id());
+    let (told, silence) = world.cost(|| await_silence(world, hosts));
+    let told = told?;
     let percent = |cost: Cost| {
         let of_minute = |seconds: f64| 100.0 * seconds / MEASURED.as_secs_f64();
         world.with_database(of_minute(cost.service), of_minute(cost.database), 2)
@@ -73,16 +84,45 @@ fn column(world: &World, hosts: u32) -> Result<[String; 7]> {
         format!("{:.2}", polled.latency("poll", "p99_ms")),
         format!("{writes:.0}"),
         percent(rest),
-        format!("{:.0}", resident_mb(world.service.id())),
+        format!("{memory:.0}"),
+        world.with_database(silence.service, silence.database, 1),
+        format!("{:.0}", told.as_secs_f64()),
     ])
+}
+
+/// Waits until all hosts are called disconnected, and the service is quiet again. Answers the time from the first to the last of them.
+fn await_silence(world: &World, hosts: u32) -> Result<Duration> {
+    let limit = Instant::now() + SILENCE_LIMIT;
+    let mut first = None;
+    loop {
+        let silent = metric(world, "muster_hosts{status=\"disconnected\"}");
+        if silent > 0.0 {
+            first.get_or_insert_with(Instant::now);
+        }
+        if silent >= f64::from(hosts) {
+            break;
+        }
+        ensure!(
+            Instant::now() < limit,
+            "only {silent} of {hosts} hosts are called disconnected"
+        );
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let told = first.map(|first| first.elapsed()).unwrap_or_default();
+    await_quiet(world)?;
+    Ok(told)
 }
 
 /// Write transactions since the service began.
 fn writes(world: &World) -> f64 {
+    metric(world, "muster_database_writes_total")
+}
+
+/// A number of `/metrics`, by its name with its labels; not a number while there is none.
+fn metric(world: &World, name: &str) -> f64 {
     let answer = world.service.client().request("GET", "/metrics", None);
     let text = answer.map(|(_, text)| text).unwrap_or_default();
     text.lines()
-        .find_map(|line| line.strip_prefix("muster_database_writes_total "))
-        .and_then(|number| number.trim().parse().ok())
+        .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
         .unwrap_or(f64::NAN)
 }

@@ -4,7 +4,6 @@
 mod cluster;
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use muster_tests::artifacts::live_image;
@@ -106,7 +105,7 @@ impl Lab {
         })
     }
 
-    /// Makes an InfraEnv; answers its image's URL without scheme, host and port.
+    /// Makes an InfraEnv; answers the path of its image on the listener of boot artifacts.
     #[track_caller]
     fn image_of(&self, infra_env: &str) -> String {
         let kubectl = self.cluster.workload.kubectl().namespace("lab");
@@ -118,9 +117,24 @@ impl Lab {
         let url = kubectl.await_that(&what, &["infraenv", infra_env], SOON, |seen| {
             seen["status"]["isoDownloadURL"].as_str().map(str::to_owned)
         });
-        let path = url.strip_prefix(&format!("https://{NAME}:8090"));
-        path.unwrap_or_else(|| panic!("{url} is not below the public URL"))
+        let path = url.strip_prefix(&format!("http://{NAME}:8091"));
+        path.unwrap_or_else(|| panic!("{url} is not below the boot URL"))
             .to_owned()
+    }
+
+    /// Each pod answers the first bytes of the image.
+    #[track_caller]
+    fn all_serve(&self, image: &str) {
+        for (pod, address) in self.pods() {
+            let client = self.client(&address, PodPort::Boot);
+            let answer = client.with("Range", "bytes=0-65535").request("GET", image, None);
+            assert!(is_a_disc(&answer.expect(206).body), "{pod}");
+        }
+    }
+
+    /// Of a port of a pod that speaks without TLS.
+    fn client(&self, address: &str, port: PodPort) -> HttpClient {
+        HttpClient::new(&format!("http://127.0.0.1:{}", self.node.port(address, port)))
     }
 
     /// Kills the pod that runs the controllers: the other goes on with them, and a new one comes.
@@ -183,25 +197,7 @@ fn two_pods_of_the_image_serve_and_one_goes_on_when_the_other_is_killed() {
 
     lab.roll_out("plain");
     let image = lab.image_of("first");
-    for (pod, address) in lab.pods() {
-        // Its certificate is of an authority in the database, which nobody outside knows yet.
-        let port = lab.node.port(&address, PodPort::Api);
-        let mut curl = Command::new("curl");
-        curl.args([
-            "--silent",
-            "--show-error",
-            "--insecure",
-            "--noproxy",
-            "*",
-            "--range",
-            "0-65535",
-        ]);
-        let output = curl
-            .arg(format!("https://127.0.0.1:{port}{image}"))
-            .output()
-            .unwrap();
-        assert!(is_a_disc(&output.stdout), "{pod}: {output:?}");
-    }
+    lab.all_serve(&image);
     lab.survives_the_death_of_its_leader();
     lab.image_of("second");
 
@@ -209,6 +205,7 @@ fn two_pods_of_the_image_serve_and_one_goes_on_when_the_other_is_killed() {
     lab.cluster.admit_restricted_pods_alone();
     lab.roll_out("restricted");
     let image = lab.image_of("third");
+    lab.all_serve(&image);
     for (pod, address) in lab.pods() {
         let user = "jsonpath={.spec.securityContext.runAsUser}";
         assert_eq!(
@@ -216,14 +213,10 @@ fn two_pods_of_the_image_serve_and_one_goes_on_when_the_other_is_killed() {
             ARBITRARY_USER.to_string()
         );
         let url = format!("https://127.0.0.1:{}", lab.node.port(&address, PodPort::Api));
-        let client = HttpClient::trusting(&url, lab.cluster.authority.certificate().as_bytes());
-        let answer = client.with("Range", "bytes=0-65535").request("GET", &image, None);
-        assert!(is_a_disc(&answer.expect(206).body), "{pod}");
-        let status = format!("http://127.0.0.1:{}", lab.node.port(&address, PodPort::Status));
-        let ready = HttpClient::new(&status)
-            .request("GET", "/ready", None)
-            .expect(200);
-        let ready = ready.json();
+        let api = HttpClient::trusting(&url, lab.cluster.authority.certificate().as_bytes());
+        api.request("GET", "/health", None).expect(200);
+        let status = lab.client(&address, PodPort::Status);
+        let ready = status.request("GET", "/ready", None).expect(200).json();
         for part in ["database", "kubernetes"] {
             assert!(ready[part].as_str().unwrap().starts_with("ok"), "{ready}");
         }

@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::record::{Cluster, Peer};
+use muster_core::record::Cluster;
 use muster_core::rules::facts::ClusterFacts;
-use muster_core::rules::peer::asked_about;
-use muster_core::rules::peers::Peers;
+use muster_core::rules::peers::{Members, Peers};
 use muster_store::{ClusterVersions, Store, StoreError, StoredCluster, Subject};
 
 /// What is kept is compared with the database after so long: a writer whose task was given up between its commit and its
@@ -43,11 +42,9 @@ pub(crate) struct ClusterCache {
 pub(crate) struct CachedCluster {
     versions: ClusterVersions,
     stored: StoredCluster,
-    peers: Vec<Peer>,
+    members: Members,
     /// Until then it is used although some of the hosts changed.
     good_until: Instant,
-    /// The same hosts as `connectivity-check` names them, rendered once for all that are asked about them.
-    asked: Vec<String>,
 }
 
 /// The place of one cluster.
@@ -75,12 +72,10 @@ impl ClusterContext {
 
     /// For decisions. `None` when the cluster is deleted and its hosts are being released.
     pub fn facts(&self) -> Option<ClusterFacts<'_>> {
-        let CachedCluster {
-            stored, peers, asked, ..
-        } = &*self.cluster;
+        let CachedCluster { stored, members, .. } = &*self.cluster;
         stored.deleted_at.is_none().then_some(ClusterFacts {
             cluster: &stored.cluster,
-            peers: Peers::but(self.host, peers, asked),
+            peers: Peers::but(self.host, members),
         })
     }
 }
@@ -214,13 +209,11 @@ impl ClusterCache {
             return Ok(None);
         };
         let peers = self.store.list_cluster_peers(id).await?;
-        let asked = peers.iter().map(asked_about).collect();
         Ok(Some(CachedCluster {
             versions,
             stored,
-            asked,
             good_until: Instant::now() + (self.good_for)(peers.len(), began.elapsed()),
-            peers,
+            members: peers.into(),
         }))
     }
 }
@@ -283,20 +276,20 @@ mod tests {
         let store = &world.operations.store;
         let cache = ClusterCache::with(store, |_, _| LOOK_AGAIN);
         let known = async || cache.get(id).await.unwrap().unwrap();
-        assert_eq!(known().await.peers.len(), 1);
+        assert_eq!(known().await.members.len(), 1);
         host.id = HostId::random();
         world.insert(&mut host).await;
-        assert_eq!(known().await.peers.len(), 1);
+        assert_eq!(known().await.members.len(), 1);
         let now = cache.read_now(id).await.unwrap().unwrap();
-        assert_eq!(now.peers.len(), 2);
-        assert_eq!(known().await.peers.len(), 2);
+        assert_eq!(now.members.len(), 2);
+        assert_eq!(known().await.members.len(), 2);
         // What changes the cluster itself counts at once.
         let mut renamed = now.stored.cluster.clone();
         renamed.data.name = "other".into();
         host.id = HostId::random();
         world.insert(&mut host).await;
         store.update_cluster(&renamed, &[]).await.unwrap();
-        assert_eq!(known().await.peers.len(), 3);
+        assert_eq!(known().await.members.len(), 3);
         assert_eq!(known().await.stored.cluster.data.name, "other");
     }
 }

@@ -34,15 +34,17 @@ const PODS: std::ops::RangeInclusive<u16> = 2..=16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodPort {
     Api,
+    Boot,
     Status,
 }
 
 impl PodPort {
-    const ALL: [Self; 2] = [Self::Api, Self::Status];
+    const ALL: [Self; 3] = [Self::Api, Self::Boot, Self::Status];
 
     fn of_pod(self) -> u16 {
         match self {
             Self::Api => 8090,
+            Self::Boot => 8091,
             Self::Status => 8092,
         }
     }
@@ -51,6 +53,7 @@ impl PodPort {
     fn of_node(self, last_byte: u16) -> u16 {
         match self {
             Self::Api => 20000 + last_byte,
+            Self::Boot => 22000 + last_byte,
             Self::Status => 21000 + last_byte,
         }
     }
@@ -79,7 +82,7 @@ pub struct PodNode {
     scheduler: Scheduler,
     machine: Running,
     /// Of this computer, in the order of [`PODS`] and [`PodPort::ALL`].
-    ports: Vec<[ReservedPort; 2]>,
+    ports: Vec<[ReservedPort; 3]>,
     _folder: TempDir,
 }
 
@@ -94,7 +97,7 @@ impl PodNode {
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let config = config(workload, registry, pause);
         let image = TargetImage::built().with_config(&config, folder.path());
-        let ports: Vec<[ReservedPort; 2]> = PODS
+        let ports: Vec<[ReservedPort; 3]> = PODS
             .map(|_| PodPort::ALL.map(|_| ReservedPort::reserve()))
             .collect();
         let mut network = UserNet::new(2).hostname(NAME);
@@ -140,9 +143,10 @@ impl PodNode {
             .and_then(|byte| byte.parse().ok());
         let at = PODS.zip(&self.ports).find(|(pod, _)| Some(*pod) == last_byte);
         let (_, ports) = at.unwrap_or_else(|| panic!("no port leads to the pod {pod_address}"));
-        let [api, status] = ports;
+        let [api, boot, status] = ports;
         match port {
             PodPort::Api => api.number(),
+            PodPort::Boot => boot.number(),
             PodPort::Status => status.number(),
         }
     }

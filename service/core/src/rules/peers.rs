@@ -1,86 +1,238 @@
-//! The other hosts of a cluster, as one of them sees them: without a copy of them for each.
+//! The hosts of a cluster, and the others as one of them sees them: without a copy of them for each.
+
+use std::borrow::Borrow;
+use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
 
 use muster_api::ids::HostId;
 
 use crate::record::Peer;
 use crate::rules::peer::asked_about;
 
-/// The hosts of a cluster but one.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Peers<'a> {
-    /// Sorted by id.
-    all: &'a [Peer],
-    /// As `connectivity-check` names them, in the same order; empty: not rendered yet.
-    asked: &'a [String],
-    me: Option<HostId>,
+/// The hosts of a cluster, sorted by id, and what is worked out of them once for all who ask.
+#[derive(Debug, Default)]
+pub struct Members {
+    all: Vec<Peer>,
+    /// As `connectivity-check` names them, in the same order.
+    asked: OnceLock<Vec<String>>,
+    indexes: OnceLock<Indexes>,
 }
 
-impl<'a> Peers<'a> {
-    /// These, sorted by id.
-    pub fn of(all: &'a [Peer]) -> Self {
+/// Which of the hosts have a value. Each host is its place in the list.
+#[derive(Debug)]
+struct Indexes {
+    /// Addresses of network cards.
+    address: Index<IpAddr>,
+    /// MAC addresses in lower case.
+    mac: Index<String>,
+    /// Names of those that have reported an inventory.
+    hostname: Index<String>,
+    /// Addresses for which several machines answered them.
+    answered_twice: Index<IpAddr>,
+}
+
+/// Values with the places of those that have them, sorted.
+#[derive(Debug)]
+struct Index<K>(Vec<(K, usize)>);
+
+impl<K: Ord> Index<K> {
+    /// `values`: of each host.
+    fn of<'a, V: IntoIterator<Item = K>>(all: &'a [Peer], values: impl Fn(&'a Peer) -> V) -> Self {
+        let hosts = all.iter().enumerate();
+        let mut pairs: Vec<_> = hosts
+            .flat_map(|(place, peer)| values(peer).into_iter().map(move |value| (value, place)))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        Self(pairs)
+    }
+
+    /// Those that have a value.
+    fn of_value<Q: Ord + ?Sized>(&self, value: &Q) -> &[(K, usize)]
+    where
+        K: Borrow<Q>,
+    {
+        let from = self.0.partition_point(|(has, _)| has.borrow() < value);
+        let to = self.0.partition_point(|(has, _)| has.borrow() <= value);
+        &self.0[from..to]
+    }
+}
+
+impl Members {
+    const fn none() -> Self {
+        Self {
+            all: Vec::new(),
+            asked: OnceLock::new(),
+            indexes: OnceLock::new(),
+        }
+    }
+
+    fn indexes(&self) -> &Indexes {
+        self.indexes.get_or_init(|| Indexes {
+            address: Index::of(&self.all, addresses),
+            mac: Index::of(&self.all, |peer| {
+                peer.nics.iter().map(|nic| nic.mac.to_ascii_lowercase())
+            }),
+            hostname: Index::of(&self.all, |peer| {
+                peer.has_inventory().then(|| peer.hostname.clone())
+            }),
+            answered_twice: Index::of(&self.all, |peer| {
+                let texts = peer.sees.answered_twice.iter();
+                texts.filter_map(|text| text.parse().ok())
+            }),
+        })
+    }
+
+    fn asked(&self) -> &[String] {
+        self.asked
+            .get_or_init(|| self.all.iter().map(asked_about).collect())
+    }
+
+    fn place(&self, id: HostId) -> Option<usize> {
+        self.all.binary_search_by_key(&id, |peer| peer.id).ok()
+    }
+}
+
+impl From<Vec<Peer>> for Members {
+    /// `all`: sorted by id.
+    fn from(all: Vec<Peer>) -> Self {
         Self {
             all,
             ..Self::default()
         }
     }
+}
 
-    /// The hosts of a cluster without `me`. `asked`: each as [`asked_about`] renders it.
-    pub fn but(me: HostId, all: &'a [Peer], asked: &'a [String]) -> Self {
+impl Deref for Members {
+    type Target = Vec<Peer>;
+
+    fn deref(&self) -> &Vec<Peer> {
+        &self.all
+    }
+}
+
+impl DerefMut for Members {
+    /// What was worked out is forgotten.
+    fn deref_mut(&mut self) -> &mut Vec<Peer> {
+        (self.asked, self.indexes) = Default::default();
+        &mut self.all
+    }
+}
+
+/// The hosts of a cluster but one.
+#[derive(Debug, Clone, Copy)]
+pub struct Peers<'a> {
+    members: &'a Members,
+    me: Option<HostId>,
+}
+
+impl Default for Peers<'_> {
+    fn default() -> Self {
+        static NONE: Members = Members::none();
         Self {
-            all,
-            asked,
+            members: &NONE,
+            me: None,
+        }
+    }
+}
+
+impl<'a> Peers<'a> {
+    /// All of them.
+    pub fn of(members: &'a Members) -> Self {
+        Self { members, me: None }
+    }
+
+    /// Those without `me`.
+    pub fn but(me: HostId, members: &'a Members) -> Self {
+        Self {
+            members,
             me: Some(me),
         }
     }
 
-    /// Each of them.
+    /// Each of them, by id.
     pub fn iter(self) -> impl Iterator<Item = &'a Peer> {
-        self.all.iter().filter(move |peer| Some(peer.id) != self.me)
+        self.members
+            .all
+            .iter()
+            .filter(move |peer| Some(peer.id) != self.me)
     }
 
     /// Their number.
     pub fn count(self) -> usize {
-        let has_me = self.me.is_some_and(|me| position(self.all, me).is_some());
-        self.all.len() - usize::from(has_me)
+        let has_me = self.me.is_some_and(|me| self.members.place(me).is_some());
+        self.members.all.len() - usize::from(has_me)
+    }
+
+    /// The peer with this id.
+    pub fn get(self, id: HostId) -> Option<&'a Peer> {
+        if Some(id) == self.me {
+            return None;
+        }
+        self.members.all.get(self.members.place(id)?)
     }
 
     /// The peer with this id, as a report writes it.
     pub fn find(self, id: &str) -> Option<&'a Peer> {
-        let id: HostId = id.parse().ok()?;
-        if Some(id) == self.me {
-            return None;
-        }
-        self.all.get(position(self.all, id)?)
+        self.get(id.parse().ok()?)
+    }
+
+    fn at<K>(self, found: &'a [(K, usize)]) -> impl Iterator<Item = &'a Peer> {
+        let peers = found.iter().map(|(_, place)| &self.members.all[*place]);
+        peers.filter(move |peer| Some(peer.id) != self.me)
+    }
+
+    /// Those that have this address.
+    pub fn with_address(self, address: IpAddr) -> impl Iterator<Item = &'a Peer> {
+        self.at(self.members.indexes().address.of_value(&address))
+    }
+
+    /// Those with a network card that has this MAC address, in any case of its letters.
+    pub fn with_mac(self, mac: &str) -> impl Iterator<Item = &'a Peer> + use<'a> {
+        let mac = mac.to_ascii_lowercase();
+        self.at(self.members.indexes().mac.of_value(mac.as_str()))
+    }
+
+    /// Those that have reported an inventory and are called so.
+    pub fn with_hostname(self, hostname: &str) -> impl Iterator<Item = &'a Peer> + use<'a> {
+        self.at(self.members.indexes().hostname.of_value(hostname))
+    }
+
+    /// Those that several machines answered for this address.
+    pub fn answered_twice_for(self, address: IpAddr) -> impl Iterator<Item = &'a Peer> {
+        self.at(self.members.indexes().answered_twice.of_value(&address))
     }
 
     /// The argument of `connectivity-check` about those that `are_asked`: a list as JSON text.
     pub fn asked(self, are_asked: impl Fn(&Peer) -> bool) -> String {
         let mut list = String::from("[");
-        for (index, peer) in self.all.iter().enumerate() {
+        for (peer, text) in self.members.all.iter().zip(self.members.asked()) {
             if Some(peer.id) == self.me || !are_asked(peer) {
                 continue;
             }
             if list.len() > 1 {
                 list.push(',');
             }
-            match self.asked.get(index) {
-                Some(text) => list.push_str(text),
-                None => list.push_str(&asked_about(peer)),
-            }
+            list.push_str(text);
         }
         list.push(']');
         list
     }
 }
 
-fn position(all: &[Peer], id: HostId) -> Option<usize> {
-    all.binary_search_by_key(&id, |peer| peer.id).ok()
+/// Addresses of a peer.
+pub fn addresses(peer: &Peer) -> impl Iterator<Item = IpAddr> {
+    peer.nics
+        .iter()
+        .flat_map(|nic| &nic.ip_addresses)
+        .filter_map(|text| text.parse().ok())
 }
 
 #[cfg(test)]
 mod tests {
     use muster_api::host::{HostRole, HostStatus};
-    use muster_api::steps::ConnectivityCheckHost;
+    use muster_api::steps::{ConnectivityCheckHost, ConnectivityCheckNic};
 
     use super::*;
     use crate::record::Sees;
@@ -99,24 +251,51 @@ mod tests {
 
     #[test]
     fn a_host_is_none_of_its_peers() {
-        let all = [peer(1), peer(2), peer(3)];
-        let asked: Vec<String> = all.iter().map(asked_about).collect();
+        let all = Members::from(vec![peer(1), peer(2), peer(3)]);
         let (me, other) = (all[1].id, all[0].id);
-        for peers in [Peers::but(me, &all, &asked), Peers::but(me, &all, &[])] {
-            assert_eq!(peers.count(), 2);
-            assert_eq!(peers.iter().filter(|peer| peer.id == me).count(), 0);
-            assert!(peers.find(&me.to_string()).is_none());
-            assert_eq!(peers.find(&other.to_string()), Some(&all[0]));
-            assert_eq!(peers.find("nobody"), None);
-            let list: Vec<ConnectivityCheckHost> = serde_json::from_str(&peers.asked(|_| true)).unwrap();
-            let ids: Vec<String> = list.into_iter().map(|host| host.host_id).collect();
-            assert_eq!(ids, [all[0].id.to_string(), all[2].id.to_string()]);
-            assert_eq!(peers.asked(|_| false), "[]");
-        }
+        let peers = Peers::but(me, &all);
+        assert_eq!(peers.count(), 2);
+        assert_eq!(peers.iter().filter(|peer| peer.id == me).count(), 0);
+        assert!(peers.find(&me.to_string()).is_none());
+        assert_eq!(peers.find(&other.to_string()), Some(&all[0]));
+        assert_eq!(peers.find("nobody"), None);
+        let list: Vec<ConnectivityCheckHost> = serde_json::from_str(&peers.asked(|_| true)).unwrap();
+        let ids: Vec<String> = list.into_iter().map(|host| host.host_id).collect();
+        assert_eq!(ids, [all[0].id.to_string(), all[2].id.to_string()]);
+        assert_eq!(peers.asked(|_| false), "[]");
         assert_eq!(Peers::of(&all).count(), 3);
-        assert_eq!(
-            Peers::but(HostId(uuid::Uuid::from_u128(9)), &all, &asked).count(),
-            3
-        );
+        assert_eq!(Peers::but(HostId(uuid::Uuid::from_u128(9)), &all).count(), 3);
+        assert_eq!(Peers::default().count(), 0);
+    }
+
+    #[test]
+    fn peers_are_found_by_what_they_have_until_that_changes() {
+        let mut all = Members::from(vec![peer(1), peer(2), peer(3)]);
+        let [me, first, third] = [1, 0, 2].map(|place| all[place].id);
+        let address: IpAddr = "2001:db8::7".parse().unwrap();
+        for (place, mac) in [
+            (0, "52:54:00:AA:00:01"),
+            (1, "52:54:00:aa:00:02"),
+            (2, "52:54:00:aa:00:01"),
+        ] {
+            all[place].nics = vec![ConnectivityCheckNic {
+                name: "eth0".into(),
+                mac: mac.into(),
+                ip_addresses: vec!["2001:DB8:0::7".into(), "nowhere".into(), "2001:db8::7".into()],
+            }];
+        }
+        all[2].hostname = "worker-1".into();
+        all[2].sees.answered_twice = vec!["2001:db8::7".into()];
+        let peers = Peers::but(me, &all);
+        let ids = |found: Vec<&Peer>| -> Vec<HostId> { found.iter().map(|peer| peer.id).collect() };
+        assert_eq!(ids(peers.with_address(address).collect()), [first, third]);
+        assert_eq!(ids(peers.with_mac("52:54:00:aa:00:01").collect()), [first, third]);
+        assert_eq!(ids(peers.with_mac("52:54:00:AA:00:02").collect()), []);
+        assert_eq!(ids(peers.with_hostname("worker-1").collect()), [first, third]);
+        assert_eq!(ids(peers.answered_twice_for(address).collect()), [third]);
+        all[0].nics.clear();
+        let peers = Peers::but(me, &all);
+        assert_eq!(ids(peers.with_address(address).collect()), [third]);
+        assert_eq!(ids(peers.with_hostname("worker-1").collect()), [third]);
     }
 }

@@ -176,7 +176,8 @@ impl Teller {
             }
             ["revalidate", id] => self.happens(&HostEvent::ValidationReset((*id).to_owned())),
             ["peers", ..] => {
-                self.world.peers = serde_json::from_str(line.strip_prefix("peers ").unwrap()).unwrap();
+                let peers: Vec<_> = serde_json::from_str(line.strip_prefix("peers ").unwrap()).unwrap();
+                self.world.peers = peers.into();
                 self.happens(&HostEvent::PeersChanged);
             }
             ["reply", step, rest] => {

@@ -97,7 +97,8 @@ fn whom_a_host_reaches_is_asked_once_all_others_have_told_their_cards() {
     world.peers = vec![
         peer(1, HostStatus::Discovering, 0),
         peer(2, HostStatus::Disconnected, 1),
-    ];
+    ]
+    .into();
     assert_eq!(count(&world), None, "nobody is there");
     world.peers.push(peer(3, HostStatus::Known, 2));
     assert_eq!(count(&world), Some(1));
@@ -109,7 +110,10 @@ fn whom_a_host_reaches_is_asked_once_all_others_have_told_their_cards() {
 fn in_a_large_cluster_hosts_take_turns() {
     let mut world = World::new();
     let host = world.known_host_of_cluster();
-    world.peers = (1..400).map(|n| peer(n, HostStatus::Known, 1)).collect();
+    world.peers = (1..400)
+        .map(|n| peer(n, HostStatus::Known, 1))
+        .collect::<Vec<_>>()
+        .into();
     let mut asked_in = 0;
     for _ in 0..30 {
         world.wait(chrono::Duration::minutes(1));

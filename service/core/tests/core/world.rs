@@ -10,11 +10,11 @@ use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Machine, Refused, Step, advance, instructions, register};
 use muster_core::lifecycle::infra_env;
-use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv, Peer};
+use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::os_image::{OsImage, parse};
-use muster_core::rules::peers::Peers;
+use muster_core::rules::peers::{Members, Peers};
 use muster_core::rules::requirements::Requirements;
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ pub struct World {
     pub clock_was_set_by: i64,
     /// The cluster that hosts are bound to, or can be.
     pub cluster: Cluster,
-    pub peers: Vec<Peer>,
+    pub peers: Members,
     pub kube: bool,
     pub agent_image: Option<String>,
     pub fingerprint: Option<Fingerprint>,
@@ -58,7 +58,7 @@ impl World {
             clock_set_by: 0,
             clock_was_set_by: 0,
             cluster: cluster(),
-            peers: Vec::new(),
+            peers: Members::default(),
             kube: false,
             agent_image: None,
             fingerprint: None,

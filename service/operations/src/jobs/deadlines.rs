@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use muster_core::lifecycle::host::HostEvent;
+use muster_store::Due;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Operations, chain};
 
-/// Hosts read at once.
-const BATCH: u32 = 100;
+/// Keys of hosts read at once.
+const BATCH: u32 = 128;
+
+/// Hosts handled at the same time: as many as the store writes in one transaction. A rack or a cluster falls silent as one.
+const AT_ONCE: usize = 32;
 
 /// An earlier deadline may be written during a sleep, also by another replica.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
@@ -53,16 +58,11 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
             due.first()
                 .map_or(0, |host| (started - host.due_at).num_seconds()),
         );
-        for host in &due {
-            let outcome = operations
-                .hosts
-                .apply(host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
-                .await;
-            if let Err(error) = outcome {
-                // Gone or busy: it is found again if it is still due.
-                tracing::debug!(host.id = %host.host_id, error = chain(&error), "deadline not handled");
-                failed = true;
-            }
+        let mut handled = stream::iter(due)
+            .map(|host| handle(operations, host))
+            .buffer_unordered(AT_ONCE);
+        while let Some(is_handled) = handled.next().await {
+            failed |= !is_handled;
         }
         after = more;
         if after.is_none() {
@@ -78,4 +78,16 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
         (at - operations.now()).to_std().unwrap_or_default()
     });
     Ok(wait.clamp(Duration::from_millis(50), LONGEST_SLEEP))
+}
+
+/// False when the host is gone or busy: it is found again if it is still due.
+async fn handle(operations: &Operations, host: Due) -> bool {
+    let outcome = operations
+        .hosts
+        .apply(host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
+        .await;
+    if let Err(error) = &outcome {
+        tracing::debug!(host.id = %host.host_id, error = chain(error), "deadline not handled");
+    }
+    outcome.is_ok()
 }

@@ -25,11 +25,7 @@ pub(super) fn unique(context: &CheckContext<'_>) -> Verdict {
         return no_inventory();
     }
     let name = hostname::effective(context.host).unwrap_or_default();
-    let duplicate = bound
-        .peers
-        .iter()
-        .find(|peer| peer.has_inventory() && peer.hostname == name);
-    match duplicate {
+    match bound.peers.with_hostname(name).next() {
         None => Verdict::Success(format!("No other host of the cluster is called {name}")),
         Some(duplicate) => Verdict::Failure(format!(
             "The host {} of the cluster is called {name}, too; give one of them another name",

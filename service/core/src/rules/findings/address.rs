@@ -7,7 +7,7 @@ use muster_api::host::HostFinding;
 use muster_api::ids::HostId;
 use muster_api::steps::ConnectivityRemoteHost;
 
-use super::cluster_context::{ClusterContext, addresses, list, name};
+use super::cluster_context::{ClusterContext, list, name};
 use super::finding::finding;
 use super::kinds::DUPLICATE_ADDRESS;
 use crate::record::Peer;
@@ -33,7 +33,7 @@ struct Doubt {
 impl Doubt {
     /// A machine with that MAC answered for it.
     fn answered(&mut self, context: &ClusterContext<'_>, mac: &str) {
-        match context.peers.iter().find(|peer| has_mac(peer, mac)) {
+        match context.peers.with_mac(mac).next() {
             Some(peer) => {
                 self.holders.insert(peer.id);
             }
@@ -53,27 +53,19 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         .map(|(_, net)| net.addr())
         .collect();
     let mut doubts: BTreeMap<IpAddr, Doubt> = BTreeMap::new();
-    for peer in context.peers.iter() {
-        for address in addresses(peer).filter(|address| own.contains(address)) {
-            doubts.entry(address).or_default().holders.insert(peer.id);
-        }
-        for address in peer
-            .sees
-            .answered_twice
-            .iter()
-            .filter_map(|text| text.parse().ok())
-        {
-            if own.contains(&address) {
-                doubts.entry(address).or_default().witnesses.insert(peer.id);
-            }
+    for address in &own {
+        let holders = ids(context.peers.with_address(*address));
+        let witnesses = ids(context.peers.answered_twice_for(*address));
+        if !holders.is_empty() || !witnesses.is_empty() {
+            let doubt = doubts.entry(*address).or_default();
+            doubt.holders = holders;
+            doubt.witnesses = witnesses;
         }
     }
     for (_, remote) in context.reported() {
         for (address, mac) in foreign_answers(remote).filter(|(_, mac)| !context.is_own_mac(mac)) {
             let doubt = doubts.entry(address).or_default();
-            let has_it = |peer: &&Peer| addresses(peer).any(|has| has == address);
-            let holders = context.peers.iter().filter(has_it).map(|peer| peer.id);
-            doubt.holders.extend(holders);
+            doubt.holders.extend(ids(context.peers.with_address(address)));
             doubt.answered(context, mac);
         }
     }
@@ -111,13 +103,13 @@ pub(super) fn foreign_answers(remote: &ConnectivityRemoteHost) -> impl Iterator<
         .filter_map(|link| Some((link.remote_ip_address.parse().ok()?, link.remote_mac.as_str())))
 }
 
-fn has_mac(peer: &Peer, mac: &str) -> bool {
-    peer.nics.iter().any(|nic| nic.mac.eq_ignore_ascii_case(mac))
+fn ids<'a>(peers: impl Iterator<Item = &'a Peer>) -> BTreeSet<HostId> {
+    peers.map(|peer| peer.id).collect()
 }
 
 fn describe(context: &ClusterContext<'_>, address: IpAddr, doubt: &Doubt) -> HostFinding {
     let names = |ids: &BTreeSet<HostId>| {
-        let named = context.peers.iter().filter(|peer| ids.contains(&peer.id));
+        let named = ids.iter().filter_map(|id| context.peers.get(*id));
         list(&named.map(name).collect::<Vec<_>>())
     };
     let what_to_do =

@@ -1,7 +1,5 @@
 //! A host among the others of its cluster.
 
-use std::net::IpAddr;
-
 use ipnet::IpNet;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::inventory::Inventory;
@@ -142,12 +140,4 @@ pub(super) fn list(names: &[String]) -> String {
         return names.join(", ");
     }
     format!("{} and {} more", names[..NAMED].join(", "), names.len() - NAMED)
-}
-
-/// Addresses of a peer.
-pub(super) fn addresses(peer: &Peer) -> impl Iterator<Item = IpAddr> {
-    peer.nics
-        .iter()
-        .flat_map(|nic| &nic.ip_addresses)
-        .filter_map(|text| text.parse().ok())
 }

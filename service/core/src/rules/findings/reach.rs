@@ -6,10 +6,11 @@ use std::net::IpAddr;
 use muster_api::host::HostFinding;
 use muster_api::steps::ConnectivityRemoteHost;
 
-use super::cluster_context::{ClusterContext, addresses, list, name};
+use super::cluster_context::{ClusterContext, list, name};
 use super::finding::finding;
 use super::kinds::{ADDRESS_UNREACHABLE, NOT_ON_SEGMENT, ONE_WAY_LINK, PEER_UNREACHABLE, PING_UNANSWERED};
 use crate::record::Peer;
+use crate::rules::peers::addresses;
 
 /// Asked, and nothing came back in any way.
 pub(super) fn is_unreached(remote: &ConnectivityRemoteHost) -> bool {

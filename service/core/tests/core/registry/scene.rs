@@ -10,7 +10,7 @@ use muster_api::steps::{
 };
 use muster_core::record::{Cluster, ClusterData, ClusterTraits, Host, Peer, Progress, Sees};
 use muster_core::rules::facts::{ClusterFacts, HostFacts};
-use muster_core::rules::peers::Peers;
+use muster_core::rules::peers::{Members, Peers};
 use uuid::Uuid;
 
 use crate::world::{World, start};
@@ -35,7 +35,7 @@ pub struct Scene {
     pub world: World,
     pub host: Host,
     pub cluster: Option<Cluster>,
-    pub peers: Vec<Peer>,
+    pub peers: Members,
 }
 
 impl Scene {
@@ -65,7 +65,7 @@ impl Scene {
             world,
             host,
             cluster,
-            peers,
+            peers: peers.into(),
         }
     }
 
