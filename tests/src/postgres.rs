@@ -188,12 +188,7 @@ fn launch(program: &Path, folder: &Path, port: &ReservedPort) -> Program {
         "synchronous_commit=off",
         "full_page_writes=off",
     ];
-    let sizes = [
-        "max_connections=200",
-        "shared_buffers=64MB",
-        "autovacuum=off",
-        "log_statement=none",
-    ];
+    let sizes = ["max_connections=200", "shared_buffers=64MB", "log_statement=none"];
     for setting in settings.iter().chain(&sizes) {
         server.args(["-c", setting]);
     }

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, Patch};
 use kube::runtime::events::{Event, EventType};
 use kube::{Client, Resource};
@@ -33,6 +34,12 @@ const REPORTER: &str = "muster";
 
 /// Time after its last repetition in which an Event is counted up: that of client-go's recorder.
 const SERIES: Duration = Duration::from_secs(360);
+
+/// Events that are published at the same time. Those of many hosts come together, and our own API commits them together.
+const AT_ONCE: usize = 32;
+
+/// Between two looks for Events that are not counted up any more.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// The way to the task that publishes. Cloning gives the same.
 #[derive(Clone)]
@@ -64,6 +71,11 @@ impl Events {
         for event in transitions::<S::Condition, S::Reason>(before, next.conditions()) {
             self.publish(event, object.object_ref(&()));
         }
+    }
+
+    /// Events that have room in the queue now.
+    pub fn room(&self) -> usize {
+        self.0.capacity()
     }
 
     pub fn publish(&self, event: Event, object: ObjectReference) {
@@ -122,17 +134,21 @@ fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]
 /// are a courtesy.
 pub async fn publish(client: Client, mut queued: Queued) {
     let mut published = Published::default();
-    while let Some(item) = queued.recv().await {
-        if let Err(error) = published.publish(&client, &item, Timestamp::now()).await {
-            metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
-            tracing::debug!(%error, reason = item.event.reason, "an Event could not be published");
-        }
+    let mut items = Vec::new();
+    while queued.recv_many(&mut items, AT_ONCE).await > 0 {
+        published
+            .publish(&client, items.drain(..), Timestamp::now())
+            .await;
     }
 }
 
-/// Events that were published within [`SERIES`], by what they say of which object.
+/// Events that were published within [`SERIES`] and a little longer, by what they say of which object.
 #[derive(Default)]
-struct Published(HashMap<u64, Repeated>);
+struct Published {
+    known: HashMap<u64, Repeated>,
+    /// Time of the last look for old ones.
+    looked: Timestamp,
+}
 
 struct Repeated {
     name: String,
@@ -141,38 +157,76 @@ struct Repeated {
 }
 
 impl Published {
-    async fn publish(&mut self, client: &Client, item: &Item, now: Timestamp) -> Result<(), Error> {
-        self.0.retain(|_, known| {
-            let age = now.duration_since(known.last);
-            age.unsigned_abs() < SERIES
-        });
-        let namespace = item.object.namespace.as_deref().unwrap_or("default");
-        let api = Api::<CoreEvent>::namespaced(client.clone(), namespace);
-        let key = key_of(item);
-        if let Some(known) = self.0.get_mut(&key) {
-            let more = json!({"count": known.count + 1, "lastTimestamp": Time(now)});
-            let patched = api
-                .patch(&known.name, &patch_params(), &Patch::Merge(&more))
-                .await;
-            // One that somebody deleted is made anew.
-            if unless_absent(patched)?.is_some() {
-                known.count += 1;
-                known.last = now;
-                return Ok(());
+    /// Publishes these beside each other; what is repeated among them is one Event.
+    async fn publish(&mut self, client: &Client, items: impl Iterator<Item = Item>, now: Timestamp) {
+        let age = |last| now.duration_since(last).unsigned_abs();
+        // Ten thousand hosts have as many Events: not all of them are looked at each time.
+        if age(self.looked) > LOOK {
+            self.known.retain(|_, known| age(known.last) < SERIES);
+            self.looked = now;
+        }
+        let mut told: HashMap<u64, (Item, i32)> = HashMap::new();
+        for item in items {
+            told.entry(key_of(&item)).or_insert((item, 0)).1 += 1;
+        }
+        let writes: Vec<_> = told
+            .into_iter()
+            // Its name is made of its time.
+            .zip(0..)
+            .map(|((key, (item, times)), after)| {
+                let before = self.known.remove(&key).filter(|known| age(known.last) < SERIES);
+                let now = now + SignedDuration::from_nanos(after);
+                async move { (key, times, write(client, &item, times, before, now).await) }
+            })
+            .collect();
+        for (key, times, written) in join_all(writes).await {
+            match written {
+                Ok(is) => {
+                    self.known.insert(key, is);
+                }
+                Err(error) => {
+                    metrics::counter!("muster_kubernetes_events_dropped_total")
+                        .increment(u64::from(times.unsigned_abs()));
+                    tracing::debug!(%error, "an Event could not be published");
+                }
             }
         }
-        let made = api
-            .create(&post_params(), &core_event(item, namespace, now))
-            .await?;
-        let name = made.metadata.name.unwrap_or_default();
-        let first = Repeated {
-            name,
-            count: 1,
-            last: now,
-        };
-        self.0.insert(key, first);
-        Ok(())
     }
+}
+
+/// Counts an Event up by so many times, or makes it.
+async fn write(
+    client: &Client,
+    item: &Item,
+    times: i32,
+    before: Option<Repeated>,
+    now: Timestamp,
+) -> Result<Repeated, Error> {
+    let namespace = item.object.namespace.as_deref().unwrap_or("default");
+    let api = Api::<CoreEvent>::namespaced(client.clone(), namespace);
+    if let Some(before) = before {
+        let count = before.count + times;
+        let more = json!({"count": count, "lastTimestamp": Time(now)});
+        let patched = api
+            .patch(&before.name, &patch_params(), &Patch::Merge(&more))
+            .await;
+        // One that somebody deleted is made anew.
+        if unless_absent(patched)?.is_some() {
+            return Ok(Repeated {
+                count,
+                last: now,
+                ..before
+            });
+        }
+    }
+    let made = api
+        .create(&post_params(), &core_event(item, namespace, times, now))
+        .await?;
+    Ok(Repeated {
+        name: made.metadata.name.unwrap_or_default(),
+        count: times,
+        last: now,
+    })
 }
 
 fn key_of(Item { event, object }: &Item) -> u64 {
@@ -183,7 +237,7 @@ fn key_of(Item { event, object }: &Item) -> u64 {
     key.finish()
 }
 
-fn core_event(Item { event, object }: &Item, namespace: &str, now: Timestamp) -> CoreEvent {
+fn core_event(Item { event, object }: &Item, namespace: &str, times: i32, now: Timestamp) -> CoreEvent {
     let type_ = match event.type_ {
         EventType::Normal => "Normal",
         EventType::Warning => "Warning",
@@ -200,7 +254,7 @@ fn core_event(Item { event, object }: &Item, namespace: &str, now: Timestamp) ->
         reason: Some(event.reason.clone()),
         message: event.note.clone(),
         action: Some(event.action.clone()),
-        count: Some(1),
+        count: Some(times),
         event_time: Some(MicroTime(now)),
         first_timestamp: Some(Time(now)),
         last_timestamp: Some(Time(now)),

@@ -28,6 +28,9 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Least time between two Events about one wait whose text changes: those of many hosts change all the time.
 const CHANGED: Duration = Duration::from_secs(300);
 
+/// Least time between two looks at all waits: those of ten thousand hosts that boot together are due one after the other.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Minutes within which a host that is approved and on comes up as a node. Source: docs/protocol/capi-agent-provider.md#8.2
 /// (node startup of a MachineHealthCheck).
 pub const NODE_MINUTES: u64 = 20;
@@ -233,13 +236,15 @@ impl Waits {
                 () = sleep(pause) => {}
                 () = self.changed.notified() => {}
             }
+            sleep(LOOK).await;
         }
     }
 
-    /// Publishes what is due. Answers when the next is.
+    /// Publishes what is due, as far as there is room for it. Answers when the next is.
     fn publish_due(&self, events: &Events, time: Timestamp) -> Option<Timestamp> {
         let mut known = self.known();
-        for one in known.values_mut().filter(|one| one.due <= time) {
+        let due = known.values_mut().filter(|one| one.due <= time);
+        for one in due.take(events.room()) {
             let type_ = if one.wait.needs_user || one.wait.is_overdue(time) {
                 EventType::Warning
             } else {

@@ -39,6 +39,7 @@ mod logs;
 mod opening;
 mod operator_tokens;
 mod outbox;
+mod plans;
 mod polled;
 mod releases;
 mod replicas;

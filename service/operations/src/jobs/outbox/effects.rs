@@ -12,9 +12,9 @@ use tokio::time::{Instant, interval_at, sleep};
 /// Effects that run at once.
 const AT_ONCE: usize = 4;
 
-/// A record that changes all the time is worked on for half of the time: what comes during the rest is one look at it. Nobody waits
-/// for longer than this.
-const LONGEST_REST: Duration = Duration::from_secs(10);
+/// A record that changes all the time is worked on for a third of the time: what comes during the rest, which is twice as long as the work
+/// took, is one look at it. Nobody waits for longer than this: ten thousand hosts of a cluster take ten seconds.
+const LONGEST_REST: Duration = Duration::from_secs(20);
 
 /// The work on changes of one kind.
 pub(super) trait Work: Send + Sync + 'static {
@@ -93,7 +93,7 @@ impl<W: Work> Shared<W> {
             if is_done {
                 self.work.acknowledge(entry.id).await;
             }
-            rest = took.min(LONGEST_REST);
+            rest = (took * 2).min(LONGEST_REST);
             let mut busy = self.busy();
             next = busy.get_mut(&subject).and_then(Option::take);
             if next.is_none() {

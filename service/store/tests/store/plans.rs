@@ -1,0 +1,75 @@
+//! Which way the database takes to a row.
+
+on_both! {
+    a_row_is_found_by_its_key_while_nothing_is_known_of_its_table,
+}
+
+mod cases {
+    use muster_store::Kind;
+    use sqlx::any::AnyRow;
+    use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
+
+    use crate::world::World;
+
+    /// Look-ups, and what each index has to compare.
+    const LOOKUPS: [(&str, &[&str]); 3] = [
+        (
+            "SELECT data FROM hosts WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL",
+            &["id", "infra_env_id"],
+        ),
+        (
+            "SELECT settings FROM infra_envs WHERE id = $1 AND deleted_at IS NULL",
+            &["id"],
+        ),
+        (
+            "SELECT data FROM clusters WHERE id = $1 AND deleted_at IS NULL",
+            &["id"],
+        ),
+    ];
+
+    pub async fn a_row_is_found_by_its_key_while_nothing_is_known_of_its_table(world: World) {
+        let mut connection = AnyConnection::connect(&world.url).await.unwrap();
+        for (sql, keys) in LOOKUPS {
+            let plan = match world.store.kind() {
+                Kind::Sqlite => {
+                    let rows = explain(&mut connection, &format!("EXPLAIN QUERY PLAN {sql}")).await;
+                    rows.iter().map(|row| row.get::<String, _>("detail")).collect()
+                }
+                Kind::Postgres => {
+                    // As it is planned once for all parameters.
+                    let types = vec!["text"; keys.len()].join(",");
+                    let values = vec!["'a'"; keys.len()].join(",");
+                    let prepare = format!(
+                        "SET plan_cache_mode = force_generic_plan; PREPARE lookup ({types}) AS {sql}"
+                    );
+                    sqlx::raw_sql(AssertSqlSafe(prepare))
+                        .execute(&mut connection)
+                        .await
+                        .unwrap();
+                    let rows = explain(&mut connection, &format!("EXPLAIN EXECUTE lookup ({values})")).await;
+                    sqlx::raw_sql("DEALLOCATE lookup")
+                        .execute(&mut connection)
+                        .await
+                        .unwrap();
+                    let lines = rows.iter().map(|row| row.get::<String, _>(0));
+                    lines.filter(|line| line.contains("Index Cond")).collect()
+                }
+            };
+            let plan: Vec<String> = plan;
+            let compares = |line: &String| keys.iter().all(|key| compares(line, key));
+            assert!(plan.iter().any(compares), "{sql}: {plan:?}");
+        }
+    }
+
+    async fn explain(connection: &mut AnyConnection, sql: &str) -> Vec<AnyRow> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        sqlx::raw_sql(sql).fetch_all(connection).await.unwrap()
+    }
+
+    /// `(id = $1)` of PostgreSQL, `id=?` of SQLite.
+    fn compares(line: &str, key: &str) -> bool {
+        [format!("({key} = "), format!("({key}="), format!(" {key}=")]
+            .iter()
+            .any(|text| line.contains(text.as_str()))
+    }
+}
