@@ -1,13 +1,16 @@
 //! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs
 //! to have them, with and without custom resources for them.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use muster_tests::certificates::Authority;
 use muster_tests::fleet::{Run, fleet};
 use muster_tests::postgres::Postgres;
-use muster_tests::service::{Service, Settings};
+use muster_tests::service::{Certificate, Service, Settings};
 
 use crate::table::{self, row};
 use crate::usage::{cpu_seconds, family_mb, resident_mb, resident_while};
@@ -107,7 +110,10 @@ impl World {
 pub fn measure() -> Result<()> {
     // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
     let sqlite = three_thousand(&World::sqlite())?;
-    let secure = three_thousand(&World::on_sqlite(|settings| settings.own_tls().auth_local()))?;
+    let folder = tempfile::tempdir()?;
+    let certificate = certificate(folder.path())?;
+    let secure = World::on_sqlite(|settings| settings.certificate(&certificate).auth_local());
+    let secure = three_thousand(&secure)?;
     let postgres = three_thousand(&World::postgres())?;
     let mut rows = vec![row([
         "",
@@ -127,6 +133,21 @@ pub fn measure() -> Result<()> {
         &rows,
     );
     Ok(())
+}
+
+/// On loopback the service speaks TLS only by a certificate that it is given.
+fn certificate(folder: &Path) -> Result<Certificate> {
+    let authority = Authority::new("bench");
+    let signed = authority.server(&["127.0.0.1"]);
+    let [chain, key, authorities] = ["cert.pem", "key.pem", "authorities.pem"].map(|name| folder.join(name));
+    fs::write(&chain, signed.certificate)?;
+    fs::write(&key, signed.key)?;
+    fs::write(&authorities, authority.certificate())?;
+    Ok(Certificate {
+        chain,
+        key,
+        authorities,
+    })
 }
 
 const ROWS: [(&str, &str, &str); 18] = [

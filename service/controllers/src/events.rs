@@ -35,8 +35,9 @@ const REPORTER: &str = "muster";
 /// Time after its last repetition in which an Event is counted up: that of client-go's recorder.
 const SERIES: Duration = Duration::from_secs(360);
 
-/// Events that are published at the same time. Those of many hosts come together, and our own API commits them together.
-const AT_ONCE: usize = 32;
+/// Events that are published at the same time: those of many hosts come together, our own API commits them together, and a real one has others to
+/// serve.
+const AT_ONCE: usize = 8;
 
 /// Between two looks for Events that are not counted up any more.
 const LOOK: Duration = Duration::from_secs(30);
@@ -165,21 +166,21 @@ impl Published {
             self.known.retain(|_, known| age(known.last) < SERIES);
             self.looked = now;
         }
-        let mut told: HashMap<u64, (Item, i32)> = HashMap::new();
+        let mut told: Vec<(u64, Item, i32)> = Vec::new();
         for item in items {
-            told.entry(key_of(&item)).or_insert((item, 0)).1 += 1;
+            let key = key_of(&item);
+            match told.iter_mut().find(|(known, ..)| *known == key) {
+                Some((.., times)) => *times += 1,
+                None => told.push((key, item, 1)),
+            }
         }
-        let writes: Vec<_> = told
-            .into_iter()
-            // Its name is made of its time.
-            .zip(0..)
-            .map(|((key, (item, times)), after)| {
-                let before = self.known.remove(&key).filter(|known| age(known.last) < SERIES);
-                let now = now + SignedDuration::from_nanos(after);
-                async move { (key, times, write(client, &item, times, before, now).await) }
-            })
-            .collect();
-        for (key, times, written) in join_all(writes).await {
+        // Its name is made of its time.
+        let writes = told.iter().zip(0..).map(|((key, item, times), after)| {
+            let before = self.known.get(key).filter(|known| age(known.last) < SERIES);
+            let now = now + SignedDuration::from_nanos(after);
+            async move { (*key, *times, write(client, item, *times, before, now).await) }
+        });
+        for (key, times, written) in join_all(writes.collect::<Vec<_>>()).await {
             match written {
                 Ok(is) => {
                     self.known.insert(key, is);
@@ -199,7 +200,7 @@ async fn write(
     client: &Client,
     item: &Item,
     times: i32,
-    before: Option<Repeated>,
+    before: Option<&Repeated>,
     now: Timestamp,
 ) -> Result<Repeated, Error> {
     let namespace = item.object.namespace.as_deref().unwrap_or("default");
@@ -213,9 +214,9 @@ async fn write(
         // One that somebody deleted is made anew.
         if unless_absent(patched)?.is_some() {
             return Ok(Repeated {
+                name: before.name.clone(),
                 count,
                 last: now,
-                ..before
             });
         }
     }
