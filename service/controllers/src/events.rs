@@ -178,17 +178,18 @@ impl Published {
         let writes = told.iter().zip(0..).map(|((key, item, times), after)| {
             let before = self.known.get(key).filter(|known| age(known.last) < SERIES);
             let now = now + SignedDuration::from_nanos(after);
-            async move { (*key, *times, write(client, item, *times, before, now).await) }
+            write(client, item, *times, before, now)
         });
-        for (key, times, written) in join_all(writes.collect::<Vec<_>>()).await {
+        let written = join_all(writes).await;
+        for ((key, item, times), written) in told.iter().zip(written) {
             match written {
                 Ok(is) => {
-                    self.known.insert(key, is);
+                    self.known.insert(*key, is);
                 }
                 Err(error) => {
                     metrics::counter!("muster_kubernetes_events_dropped_total")
                         .increment(u64::from(times.unsigned_abs()));
-                    tracing::debug!(%error, "an Event could not be published");
+                    tracing::debug!(%error, reason = item.event.reason, "an Event could not be published");
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! A host of a cluster as its peers know it.
 
+use std::net::IpAddr;
+
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
 use muster_api::steps::ConnectivityCheckNic;
@@ -28,6 +30,12 @@ impl Peer {
     /// True once it has reported an inventory.
     pub fn has_inventory(&self) -> bool {
         !self.nics.is_empty()
+    }
+
+    /// Those of its network cards.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let texts = self.nics.iter().flat_map(|nic| &nic.ip_addresses);
+        texts.filter_map(|text| text.parse().ok())
     }
 }
 

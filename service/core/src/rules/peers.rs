@@ -19,7 +19,7 @@ pub struct Members {
     indexes: OnceLock<Indexes>,
 }
 
-/// Which of the hosts have a value. Each host is its place in the list.
+/// Finds hosts by what they have. Each host is its place in the list.
 #[derive(Debug)]
 struct Indexes {
     /// Addresses of network cards.
@@ -60,17 +60,9 @@ impl<K: Ord> Index<K> {
 }
 
 impl Members {
-    const fn none() -> Self {
-        Self {
-            all: Vec::new(),
-            asked: OnceLock::new(),
-            indexes: OnceLock::new(),
-        }
-    }
-
     fn indexes(&self) -> &Indexes {
         self.indexes.get_or_init(|| Indexes {
-            address: Index::of(&self.all, addresses),
+            address: Index::of(&self.all, Peer::addresses),
             mac: Index::of(&self.all, |peer| {
                 peer.nics.iter().map(|nic| nic.mac.to_ascii_lowercase())
             }),
@@ -113,7 +105,7 @@ impl Deref for Members {
 }
 
 impl DerefMut for Members {
-    /// What was worked out is forgotten.
+    /// Forgets what was worked out.
     fn deref_mut(&mut self) -> &mut Vec<Peer> {
         (self.asked, self.indexes) = Default::default();
         &mut self.all
@@ -125,16 +117,6 @@ impl DerefMut for Members {
 pub struct Peers<'a> {
     members: &'a Members,
     me: Option<HostId>,
-}
-
-impl Default for Peers<'_> {
-    fn default() -> Self {
-        static NONE: Members = Members::none();
-        Self {
-            members: &NONE,
-            me: None,
-        }
-    }
 }
 
 impl<'a> Peers<'a> {
@@ -221,14 +203,6 @@ impl<'a> Peers<'a> {
     }
 }
 
-/// Addresses of a peer.
-pub fn addresses(peer: &Peer) -> impl Iterator<Item = IpAddr> {
-    peer.nics
-        .iter()
-        .flat_map(|nic| &nic.ip_addresses)
-        .filter_map(|text| text.parse().ok())
-}
-
 #[cfg(test)]
 mod tests {
     use muster_api::host::{HostRole, HostStatus};
@@ -265,7 +239,7 @@ mod tests {
         assert_eq!(peers.asked(|_| false), "[]");
         assert_eq!(Peers::of(&all).count(), 3);
         assert_eq!(Peers::but(HostId(uuid::Uuid::from_u128(9)), &all).count(), 3);
-        assert_eq!(Peers::default().count(), 0);
+        assert_eq!(Peers::of(&Members::default()).count(), 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which way the database takes to a row.
+//! The plans of databases for look-ups.
 
 on_both! {
     a_row_is_found_by_its_key_while_nothing_is_known_of_its_table,

@@ -92,8 +92,8 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     if host.cluster_id.is_none() {
         return;
     }
-    let peers = facts.cluster.map(|cluster| cluster.peers).unwrap_or_default();
-    host.data.sees = findings::sees(report, peers);
+    let sees = facts.cluster.map(|cluster| findings::sees(report, cluster.peers));
+    host.data.sees = sees.unwrap_or_default();
     let mut report = report.clone();
     if let Some(before) = &host.reports.connectivity {
         jitter::settle(&mut report, before, &latency_limits(facts));

@@ -10,7 +10,6 @@ use muster_api::steps::ConnectivityRemoteHost;
 use super::cluster_context::{ClusterContext, list, name};
 use super::finding::finding;
 use super::kinds::DUPLICATE_ADDRESS;
-use crate::record::Peer;
 use crate::rules::addresses::is_of_a_network;
 use crate::text::one_line;
 
@@ -54,18 +53,18 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         .collect();
     let mut doubts: BTreeMap<IpAddr, Doubt> = BTreeMap::new();
     for address in &own {
-        let holders = ids(context.peers.with_address(*address));
-        let witnesses = ids(context.peers.answered_twice_for(*address));
-        if !holders.is_empty() || !witnesses.is_empty() {
-            let doubt = doubts.entry(*address).or_default();
-            doubt.holders = holders;
-            doubt.witnesses = witnesses;
+        for peer in context.peers.with_address(*address) {
+            doubts.entry(*address).or_default().holders.insert(peer.id);
+        }
+        for peer in context.peers.answered_twice_for(*address) {
+            doubts.entry(*address).or_default().witnesses.insert(peer.id);
         }
     }
     for (_, remote) in context.reported() {
         for (address, mac) in foreign_answers(remote).filter(|(_, mac)| !context.is_own_mac(mac)) {
             let doubt = doubts.entry(address).or_default();
-            doubt.holders.extend(ids(context.peers.with_address(address)));
+            let holders = context.peers.with_address(address).map(|peer| peer.id);
+            doubt.holders.extend(holders);
             doubt.answered(context, mac);
         }
     }
@@ -101,10 +100,6 @@ pub(super) fn foreign_answers(remote: &ConnectivityRemoteHost) -> impl Iterator<
         .iter()
         .filter(|link| !link.successful && !link.remote_mac.is_empty())
         .filter_map(|link| Some((link.remote_ip_address.parse().ok()?, link.remote_mac.as_str())))
-}
-
-fn ids<'a>(peers: impl Iterator<Item = &'a Peer>) -> BTreeSet<HostId> {
-    peers.map(|peer| peer.id).collect()
 }
 
 fn describe(context: &ClusterContext<'_>, address: IpAddr, doubt: &Doubt) -> HostFinding {

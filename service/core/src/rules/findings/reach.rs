@@ -10,7 +10,6 @@ use super::cluster_context::{ClusterContext, list, name};
 use super::finding::finding;
 use super::kinds::{ADDRESS_UNREACHABLE, NOT_ON_SEGMENT, ONE_WAY_LINK, PEER_UNREACHABLE, PING_UNANSWERED};
 use crate::record::Peer;
-use crate::rules::peers::addresses;
 
 /// Asked, and nothing came back in any way.
 pub(super) fn is_unreached(remote: &ConnectivityRemoteHost) -> bool {
@@ -56,7 +55,7 @@ pub(super) fn by_segment(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let networks = context.networks();
     let mut odd: BTreeMap<(&str, &str), Vec<&Peer>> = BTreeMap::new();
     for (peer, remote) in context.reported().filter(|(_, remote)| is_reached(remote)) {
-        for address in addresses(peer) {
+        for address in peer.addresses() {
             let Some((nic, _)) = networks.iter().find(|(_, net)| net.contains(&address)) else {
                 continue;
             };
