@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use muster_tests::condition::await_every;
 use muster_tests::service::Settings;
 
-use crate::fleet::{Cost, World, await_quiet, poll, rate_of, register_all};
-use crate::table::{self, row};
+use crate::fleet::{World, await_quiet, poll, rate_of, register_all};
+use crate::table;
 use crate::usage::resident_mb;
 
 /// Time in which the cluster comes to rest: each of its hosts has seen all others, and has told whom it reaches.
@@ -39,24 +40,21 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(900);
 /// Measures a cluster of so many hosts on both databases.
 pub fn measure(hosts: u32) -> Result<()> {
     // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
-    let sqlite = column(&World::on_sqlite(Settings::auth_local), hosts)?;
-    let postgres = column(&World::on_postgres(Settings::auth_local), hosts)?;
-    let mut rows = vec![row(["", "SQLite", "PostgreSQL (+ the database's)", "aim"])];
-    for ((name, aim), (sqlite, postgres)) in ROWS.iter().zip(sqlite.iter().zip(&postgres)) {
-        rows.push(row([*name, sqlite.as_str(), postgres.as_str(), *aim]));
-    }
+    let columns = [
+        column(&World::on_sqlite(Settings::auth_local), hosts)?,
+        column(&World::on_postgres(Settings::auth_local), hosts)?,
+    ];
     let rate = match rate_of(hosts) {
         "0" => "all at once".to_owned(),
         rate => format!("{rate} a second"),
     };
-    table::print(
-        &format!("{hosts} hosts of one cluster, --auth local, booted {rate}"),
-        &rows,
-    );
+    let title = format!("{hosts} hosts of one cluster, --auth local, booted {rate}");
+    let heads = ["SQLite", "PostgreSQL (+ the database's)", "aim"];
+    table::print_two(&title, heads, &ROWS, &columns);
     Ok(())
 }
 
-fn column(world: &World, hosts: u32) -> Result<[String; 9]> {
+fn column(world: &World, hosts: u32) -> Result<Vec<String>> {
     let begun = register_all(world, hosts, &["--cluster"])?;
     let seconds = format!("{}s", (SETTLING + MEASURED).as_secs() + 2);
     let (polled, (writes, polling)) = std::thread::scope(|scope| {
@@ -71,42 +69,33 @@ fn column(world: &World, hosts: u32) -> Result<[String; 9]> {
     let memory = resident_mb(world.service.id());
     let (told, silence) = world.cost(|| await_silence(world, hosts));
     let told = told?;
-    let percent = |cost: Cost| {
-        let of_minute = |seconds: f64| 100.0 * seconds / MEASURED.as_secs_f64();
-        world.with_database(of_minute(cost.service), of_minute(cost.database), 2)
-    };
-    Ok([
+    Ok(vec![
         format!("{:.0}", begun.number("/registrations/per_second")),
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
-        percent(polling),
+        world.percent(polling, MEASURED),
         format!("{:.2}", polled.latency("poll", "p99_ms")),
         format!("{writes:.0}"),
-        percent(rest),
+        world.percent(rest, MEASURED),
         format!("{memory:.0}"),
-        world.with_database(silence.service, silence.database, 1),
+        world.each(silence, 1.0, 1),
         format!("{:.0}", told.as_secs_f64()),
     ])
 }
 
 /// Waits until all hosts are called disconnected, and the service is quiet again. Answers the time from the first to the last of them.
 fn await_silence(world: &World, hosts: u32) -> Result<Duration> {
-    let limit = Instant::now() + SILENCE_LIMIT;
     let mut first = None;
-    loop {
+    let what = "all hosts to be called disconnected";
+    let told = await_every(Duration::from_secs(1), what, SILENCE_LIMIT, || {
         let silent = metric(world, "muster_hosts{status=\"disconnected\"}");
         if silent > 0.0 {
             first.get_or_insert_with(Instant::now);
         }
-        if silent >= f64::from(hosts) {
-            break;
+        match first {
+            Some(first) if silent >= f64::from(hosts) => Ok(first.elapsed()),
+            _ => Err(format!("{silent} of {hosts} are")),
         }
-        ensure!(
-            Instant::now() < limit,
-            "only {silent} of {hosts} hosts are called disconnected"
-        );
-        std::thread::sleep(Duration::from_secs(1));
-    }
-    let told = first.map(|first| first.elapsed()).unwrap_or_default();
+    });
     await_quiet(world)?;
     Ok(told)
 }

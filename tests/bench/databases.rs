@@ -60,17 +60,9 @@ fn column(connections: &str, is_away: bool) -> Result<[String; 6]> {
     Ok([
         format!("{:.0}", begun.number("/registrations/per_second")),
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
-        world.with_database(
-            (begin.service + mirror.service) / thousand_hosts,
-            (begin.database + mirror.database) / thousand_hosts,
-            2,
-        ),
+        world.each(begin + mirror, thousand_hosts, 2),
         format!("{:.2}", paced.latency("poll", "p50_ms")),
         format!("{:.2}", paced.latency("poll", "p99_ms")),
-        world.with_database(
-            polling.service / thousand_polls,
-            polling.database / thousand_polls,
-            3,
-        ),
+        world.each(polling, thousand_polls, 3),
     ])
 }

@@ -2,7 +2,6 @@
 //! to have them, with and without custom resources for them.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,6 +37,17 @@ pub(crate) struct World {
 pub(crate) struct Cost {
     pub(crate) service: f64,
     pub(crate) database: f64,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            service: self.service + other.service,
+            database: self.database + other.database,
+        }
+    }
 }
 
 impl World {
@@ -97,6 +107,16 @@ impl World {
         (result, cost)
     }
 
+    /// The cost of each of so many parts, as [`Self::with_database`] writes it.
+    pub(crate) fn each(&self, cost: Cost, parts: f64, digits: usize) -> String {
+        self.with_database(cost.service / parts, cost.database / parts, digits)
+    }
+
+    /// The share of a core over a time, %.
+    pub(crate) fn percent(&self, cost: Cost, time: Duration) -> String {
+        self.each(cost, time.as_secs_f64() / 100.0, 2)
+    }
+
     /// `1.23`, or with a database `1.23 + 0.45 database`.
     pub(crate) fn with_database(&self, ours: f64, databases: f64, digits: usize) -> String {
         match self.database {
@@ -110,8 +130,11 @@ impl World {
 pub fn measure() -> Result<()> {
     // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
     let sqlite = three_thousand(&World::sqlite())?;
+    // On loopback the service speaks TLS only by a certificate that it is given.
     let folder = tempfile::tempdir()?;
-    let certificate = certificate(folder.path())?;
+    let (certificate, authority) = (Certificate::in_folder(folder.path()), Authority::new("bench"));
+    certificate.issue(&authority);
+    fs::write(&certificate.authorities, authority.certificate())?;
     let secure = World::on_sqlite(|settings| settings.certificate(&certificate).auth_local());
     let secure = three_thousand(&secure)?;
     let postgres = three_thousand(&World::postgres())?;
@@ -133,21 +156,6 @@ pub fn measure() -> Result<()> {
         &rows,
     );
     Ok(())
-}
-
-/// On loopback the service speaks TLS only by a certificate that it is given.
-fn certificate(folder: &Path) -> Result<Certificate> {
-    let authority = Authority::new("bench");
-    let signed = authority.server(&["127.0.0.1"]);
-    let [chain, key, authorities] = ["cert.pem", "key.pem", "authorities.pem"].map(|name| folder.join(name));
-    fs::write(&chain, signed.certificate)?;
-    fs::write(&key, signed.key)?;
-    fs::write(&authorities, authority.certificate())?;
-    Ok(Certificate {
-        chain,
-        key,
-        authorities,
-    })
 }
 
 const ROWS: [(&str, &str, &str); 18] = [
@@ -267,7 +275,6 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
     let ((), rest) = world.cost(|| std::thread::sleep(REST));
     let thousand_hosts = f64::from(HOSTS) / 1000.0;
     let thousand_polls = paced.number("/polls/count") / 1000.0;
-    let percent = |seconds: f64| 100.0 * seconds / REST.as_secs_f64();
     let database_mb = world
         .database
         .as_ref()
@@ -276,30 +283,22 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
     Ok(vec![
         format!("{:.0}", begun.number("/registrations/per_second")),
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
-        world.with_database(begin.service / thousand_hosts, begin.database / thousand_hosts, 2),
-        world.with_database(
-            (begin.service + mirror.service) / thousand_hosts,
-            (begin.database + mirror.database) / thousand_hosts,
-            2,
-        ),
+        world.each(begin, thousand_hosts, 2),
+        world.each(begin + mirror, thousand_hosts, 2),
         format!("{:.0}", paced.number("/polls/per_second")),
         format!("{:.2}", paced.latency("poll", "p50_ms")),
         format!("{:.2}", paced.latency("poll", "p99_ms")),
-        world.with_database(
-            polling.service / thousand_polls,
-            polling.database / thousand_polls,
-            3,
-        ),
+        world.each(polling, thousand_polls, 3),
         format!("{:.0}", unpaced.number("/polls/per_second")),
         format!("{:.2}", unpaced.latency("poll", "p99_ms")),
         format!("{:.0}", loaded.most),
         world.with_database(polled.last, database_mb, 0),
-        world.with_database(percent(rest.service), percent(rest.database), 2),
+        world.percent(rest, REST),
         format!("{:.0}", plain.milliseconds),
-        world.with_database(1e3 * plain.cost.service, 1e3 * plain.cost.database, 0),
+        world.each(plain.cost, 1e-3, 0),
         format!("{:.0}", plain.more_mb),
         format!("{:.0}", packed.milliseconds),
-        world.with_database(1e3 * packed.cost.service, 1e3 * packed.cost.database, 0),
+        world.each(packed.cost, 1e-3, 0),
     ])
 }
 
@@ -376,13 +375,9 @@ const REST_ROWS: [(&str, &str); 8] = [
 ];
 
 fn print_rest(hosts: u32, names: [&str; 2], columns: &[Vec<String>; 2]) {
-    let [left, right] = columns;
-    let mut rows = vec![row(["", names[0], names[1], "budget for 10,000"])];
-    for ((name, budget), (left, right)) in REST_ROWS.iter().zip(left.iter().zip(right)) {
-        rows.push(row([*name, left.as_str(), right.as_str(), *budget]));
-    }
-    let rate = rate_of(hosts);
-    table::print(&format!("{hosts} hosts at rest, booted {rate} a second"), &rows);
+    let title = format!("{hosts} hosts at rest, booted {} a second", rate_of(hosts));
+    let [left, right] = names;
+    table::print_two(&title, [left, right, "budget for 10,000"], &REST_ROWS, columns);
 }
 
 /// Hosts poll at the pace they are given, once a minute, or not at all. `more`: arguments of the fleet.
@@ -398,17 +393,12 @@ fn at_rest(mut world: World, hosts: u32, more: &[&str]) -> Result<Vec<String>> {
         (polling.join().expect("the fleet runs to its end"), cost)
     });
     let ((), rest) = world.cost(|| std::thread::sleep(REST));
-    let percent = |cost: Cost| {
-        let of_time = |seconds: f64| 100.0 * seconds / REST.as_secs_f64();
-        world.with_database(of_time(cost.service), of_time(cost.database), 2)
-    };
-    let thousands = f64::from(hosts) / 1e3;
     let mut figures = vec![
         format!("{:.1}", begun.number("/inventories/seconds_until_all")),
-        world.with_database(begin.service / thousands, begin.database / thousands, 2),
-        percent(polling),
+        world.each(begin, f64::from(hosts) / 1e3, 2),
+        world.percent(polling, REST),
         format!("{:.2}", polled.latency("poll", "p99_ms")),
-        percent(rest),
+        world.percent(rest, REST),
         format!("{:.0}", resident_mb(world.service.id())),
     ];
     let stopping = Instant::now();

@@ -25,6 +25,16 @@ pub fn print(title: &str, rows: &[Vec<String>]) {
     }
 }
 
+/// Prints two columns of figures between their names and their aims; `heads`: of the columns and of the aims.
+pub fn print_two(title: &str, heads: [&str; 3], names: &[(&str, &str)], columns: &[Vec<String>; 2]) {
+    let [left, right] = columns;
+    let mut rows = vec![row(["", heads[0], heads[1], heads[2]])];
+    for ((name, aim), (left, right)) in names.iter().zip(left.iter().zip(right)) {
+        rows.push(row([*name, left.as_str(), right.as_str(), *aim]));
+    }
+    print(title, &rows);
+}
+
 /// A row of texts.
 pub fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).into()

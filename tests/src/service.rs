@@ -1,5 +1,6 @@
 //! A Muster service that a test owns.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::artifacts;
+use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
 use crate::kube::Kubectl;
@@ -83,6 +85,31 @@ pub struct Certificate {
     pub key: PathBuf,
     /// PEM file with the authorities that clients trust.
     pub authorities: PathBuf,
+}
+
+impl Certificate {
+    /// Files in a folder: none of them is written yet.
+    pub fn in_folder(folder: &Path) -> Self {
+        let [chain, key, authorities] =
+            ["cert.pem", "key.pem", "authorities.pem"].map(|name| folder.join(name));
+        Self {
+            chain,
+            key,
+            authorities,
+        }
+    }
+
+    /// Writes one by `authority` for the loopback address, with its key.
+    ///
+    /// # Panics
+    /// If the files cannot be written.
+    #[track_caller]
+    pub fn issue(&self, authority: &Authority) {
+        let signed = authority.server(&["127.0.0.1"]);
+        for (file, text) in [(&self.chain, signed.certificate), (&self.key, signed.key)] {
+            fs::write(file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        }
+    }
 }
 
 impl Settings {

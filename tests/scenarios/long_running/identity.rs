@@ -16,14 +16,9 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(folder: &TempDir) -> Self {
-        let in_folder = |name: &str| folder.path().join(name);
         let (first, next) = (Authority::new("first"), Authority::new("next"));
         let mut identity = Self {
-            files: Certificate {
-                chain: in_folder("cert.pem"),
-                key: in_folder("key.pem"),
-                authorities: in_folder("authorities.pem"),
-            },
+            files: Certificate::in_folder(folder.path()),
             present: String::new(),
             next: first,
         };
@@ -37,9 +32,7 @@ impl Identity {
 
     /// A certificate by the next authority takes the place of the present one.
     pub(super) fn renew(&mut self) {
-        let signed = self.next.server(&["127.0.0.1"]);
-        fs::write(&self.files.chain, signed.certificate).unwrap();
-        fs::write(&self.files.key, signed.key).unwrap();
+        self.files.issue(&self.next);
         self.next.certificate().clone_into(&mut self.present);
     }
 }

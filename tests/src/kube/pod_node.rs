@@ -82,7 +82,7 @@ pub struct PodNode {
     scheduler: Scheduler,
     machine: Running,
     /// Of this computer, in the order of [`PODS`] and [`PodPort::ALL`].
-    ports: Vec<[ReservedPort; 3]>,
+    ports: Vec<[ReservedPort; PodPort::ALL.len()]>,
     _folder: TempDir,
 }
 
@@ -97,7 +97,7 @@ impl PodNode {
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let config = config(workload, registry, pause);
         let image = TargetImage::built().with_config(&config, folder.path());
-        let ports: Vec<[ReservedPort; 3]> = PODS
+        let ports: Vec<_> = PODS
             .map(|_| PodPort::ALL.map(|_| ReservedPort::reserve()))
             .collect();
         let mut network = UserNet::new(2).hostname(NAME);
@@ -143,12 +143,9 @@ impl PodNode {
             .and_then(|byte| byte.parse().ok());
         let at = PODS.zip(&self.ports).find(|(pod, _)| Some(*pod) == last_byte);
         let (_, ports) = at.unwrap_or_else(|| panic!("no port leads to the pod {pod_address}"));
-        let [api, boot, status] = ports;
-        match port {
-            PodPort::Api => api.number(),
-            PodPort::Boot => boot.number(),
-            PodPort::Status => status.number(),
-        }
+        let ports = PodPort::ALL.into_iter().zip(ports);
+        let mut here = ports.filter_map(|(one, here)| (one == port).then_some(here));
+        here.next().expect("all ports lead there").number()
     }
 
     /// What to show when pods do not become what they should: the scheduler's last error and the end of the console.
