@@ -174,7 +174,9 @@ mod tests {
     async fn a_long_effect_keeps_its_claim_and_holds_up_no_other_record() {
         let (told, mut heard) = unbounded_channel();
         let (end, ends) = watch::channel(false);
-        let mut effects = Effects::new(Told { told, ends }, Duration::from_secs(20));
+        // No renewal falls into a rest.
+        let renewal = LONGEST_REST + Duration::from_secs(10);
+        let mut effects = Effects::new(Told { told, ends }, renewal);
         let infra_env = Subject::InfraEnv(InfraEnvId::random());
         effects.begin(entry("long", infra_env));
         assert_eq!(heard.recv().await.unwrap(), "begins long");
