@@ -177,20 +177,17 @@ fn a_host_is_detached_when_its_installation_is_over_and_the_operator_boots_it_ag
     await_condition("the ISO to be taken out", BOOT_LIMIT, || {
         lab.emulator.image().map_or(Ok(()), Err)
     });
-    let (inserts, ejects) = (lab.calls("InsertMedia"), lab.calls("EjectMedia"));
+    let inserts = lab.calls("InsertMedia");
 
     join(lab.kubectl(), "");
-    await_condition(
-        "the operator to have ejected the ISO and to insert it again",
-        BOOT_LIMIT,
-        || {
-            let now = (lab.calls("InsertMedia"), lab.calls("EjectMedia"));
-            (now.0 > inserts && now.1 > ejects).then_some(()).ok_or_else(|| {
-                let seen = lab.kubectl().get(&HOST);
-                format!("inserts and ejects: {now:?}; {}", seen["status"])
-            })
-        },
-    );
+    // Ironic ejects nothing from a drive that is empty.
+    await_condition("the operator to insert the ISO again", BOOT_LIMIT, || {
+        let now = lab.calls("InsertMedia");
+        (now > inserts).then_some(()).ok_or_else(|| {
+            let seen = lab.kubectl().get(&HOST);
+            format!("{now} inserts; {}", seen["status"])
+        })
+    });
     lab.await_host("the operator to have booted the ISO again", |seen| {
         is_provisioned(seen) && seen["status"]["operationalStatus"] == "OK"
     });

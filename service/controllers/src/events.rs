@@ -37,7 +37,7 @@ const SERIES: Duration = Duration::from_secs(360);
 
 /// Events that are published at the same time: those of many hosts come together, our own API commits them together, and a real one has others to
 /// serve.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 
 /// Between two looks for Events that are not counted up any more.
 const LOOK: Duration = Duration::from_secs(30);

@@ -6,7 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use axum::BoxError;
+use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
 use http_body::{Frame, SizeHint};
 
 /// Shorter documents are copied: a piece of its own costs more.
@@ -53,6 +56,12 @@ impl Pieces {
     fn length(&self) -> usize {
         self.open.len() + self.done.iter().map(Bytes::len).sum::<usize>()
     }
+}
+
+/// The body of an answer whose pieces come one after the other. HTTP/2 asks for more after the end, which an unfolded stream does not
+/// survive.
+pub fn body<E: Into<BoxError>>(pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Body {
+    Body::from_stream(pieces.fuse())
 }
 
 struct Shared(Arc<str>);

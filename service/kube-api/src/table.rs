@@ -65,7 +65,8 @@ impl Columns {
         parts
     }
 
-    fn definitions(&self) -> Vec<Value> {
+    /// What a table says about its columns.
+    pub fn definitions(&self) -> Vec<Value> {
         let definition = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
         match self {
             Self::Declared(columns) => {
@@ -155,15 +156,7 @@ pub fn table(
     include: IncludeObject,
     with_headings: bool,
 ) -> Value {
-    let rows = objects.iter().map(|object| {
-        let mut row = json!({"cells": columns.cells(object)});
-        match include {
-            IncludeObject::None => {}
-            IncludeObject::Metadata => row["object"] = partial_object(object),
-            IncludeObject::Object => row["object"] = object.clone(),
-        }
-        row
-    });
+    let rows = objects.iter().map(|object| row(columns, object, include));
     let rows: Vec<Value> = rows.collect();
     let definitions = if with_headings {
         columns.definitions()
@@ -177,6 +170,17 @@ pub fn table(
         "columnDefinitions": definitions,
         "rows": rows,
     })
+}
+
+/// The row of an object.
+pub fn row(columns: &Columns, object: &Value, include: IncludeObject) -> Value {
+    let mut row = json!({"cells": columns.cells(object)});
+    match include {
+        IncludeObject::None => {}
+        IncludeObject::Metadata => row["object"] = partial_object(object),
+        IncludeObject::Object => row["object"] = object.clone(),
+    }
+    row
 }
 
 /// The metadata of an object as `PartialObjectMetadata`.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::error::{ApiError, FieldError, Result};
 use crate::object;
-use crate::pieces::Pieces;
+use crate::pieces::{self, Pieces};
 use crate::read::{Item, ListPages, Projection, Selection, parse_revision};
 use crate::registry::Registry;
 use crate::request::negotiate::View;
@@ -122,7 +122,7 @@ impl Server {
                 Some((Ok::<_, Infallible>(piece), (watch, pieces, None)))
             },
         );
-        Ok(Body::from_stream(body))
+        Ok(pieces::body(body))
     }
 }
 

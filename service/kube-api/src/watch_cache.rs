@@ -11,7 +11,7 @@ use crate::storage::{BYTES_AT_ONCE, Change, Revision};
 /// Maximum number of changes in memory; watches that are further behind read from the database.
 const MAX_CHANGES: usize = 16_384;
 /// Maximum size of their documents in memory.
-const MAX_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Changes of the database that are remembered while some watch has them.
 const MAX_SHARED: usize = 1024;
 

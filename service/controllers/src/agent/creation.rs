@@ -19,8 +19,8 @@ use crate::drive::measure;
 use crate::error::Error;
 use crate::retry::{Failures, RECONCILE_LIMIT};
 
-/// Creations at the same time: enough to keep an API server busy that takes some milliseconds a write.
-const CREATIONS: usize = 16;
+/// Creations at the same time: as many as are reconciled, which are two writes of three.
+const CREATIONS: usize = 4;
 
 /// The way to request that the Agent of a host exists.
 #[derive(Clone)]

@@ -19,9 +19,9 @@ use crate::agent_labels::Labels;
 use crate::context::Context;
 use crate::drive::drive;
 
-/// Agents reconciled at the same time: enough to keep an API server busy that takes some milliseconds a
-/// write.
-const WORKERS: u16 = 16;
+/// Agents reconciled at the same time: enough to keep two processors of an API server busy, and 60 a second where a write takes a tenth of
+/// a second. More would only wait there, before what users request.
+const WORKERS: u16 = 6;
 
 /// More that do only what users wait for.
 const URGENT_WORKERS: u16 = 4;

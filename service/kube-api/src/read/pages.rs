@@ -11,8 +11,8 @@ use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::storage::{ListQuery, Revision};
 
-/// Objects read at once: some megabytes of inventories.
-pub const PAGE: usize = 100;
+/// Objects read at once: half a megabyte of inventories.
+pub const PAGE: usize = 25;
 
 /// The pages of a list.
 pub struct ListPages {

@@ -23,12 +23,26 @@ pub async fn send(
 ) -> Answer {
     let answer = open(client, method, path, headers, body.into()).await;
     let (head, body) = answer.into_parts();
-    let bytes = body.collect().await.unwrap().to_bytes();
+    let bytes = whole(body).await;
     Answer {
         status: head.status,
         headers: head.headers,
         body: serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into()),
     }
+}
+
+async fn whole(mut body: Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        bytes.extend_from_slice(frame.unwrap().data_ref().unwrap());
+    }
+    assert_has_ended(&mut body).await;
+    bytes
+}
+
+/// HTTP/2 asks once more after the end.
+async fn assert_has_ended(body: &mut Body) {
+    assert!(body.frame().await.is_none());
 }
 
 async fn open(
@@ -72,7 +86,11 @@ impl Events {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
                 return Some(serde_json::from_slice(&line).unwrap());
             }
-            let frame = self.body.frame().await?.ok()?;
+            let Some(frame) = self.body.frame().await else {
+                assert_has_ended(&mut self.body).await;
+                return None;
+            };
+            let frame = frame.ok()?;
             if let Ok(data) = frame.into_data() {
                 self.rest.extend_from_slice(&data);
             }

@@ -2,6 +2,7 @@
 
 on_both! {
     lists_are_selected_by_labels_and_fields,
+    a_list_of_many_is_whole_in_every_form,
     a_paged_list_is_of_one_revision,
     a_continued_list_expires_with_its_revision,
     tables_have_the_columns_of_the_crd,
@@ -89,6 +90,34 @@ mod cases {
             (code, reason.as_str(), message.as_str()),
             (400, "BadRequest", "field label not supported: spec.pages")
         );
+    }
+
+    pub async fn a_list_of_many_is_whole_in_every_form(world: World) {
+        let wanted: Vec<String> = (0..80).map(|number| format!("book-{number:02}")).collect();
+        for name in &wanted {
+            world.post(BOOKS, a_book(name, 200)).await;
+        }
+        let all = world.get(BOOKS).await;
+        assert_eq!(names(&all), wanted);
+        let metadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+        let (_, metadata) = accepting(&world, BOOKS, metadata).await;
+        assert_eq!(metadata["kind"], "PartialObjectMetadataList");
+        assert_eq!(names(&metadata), wanted);
+        let of_table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        for include in ["None", "Metadata", "Object"] {
+            let path = format!("{BOOKS}?includeObject={include}");
+            let (_, table) = accepting(&world, &path, of_table).await;
+            let (_, part) = accepting(&world, &format!("{path}&limit=70"), of_table).await;
+            for same in ["kind", "apiVersion", "columnDefinitions"] {
+                assert_eq!(table[same], part[same]);
+            }
+            let rows = table["rows"].as_array().unwrap();
+            for (row, same) in rows.iter().zip(part["rows"].as_array().unwrap()) {
+                assert_eq!(row["object"], same["object"]);
+            }
+            let cells: Vec<&str> = rows.iter().map(|row| row["cells"][0].as_str().unwrap()).collect();
+            assert_eq!(cells, wanted);
+        }
     }
 
     pub async fn a_paged_list_is_of_one_revision(world: World) {

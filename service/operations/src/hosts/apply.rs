@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host;
 use muster_core::lifecycle::host::{HostEvent, Step};
 use muster_core::record::{Host, InfraEnv};
-use muster_store::{HistoryEntry, StoreError, Subject};
+use muster_store::{HistoryEntry, HostForm, StoreError, Subject};
 
 use super::Hosts;
 use crate::check_ins::HostKey;
@@ -16,8 +16,11 @@ use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
 
-/// Hosts of one InfraEnv or cluster that are validated at once. Of four such there are connections to the database left for polls.
-const AT_ONCE: usize = 2;
+/// Hosts that are read by one query and changed beside each other: as many as the store writes in one transaction.
+const AT_ONCE: usize = 32;
+
+/// Hosts that are released at once. Each needs a connection to the database, of which some are left for polls.
+const RELEASED_AT_ONCE: usize = 2;
 
 impl Hosts {
     /// Decides what follows from an event, and stores it together with history, events and outbox.
@@ -37,6 +40,17 @@ impl Hosts {
         event: &HostEvent,
     ) -> Result<Option<Host>> {
         let found = self.get(infra_env.id, id).await?;
+        self.try_apply_to(infra_env, &found, event).await
+    }
+
+    /// `None`: the host changed since it was found.
+    async fn try_apply_to(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        found: &Host,
+        event: &HostEvent,
+    ) -> Result<Option<Host>> {
+        let id = found.id;
         let now = self.now();
         let cluster_id = match event {
             HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
@@ -45,10 +59,10 @@ impl Hosts {
         let seen = self.check_ins.last((infra_env.id, id));
         let state = Some(&found.state);
         let environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
-        let step = match host::advance(&found, event, &self.facts(&environment), now) {
+        let step = match host::advance(found, event, &self.facts(&environment), now) {
             Ok(step) => step,
             Err(refused) => {
-                if let Some(reported) = host::events::of_refusal(&found, event, &refused, now) {
+                if let Some(reported) = host::events::of_refusal(found, event, &refused, now) {
                     request_id::naming(&self.store).insert_events(&[reported]).await?;
                 }
                 return Err(refused.into());
@@ -88,28 +102,8 @@ impl Hosts {
     /// Validates each host of the InfraEnv again: settings that findings depend on may have changed.
     pub async fn infra_env_changed(&self, infra_env_id: InfraEnvId) -> Result<()> {
         let briefs = self.store.list_host_briefs(Some(infra_env_id)).await?;
-        let keys = briefs.into_iter().map(|brief| (infra_env_id, brief.id));
-        self.for_each(keys.collect(), |(infra_env_id, id)| async move {
-            self.apply(infra_env_id, id, HostEvent::FactsChanged)
-                .await
-                .map(drop)
-        })
-        .await
-    }
-
-    /// Runs `work` on some hosts at a time. One host that cannot be changed now does not hold up the others.
-    async fn for_each<F>(&self, hosts: Vec<HostKey>, work: impl Fn(HostKey) -> F) -> Result<()>
-    where
-        F: Future<Output = Result<()>>,
-    {
-        let mut outcomes = stream::iter(hosts).map(work).buffer_unordered(AT_ONCE);
-        let mut failure = None;
-        while let Some(outcome) = outcomes.next().await {
-            if let Err(error) = unless_missing(outcome) {
-                failure = Some(error);
-            }
-        }
-        failure.map_or(Ok(()), Err)
+        let keys: Vec<HostKey> = briefs.iter().map(|brief| (infra_env_id, brief.id)).collect();
+        self.apply_to_all(&keys, &HostEvent::FactsChanged).await
     }
 
     /// Validates the hosts of a cluster again after the cluster or one of its hosts changed; releases them when it is deleted.
@@ -118,16 +112,41 @@ impl Hosts {
             return Ok(());
         };
         let keys = self.store.list_cluster_host_keys(cluster_id).await?;
-        self.for_each(keys, |(infra_env_id, id)| async move {
-            if deleted {
-                self.release(infra_env_id, id, cluster_id).await
-            } else {
-                self.apply(infra_env_id, id, HostEvent::PeersChanged)
-                    .await
-                    .map(drop)
+        if !deleted {
+            return self.apply_to_all(&keys, &HostEvent::PeersChanged).await;
+        }
+        let released = stream::iter(keys)
+            .map(|(infra_env_id, id)| self.release(infra_env_id, id, cluster_id))
+            .buffer_unordered(RELEASED_AT_ONCE);
+        last_failure(released).await
+    }
+
+    /// Applies an event to each of these hosts. One that is gone, that cannot be read or that cannot be changed now does not hold up
+    /// the others.
+    ///
+    /// # Errors
+    /// The last of those of the hosts, when all have had their turn; those of the database at once.
+    pub(crate) async fn apply_to_all(&self, keys: &[HostKey], event: &HostEvent) -> Result<()> {
+        let mut failure = Ok(());
+        for part in keys.chunks(AT_ONCE) {
+            let hosts = self.store.read_hosts(part, HostForm::Whole).await?;
+            let applied = stream::iter(hosts)
+                .map(|host| self.apply_to(host, event))
+                .buffer_unordered(AT_ONCE);
+            if let Err(error) = last_failure(applied).await {
+                failure = Err(error);
             }
-        })
-        .await
+        }
+        failure
+    }
+
+    /// The same to a host that was just read.
+    async fn apply_to(&self, host: Host, event: &HostEvent) -> Result<()> {
+        let infra_env = self.infra_envs.get(host.infra_env_id).await?;
+        if self.try_apply_to(&infra_env, &host, event).await?.is_none() {
+            self.apply(infra_env.id, host.id, event.clone()).await?;
+        }
+        Ok(())
     }
 
     /// Unbinds a host of a deleted cluster, or deletes it with its InfraEnv's cluster.
@@ -139,6 +158,16 @@ impl Hosts {
         }
         self.apply(infra_env_id, id, HostEvent::Reclaimed).await.map(drop)
     }
+}
+
+/// What is missing is no failure.
+async fn last_failure(outcomes: impl Stream<Item = Result<()>>) -> Result<()> {
+    outcomes
+        .fold(Ok(()), async |failure, outcome| match unless_missing(outcome) {
+            Ok(()) => failure,
+            error => error,
+        })
+        .await
 }
 
 /// True when another writer was faster, or the cluster was deleted since it was read.

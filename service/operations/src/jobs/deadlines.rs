@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
 use muster_core::lifecycle::host::HostEvent;
-use muster_store::Due;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -13,9 +11,6 @@ use crate::{Operations, chain};
 
 /// Keys of hosts read at once.
 const BATCH: u32 = 128;
-
-/// Hosts handled at the same time: as many as the store writes in one transaction. A rack or a cluster falls silent as one.
-const AT_ONCE: usize = 32;
 
 /// An earlier deadline may be written during a sleep, also by another replica.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
@@ -49,7 +44,6 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
         operations.hearing.beat(&operations.store).await?;
     }
     let started = operations.now();
-    let mut failed = false;
     let mut after = None;
     let mut lag = 0;
     loop {
@@ -58,11 +52,10 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
             due.first()
                 .map_or(0, |host| (started - host.due_at).num_seconds()),
         );
-        let mut handled = stream::iter(due)
-            .map(|host| handle(operations, host))
-            .buffer_unordered(AT_ONCE);
-        while let Some(is_handled) = handled.next().await {
-            failed |= !is_handled;
+        let keys: Vec<_> = due.iter().map(|host| (host.infra_env_id, host.host_id)).collect();
+        let handled = operations.hosts.apply_to_all(&keys, &HostEvent::DeadlinePassed);
+        if let Err(error) = handled.await {
+            tracing::debug!(error = chain(&error), "not all deadlines were handled");
         }
         after = more;
         if after.is_none() {
@@ -70,24 +63,11 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
         }
     }
     metrics::gauge!("muster_deadline_lag_seconds").set(lag as f64);
-    if failed {
-        return Ok(LONGEST_SLEEP);
-    }
-    let next = operations.store.next_due().await?;
-    let wait = next.map_or(LONGEST_SLEEP, |at| {
-        (at - operations.now()).to_std().unwrap_or_default()
-    });
+    let wait = match operations.store.next_due().await? {
+        // A host that was due before failed, or its row cannot be read.
+        Some(at) if at <= started => LONGEST_SLEEP,
+        Some(at) => (at - operations.now()).to_std().unwrap_or_default(),
+        None => LONGEST_SLEEP,
+    };
     Ok(wait.clamp(Duration::from_millis(50), LONGEST_SLEEP))
-}
-
-/// False when the host is gone or busy: it is found again if it is still due.
-async fn handle(operations: &Operations, host: Due) -> bool {
-    let outcome = operations
-        .hosts
-        .apply(host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
-        .await;
-    if let Err(error) = &outcome {
-        tracing::debug!(host.id = %host.host_id, error = chain(error), "deadline not handled");
-    }
-    outcome.is_ok()
 }

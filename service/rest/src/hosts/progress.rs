@@ -10,6 +10,8 @@ use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
 
+use super::turn::turn;
+
 /// How far the installation of a host is.
 #[utoipa::path(
     put, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/progress", operation_id = "v2UpdateHostInstallProgress", tag = "installer",
@@ -34,6 +36,7 @@ pub async fn update_progress(
         stage: params.current_stage,
         info: params.progress_info.unwrap_or_default(),
     };
+    let _turn = turn(infra_env_id).await?;
     hosts.apply(infra_env_id, host_id, event).await?;
     Ok(StatusCode::OK)
 }

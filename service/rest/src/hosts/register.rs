@@ -15,6 +15,7 @@ use muster_http::{Caller, Problem, proof};
 use muster_operations::hosts::Hosts;
 use muster_operations::hosts::Registration;
 
+use super::turn::turn;
 use crate::views::USER;
 
 /// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
@@ -60,6 +61,7 @@ pub async fn register_host(
         fingerprint: fingerprint(&headers),
         public_key,
     };
+    let _turn = turn(infra_env_id).await?;
     let answer = match hosts
         .register(infra_env_id, params.host_id, &reported, machine)
         .await?

@@ -11,6 +11,8 @@ use muster_http::body::{Body, Path, in_turn};
 use muster_operations::OperationError;
 use muster_operations::hosts::Hosts;
 
+use super::turn::turn;
+
 /// What came of a step.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions", operation_id = "v2PostStepReply", tag = "installer",
@@ -53,6 +55,7 @@ async fn take_over(
     host_id: HostId,
     reply: &StepReply,
 ) -> Result<(), Problem> {
+    let _turn = turn(infra_env_id).await?;
     let read = interpret(reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
     // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
