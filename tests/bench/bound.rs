@@ -40,17 +40,15 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(900);
 /// Measures a cluster of so many hosts on both databases.
 pub fn measure(hosts: u32) -> Result<()> {
     // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
-    let columns = [
-        column(&World::on_sqlite(Settings::auth_local), hosts)?,
-        column(&World::on_postgres(Settings::auth_local), hosts)?,
-    ];
+    let sqlite = column(&World::on_sqlite(Settings::auth_local), hosts)?;
+    let postgres = column(&World::on_postgres(Settings::auth_local), hosts)?;
     let rate = match rate_of(hosts) {
         "0" => "all at once".to_owned(),
         rate => format!("{rate} a second"),
     };
     let title = format!("{hosts} hosts of one cluster, --auth local, booted {rate}");
     let heads = ["SQLite", "PostgreSQL (+ the database's)", "aim"];
-    table::print_two(&title, heads, &ROWS, &columns);
+    table::print_two(&title, heads, &ROWS, &[sqlite, postgres]);
     Ok(())
 }
 

@@ -11,6 +11,8 @@ use muster_resources::names::annotation::AGENT_AGREED;
 use muster_resources::{Agent, AgentSpec, AgentStatus};
 use serde::{Deserialize, Serialize};
 
+use super::conditions;
+
 /// Texts longer than this are replaced by digests, bytes.
 const LONG: usize = 160;
 
@@ -24,7 +26,10 @@ const DIGEST_MARK: &str = "\u{1}digest:";
 pub struct CachedAgent {
     pub metadata: ObjectMeta,
     pub spec: AgentSpec,
-    pub status: Option<AgentStatus>,
+    /// `status` without inventory and validations, as JSON: in one piece it takes less than half of the memory.
+    status: Option<Box<str>>,
+    /// True when a condition says that the spec is followed.
+    pub is_synced: bool,
     /// Digest of `status.inventory`; `None`: there is none.
     pub inventory: Option<u64>,
     /// Digest of `status.validationsInfo`; `None`: there is none.
@@ -33,24 +38,23 @@ pub struct CachedAgent {
 
 impl From<Agent> for CachedAgent {
     fn from(mut agent: Agent) -> Self {
+        let has_status = agent.status.is_some();
         agent.metadata.managed_fields = None;
         for (key, text) in agent.annotations_mut() {
             if text.len() > LONG && key != AGENT_AGREED {
                 *text = short(text);
             }
         }
-        let (mut inventory, mut validations) = (None, None);
-        if let Some(status) = &mut agent.status {
-            inventory = status.inventory.take().map(|inventory| digest(&inventory));
-            let checks = std::mem::take(&mut status.validations_info);
-            validations = (!checks.is_empty()).then(|| digest(&checks));
-        }
+        let mut status = agent.status.unwrap_or_default();
+        let inventory = status.inventory.take().map(|inventory| digest(&inventory));
+        let checks = std::mem::take(&mut status.validations_info);
         Self {
             metadata: agent.metadata,
             spec: agent.spec,
-            status: agent.status,
+            is_synced: conditions::is_synced(&status),
+            status: has_status.then(|| text(&status).into()),
             inventory,
-            validations,
+            validations: (!checks.is_empty()).then(|| digest(&checks)),
         }
     }
 }
@@ -68,9 +72,17 @@ impl CachedAgent {
         !newer && self.metadata.uid == other.metadata.uid
     }
 
+    pub fn has_status(&self) -> bool {
+        self.status.is_some()
+    }
+
     /// Its status without inventory and validations; empty when there is none.
     pub fn status(&self) -> AgentStatus {
-        self.status.clone().unwrap_or_default()
+        let status = self.status.as_deref().map(serde_json::from_str);
+        status
+            .transpose()
+            .expect("what was written of a status is one")
+            .unwrap_or_default()
     }
 
     pub fn is_deleting(&self) -> bool {
@@ -83,9 +95,11 @@ impl CachedAgent {
 /// # Panics
 /// When `value` is no JSON; resources have text keys and finite numbers, so they are.
 pub fn digest<T: Serialize>(value: &T) -> u64 {
-    let text =
-        serde_json::to_vec(value).expect("resources have text keys and finite numbers, so they are JSON");
-    hashed(&text)
+    hashed(text(value).as_bytes())
+}
+
+fn text<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("resources have text keys and finite numbers, so they are JSON")
 }
 
 fn hashed(bytes: &[u8]) -> u64 {
@@ -138,5 +152,6 @@ mod tests {
         let status = agent.status();
         assert!(status.inventory.is_none() && status.validations_info.is_empty());
         assert_eq!(status.role.as_deref(), Some("worker"));
+        assert!(agent.has_status() && !agent.is_synced);
     }
 }

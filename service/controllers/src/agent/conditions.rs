@@ -182,6 +182,12 @@ pub fn unsynced_since(before: &AgentStatus, synced: &Synced, now: Timestamp) -> 
     Some(since.unwrap_or(now))
 }
 
+/// True when a condition says that the spec is followed.
+pub fn is_synced(status: &AgentStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|one| one.type_ == <&str>::from(Type::SpecSynced) && one.status == "True")
+}
+
 /// True when a condition says this, perhaps among other things.
 pub fn say(status: &AgentStatus, words: &str) -> bool {
     let mut conditions = status.conditions.iter();

@@ -12,12 +12,12 @@ const VALIDATIONS: &str = "validationsInfo";
 /// JSON-patch operations that turn the status of `agent` into `new`; empty: nothing differs. An inventory
 /// that `new` does not have stays.
 pub fn status(agent: &CachedAgent, mut new: AgentStatus) -> Vec<Value> {
-    let Some(before) = &agent.status else {
+    if !agent.has_status() {
         return difference(None, members(&new));
-    };
+    }
     let inventory = new.inventory.take();
     let validations = std::mem::take(&mut new.validations_info);
-    let mut operations = difference(Some(&members(before)), members(&new));
+    let mut operations = difference(Some(&members(&agent.status())), members(&new));
     if let Some(inventory) = inventory
         && agent.inventory != Some(digest(&inventory))
     {

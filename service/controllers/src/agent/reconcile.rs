@@ -208,7 +208,7 @@ impl Reconciler {
     ) -> Result<Action, Error> {
         let now = now();
         let age = now - host.data.registered_at;
-        if known.status.is_none() && host.inventory.is_none() && age < YOUNG {
+        if !known.has_status() && host.inventory.is_none() && age < YOUNG {
             return Ok(Action::requeue((YOUNG - age).to_std().unwrap_or_default()));
         }
         let app = &self.context.app;
@@ -395,7 +395,8 @@ impl Reconciler {
         let written = send(&self.cached_api(agent), &agent.name_any(), operations).await;
         if self.written(agent, written)?.is_some() {
             let events = &self.context.events;
-            events.publish_transitions(agent, agent.status.as_ref(), &new);
+            let before = agent.has_status().then(|| agent.status());
+            events.publish_transitions(agent, before.as_ref(), &new);
         }
         Ok(())
     }

@@ -22,7 +22,6 @@ use tokio::time::sleep;
 
 use super::cache::{AgentCache, Change};
 use super::cached::CachedAgent;
-use super::conditions::Type;
 use super::creation::Creations;
 use super::lanes::{Lane, Lanes};
 use super::orphans::Orphans;
@@ -126,7 +125,7 @@ impl Triggers {
             };
             let Some(name) = name else { continue };
             let waiting = |agent: &CachedAgent| {
-                !is_synced(agent) && membership::wanted(&agent.spec).as_ref() == Some(&name)
+                !agent.is_synced && membership::wanted(&agent.spec).as_ref() == Some(&name)
             };
             self.lanes.add_all(self.agents.keys(waiting), Lane::Normal);
         }
@@ -269,11 +268,4 @@ impl Triggers {
             self.lanes.add_all(keys, Lane::Normal);
         }
     }
-}
-
-fn is_synced(agent: &CachedAgent) -> bool {
-    let conditions = agent.status.iter().flat_map(|status| &status.conditions);
-    conditions
-        .filter(|condition| condition.type_ == <&str>::from(Type::SpecSynced))
-        .any(|condition| condition.status == "True")
 }
