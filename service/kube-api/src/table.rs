@@ -65,7 +65,7 @@ impl Columns {
         parts
     }
 
-    /// What a table says about its columns.
+    /// Describes the columns, as `columnDefinitions` of a table does.
     pub fn definitions(&self) -> Vec<Value> {
         let definition = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
         match self {

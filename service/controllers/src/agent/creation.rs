@@ -19,7 +19,7 @@ use crate::drive::measure;
 use crate::error::Error;
 use crate::retry::{Failures, RECONCILE_LIMIT};
 
-/// Creations at the same time: as many as are reconciled, which are two writes of three.
+/// Creations at the same time. Each is one write; an Agent that is reconciled until its inventory is there takes one or two more.
 const CREATIONS: usize = 4;
 
 /// The way to request that the Agent of a host exists.

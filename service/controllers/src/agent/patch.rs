@@ -9,15 +9,15 @@ use crate::status::{add, difference, members, remove};
 const INVENTORY: &str = "inventory";
 const VALIDATIONS: &str = "validationsInfo";
 
-/// JSON-patch operations that turn the status of `agent` into `new`; empty: nothing differs. An inventory
-/// that `new` does not have stays.
-pub fn status(agent: &CachedAgent, mut new: AgentStatus) -> Vec<Value> {
-    if !agent.has_status() {
+/// JSON-patch operations that turn the status of `agent`, which is `before`, into `new`; empty: nothing differs. An
+/// inventory that `new` does not have stays.
+pub fn status(agent: &CachedAgent, before: Option<&AgentStatus>, mut new: AgentStatus) -> Vec<Value> {
+    let Some(before) = before else {
         return difference(None, members(&new));
-    }
+    };
     let inventory = new.inventory.take();
     let validations = std::mem::take(&mut new.validations_info);
-    let mut operations = difference(Some(&members(&agent.status())), members(&new));
+    let mut operations = difference(Some(&members(before)), members(&new));
     if let Some(inventory) = inventory
         && agent.inventory != Some(digest(&inventory))
     {
@@ -91,20 +91,18 @@ mod tests {
             status: Some(there.clone()),
             ..Default::default()
         });
-        assert!(status(&agent, there.clone()).is_empty());
+        let status = |new: AgentStatus| status(&agent, Some(&agent.status()), new);
+        assert!(status(there.clone()).is_empty());
 
         let mut silent = there.clone();
         silent.inventory = None;
-        assert!(
-            status(&agent, silent).is_empty(),
-            "an inventory is not taken back"
-        );
+        assert!(status(silent).is_empty(), "an inventory is not taken back");
 
         let mut other = there.clone();
         other.inventory = Some(HostInventory::default());
         other.validations_info.clear();
         assert_eq!(
-            status(&agent, other),
+            status(other),
             [
                 json!({"op": "add", "path": "/status/inventory", "value": HostInventory::default()}),
                 json!({"op": "remove", "path": "/status/validationsInfo"}),
@@ -118,7 +116,7 @@ mod tests {
             inventory: Some(HostInventory::default()),
             ..AgentStatus::default()
         };
-        let operations = status(&CachedAgent::from(Agent::default()), first);
+        let operations = status(&CachedAgent::from(Agent::default()), None, first);
         assert_eq!(operations.len(), 1);
         assert_eq!(operations[0]["path"], "/status");
         assert!(operations[0]["value"]["inventory"].is_object());

@@ -388,14 +388,14 @@ impl Reconciler {
             observed_generation: agent.metadata.generation,
             ..new
         };
-        let operations = patch::status(agent, new.clone());
+        let before = agent.has_status().then(|| agent.status());
+        let operations = patch::status(agent, before.as_ref(), new.clone());
         if operations.is_empty() {
             return Ok(());
         }
         let written = send(&self.cached_api(agent), &agent.name_any(), operations).await;
         if self.written(agent, written)?.is_some() {
             let events = &self.context.events;
-            let before = agent.has_status().then(|| agent.status());
             events.publish_transitions(agent, before.as_ref(), &new);
         }
         Ok(())

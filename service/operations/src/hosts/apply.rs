@@ -101,8 +101,7 @@ impl Hosts {
 
     /// Validates each host of the InfraEnv again: settings that findings depend on may have changed.
     pub async fn infra_env_changed(&self, infra_env_id: InfraEnvId) -> Result<()> {
-        let briefs = self.store.list_host_briefs(Some(infra_env_id)).await?;
-        let keys: Vec<HostKey> = briefs.iter().map(|brief| (infra_env_id, brief.id)).collect();
+        let keys = self.store.list_host_keys(infra_env_id).await?;
         self.apply_to_all(&keys, &HostEvent::FactsChanged).await
     }
 
@@ -160,7 +159,7 @@ impl Hosts {
     }
 }
 
-/// What is missing is no failure.
+/// Awaits all outcomes and returns the last failure; a host that is missing is none.
 async fn last_failure(outcomes: impl Stream<Item = Result<()>>) -> Result<()> {
     outcomes
         .fold(Ok(()), async |failure, outcome| match unless_missing(outcome) {
