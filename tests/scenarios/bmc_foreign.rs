@@ -1,17 +1,14 @@
-//! A BMC that others wrote: sushy-emulator with libvirt, and two domains behind it, one with each firmware. One import makes hosts of
-//! them, and the ISO is taken out again.
+//! A BMC that others wrote: sushy-emulator with libvirt, and two domains behind it, one with each firmware. They take the
+//! [walk](crate::bmc_walk) of machines behind the lab's BMCs.
 
-use std::time::{Duration, Instant};
-
-use muster_api::bmc::{Bmc, BmcPhase};
+use muster_api::ids::InfraEnvId;
 use muster_tests::bmc::import_table;
-use muster_tests::condition::await_every;
 use muster_tests::qemu::{Firmware, Slots};
 use muster_tests::rest::inventory;
-use muster_tests::service::Settings;
 use muster_tests::sushy::{Domain, Sushy};
+use muster_tests::walk::Hub;
 
-use crate::discovery::Discovery;
+use crate::bmc_walk::{self, Watch, await_discovered};
 
 const DOMAINS: [Domain<'static>; 2] = [
     Domain {
@@ -30,70 +27,69 @@ const DOMAINS: [Domain<'static>; 2] = [
     },
 ];
 
-/// Time limit of everything from the first connection to the hosts, in emulated machines beside other work: 573 s were seen.
-const LIMIT: Duration = Duration::from_secs(1200);
-/// Between two looks.
-const LOOK: Duration = Duration::from_secs(1);
+/// A domain and the programs that it is under.
+struct Unit<'a> {
+    name: &'static str,
+    sushy: &'a Sushy,
+}
+
+impl bmc_walk::Unit for Unit<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn is_on(&self) -> bool {
+        self.sushy.is_on(self.name)
+    }
+
+    fn has_medium(&self) -> bool {
+        self.sushy.has_medium(self.name)
+    }
+
+    fn console(&self) -> String {
+        format!("{}\n{}", self.sushy.console(self.name), self.sushy.log())
+    }
+}
 
 #[test]
 #[ignore = "it needs root and `.ci/deps sushy`"]
-fn two_machines_of_libvirt_are_discovered_through_sushy_emulator() {
+fn two_machines_of_libvirt_become_nodes_through_sushy_emulator_again_and_again() {
     let sushy = Sushy::start(Slots::all());
     for domain in &DOMAINS {
         sushy.define(domain);
     }
-    let settings = Settings::for_user_networks().boot_seen_from_here();
-    let settings = settings
+    let units = DOMAINS.each_ref().map(|domain| Unit {
+        name: domain.name,
+        sushy: &sushy,
+    });
+    let settings = Hub::settings()
+        .boot_seen_from_here()
         .argument("--bmc-networks=127.0.0.0/8")
-        .argument("--bmc-allow-http");
-    let discovery = Discovery::on(settings);
-    let began = Instant::now();
-    let lines =
-        DOMAINS.map(|domain| format!("{},{},admin,password,{}", sushy.url(), domain.name, domain.uuid));
+        .argument("--bmc-allow-http")
+        .argument("--host-max-disconnection-time=180s");
+    let hub = Hub::built_in(settings);
+    hub.iso();
+    let infra_env: InfraEnvId = hub.infra_env_id().parse().unwrap();
+    let lines = DOMAINS
+        .each_ref()
+        .map(|domain| format!("{},{},admin,password,{}", sushy.url(), domain.name, domain.uuid));
+    let watch = Watch::begin();
     import_table(
-        &discovery.service,
-        discovery.infra_env.id,
+        &hub.service,
+        infra_env,
         "address,name,user,password,system",
         &lines,
     );
-    let client = discovery.client();
-    let all = await_every(LOOK, "both to be discovered", LIMIT, || {
-        let all = client
-            .bmcs(discovery.infra_env.id)
-            .map_err(|error| error.to_string())?;
-        let failed = all.iter().find(|bmc| bmc.phase == BmcPhase::Failed);
-        assert!(failed.is_none(), "{failed:#?}\n{}", sushy.log());
-        let is_done = |bmc: &Bmc| bmc.phase == BmcPhase::Discovered && !bmc.medium_inserted;
-        if all.iter().all(is_done) {
-            return Ok(all);
-        }
-        let seen = |bmc: &Bmc| {
-            format!(
-                "{} {}: {}\n{}",
-                bmc.name,
-                bmc.phase,
-                bmc.reason,
-                sushy.console(&bmc.name)
-            )
-        };
-        Err(all.iter().map(seen).collect::<Vec<_>>().join("\n"))
-    });
-    println!(
-        "two domains of libvirt are hosts {:.0} s after the import",
-        began.elapsed().as_secs_f64()
-    );
+    // Their network gives them no names; their BMCs do.
+    let bmcs = await_discovered(&hub, infra_env, &units);
+    watch.tell("two domains of libvirt are hosts");
+    let client = hub.service.client();
     for domain in &DOMAINS {
-        let bmc = all.iter().find(|bmc| bmc.name == domain.name).unwrap();
-        let host = client.host(discovery.infra_env.id, bmc.host_id.unwrap()).unwrap();
-        let found = inventory(&host).unwrap();
+        let bmc = bmcs.iter().find(|bmc| bmc.name == domain.name).unwrap();
+        let host = client.host(infra_env, bmc.host_id.unwrap()).unwrap();
         // Its BMC tells no serial number, and its cards and UUID.
-        assert_eq!(found.system_vendor.unwrap().serial_number, domain.serial);
-        assert_eq!(bmc.differences, [], "{}", domain.name);
-        assert!(sushy.is_on(domain.name), "{} is off", domain.name);
-        assert!(
-            !sushy.has_medium(domain.name),
-            "the ISO is still in the drive of {}",
-            domain.name
-        );
+        let vendor = inventory(&host).unwrap().system_vendor.unwrap();
+        assert_eq!(vendor.serial_number, domain.serial);
     }
+    bmc_walk::walk(hub, infra_env, &units, &watch);
 }

@@ -26,6 +26,7 @@ mod bmc_machine;
 mod bmc_rack;
 mod bmc_returns;
 mod bmc_vendors;
+mod bmc_walk;
 mod boot_aarch64;
 mod boot_by_ipxe;
 mod boot_by_pxe;

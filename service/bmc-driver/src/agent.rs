@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 
 use muster_api::bmc::{BmcBoot, BmcInventory};
-use muster_api::host::HostStatus;
+use muster_api::host::{HostStatus, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_bmc::matching::{self, Verdict};
 use muster_core::lifecycle::bmc::{self as lifecycle, BmcEvent};
+use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Bmc, BmcStage, Host};
+use muster_core::rules::hostname;
 use muster_core::rules::stages::boots_from_disk;
-use muster_operations::Result;
 use muster_operations::discovery_image::DiscoveryImage;
 use muster_operations::made_images::ImageForm;
+use muster_operations::{OperationError, Result};
 use muster_store::HostForm;
 
 use crate::context::Context;
@@ -182,6 +184,7 @@ async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>)
         let matching = compare(told, host);
         match judge(bmc, host, &matching) {
             Judged::IsIt => {
+                name_after(context, bmc, host).await?;
                 return Ok(Some(BmcEvent::AgentSeen {
                     host_id: host.id,
                     differences: differences(told, host, &matching),
@@ -193,6 +196,29 @@ async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>)
         }
     }
     Ok(note.map(|note| BmcEvent::Looked { note }))
+}
+
+/// Names a host that nobody has named after its BMC, if somebody has named that.
+///
+/// # Errors
+/// Those of the database.
+async fn name_after(context: &Context, bmc: &Bmc, host: &Host) -> Result<()> {
+    // A BMC without a name is called by its address.
+    let is_address = bmc.settings.address.ends_with(&bmc.name);
+    if is_address || hostname::check(&bmc.name).is_err() || hostname::is_given(host) {
+        return Ok(());
+    }
+    let named = HostEvent::Edited(HostUpdateParams {
+        host_name: Some(bmc.name.clone()),
+        ..HostUpdateParams::default()
+    });
+    let hosts = &context.operations.hosts;
+    match hosts.apply(bmc.infra_env_id, host.id, named).await {
+        Ok(_) => Ok(()),
+        // It has begun something else meanwhile, or is gone.
+        Err(OperationError::Refused(_) | OperationError::Missing(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// True when to eject would kill the live system: a whole CoreOS image reads its root from the medium, all others are in memory.

@@ -1,7 +1,7 @@
-//! Switches the power of a machine, or asks for its state, because a user wants it.
+//! Switches the power of a machine, or asks for its state, because a user wants it or its host waits for a boot from its disk.
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction};
-use muster_bmc::{Bmc as Conversation, BmcError};
+use muster_bmc::{Bmc as Conversation, BmcError, BootFrom};
 use muster_core::lifecycle::bmc::{BmcEvent, PowerDone, Problem};
 use muster_core::record::{Bmc, PowerRequest};
 use muster_operations::{chain, now};
@@ -10,6 +10,7 @@ use crate::agent;
 use crate::context::Context;
 use crate::others::leave_to_others;
 use crate::problem::problem;
+use crate::returns;
 use crate::step::{connect, internal};
 use crate::target::target;
 
@@ -70,7 +71,18 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
 
 /// The last look: an installation may have begun since it was asked.
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
-    leave_to_others(context, bmc, true).await?;
+    leave_to_others(context, bmc, !request.from_disk).await?;
+    if request.from_disk {
+        return match returns::awaits_disk(context, bmc).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Problem {
+                failure: BmcFailure::InUse,
+                reason: "The host waits for no boot any more: the machine was left alone".to_owned(),
+                passing: false,
+            }),
+            Err(error) => Err(internal(&error)),
+        };
+    }
     if request.force {
         return Ok(());
     }
@@ -100,6 +112,7 @@ async fn switch(conversation: &mut Conversation, request: &PowerRequest) -> Resu
                 passing: false,
             });
         }
+        BmcPowerAction::Reset if request.from_disk => conversation.boot(&BootFrom::Disk).await.map(drop),
         BmcPowerAction::Reset => match conversation.shut_down(request.force).await {
             Ok(()) => conversation.power_on().await,
             not_off => not_off,

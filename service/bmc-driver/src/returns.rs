@@ -1,10 +1,12 @@
-//! Hosts that wait for somebody to boot them into the discovery image: their BMC does it (docs/protocol/host-lifecycle.md#8).
+//! Hosts that wait for somebody to boot them into the discovery image, or from their disk: their BMC does it
+//! (docs/protocol/host-lifecycle.md#8).
 //!
 //! Who waits is read from the database again and again, so that neither a restart nor another replica forgets it. A host that may come
 //! back by itself is given its time first, and one that came back is left alone.
 
-use muster_core::lifecycle::bmc::BmcEvent;
-use muster_core::lifecycle::host::{AWAITING_BOOT, HostEvent, awaited_boot};
+use muster_api::host::HostStage;
+use muster_core::lifecycle::bmc::{BmcEvent, disk_boot_failure};
+use muster_core::lifecycle::host::{AWAITING_BOOT, AwaitedSystem, HostEvent, awaited_boot};
 use muster_core::record::{Bmc, BmcBoots, BmcStage, Host};
 use muster_operations::{Result, chain, now};
 
@@ -44,20 +46,32 @@ async fn look(context: &Context, bmc: &Bmc) -> Result<()> {
     if now() < awaited.from {
         return Ok(());
     }
-    let event = BmcEvent::HostWaits { since: awaited.since };
+    let since = awaited.since;
+    let event = match awaited.system {
+        AwaitedSystem::DiscoveryImage => BmcEvent::HostWaits { since },
+        AwaitedSystem::Disk => BmcEvent::HostAwaitsDisk { since },
+    };
     let begun = context
         .operations
         .bmcs
         .apply(bmc.id, Some(bmc.run), event)
         .await?;
-    tell(context, &host, begun.as_ref().unwrap_or(bmc)).await
+    let bmc = begun.as_ref().unwrap_or(bmc);
+    let failure = match awaited.system {
+        AwaitedSystem::DiscoveryImage => failure(bmc),
+        AwaitedSystem::Disk => {
+            let boot = context.operations.hosts.limits().of(HostStage::Rebooting);
+            disk_boot_failure(bmc, &host, since, boot, now())
+        }
+    };
+    tell(context, &host, bmc, failure).await
 }
 
 /// Says on the host what its BMC does about it.
-async fn tell(context: &Context, host: &Host, bmc: &Bmc) -> Result<()> {
+async fn tell(context: &Context, host: &Host, bmc: &Bmc, failure: Option<String>) -> Result<()> {
     let boots = BmcBoots {
         bmc: bmc.name.clone(),
-        failure: failure(bmc),
+        failure,
     };
     if host.data.bmc_boot.as_ref() == Some(&boots) {
         return Ok(());
@@ -96,8 +110,21 @@ pub(crate) async fn is_back(context: &Context, bmc: &Bmc) -> Result<bool> {
         return Ok(false);
     }
     let host = host_of(context, bmc).await?;
-    let limits = context.operations.hosts.limits();
-    Ok(host.is_none_or(|host| awaited_boot(&host, limits).is_none()))
+    Ok(host.is_none_or(|host| !awaits(context, &host, AwaitedSystem::DiscoveryImage)))
+}
+
+/// True while the machine's host waits for a boot from its disk.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn awaits_disk(context: &Context, bmc: &Bmc) -> Result<bool> {
+    let host = host_of(context, bmc).await?;
+    Ok(host.is_some_and(|host| awaits(context, &host, AwaitedSystem::Disk)))
+}
+
+fn awaits(context: &Context, host: &Host, system: AwaitedSystem) -> bool {
+    let awaited = awaited_boot(host, context.operations.hosts.limits());
+    awaited.is_some_and(|awaited| awaited.system == system)
 }
 
 async fn host_of(context: &Context, bmc: &Bmc) -> Result<Option<Host>> {

@@ -16,6 +16,8 @@ pub enum BootFrom {
     Media,
     /// This URL, which the UEFI firmware itself loads.
     Http(String),
+    /// Its disk, whatever is first in its boot order.
+    Disk,
 }
 
 /// An override as the BMC shows it after it was written.
@@ -80,9 +82,9 @@ async fn read_back(bmc: &mut Connection, place: &Link) -> Result<Override, BmcEr
 fn modes<'a>(from: &BootFrom, strict: bool, now: Option<&'a str>) -> Vec<Option<&'a str>> {
     match (from, strict, now) {
         (BootFrom::Http(_), ..) => vec![Some("UEFI")],
-        (BootFrom::Media, true, now) => vec![Some(now.unwrap_or("UEFI")), None],
-        (BootFrom::Media, false, Some(now)) => vec![None, Some(now)],
-        (BootFrom::Media, false, None) => vec![None],
+        (BootFrom::Media | BootFrom::Disk, true, now) => vec![Some(now.unwrap_or("UEFI")), None],
+        (BootFrom::Media | BootFrom::Disk, false, Some(now)) => vec![None, Some(now)],
+        (BootFrom::Media | BootFrom::Disk, false, None) => vec![None],
     }
 }
 
@@ -113,6 +115,7 @@ fn targets(bmc: &Connection, system: &System<'_>, from: &BootFrom) -> Result<Vec
                 )),
             }
         }
+        BootFrom::Disk => Ok(vec!["Hdd"]),
         BootFrom::Media => {
             let mut targets = vec![bmc.profile.cd_target];
             targets.extend(

@@ -5,7 +5,7 @@ use muster_bmc_emulator::{Booted, Quirks};
 use muster_core::lifecycle::bmc::view;
 use muster_core::record::BmcStage;
 
-use crate::rack::Unit;
+use crate::rack::{Unit, register_as};
 use crate::service::{Service, limits, settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -132,4 +132,35 @@ async fn somebody_stops_it_and_deletes_it() {
     assert_eq!(unit.machine.medium(), None);
     bmcs.delete(service.infra_env_id, bmc.id).await.unwrap();
     assert_eq!(bmcs.list(service.infra_env_id).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_nobody_has_named_is_called_as_its_bmc() {
+    let service = Service::start().await;
+    let host_of = async |unit: &Unit, hostname: &str, name: Option<&str>| {
+        let params = BmcCreateParams {
+            name: name.map(str::to_owned),
+            ..unit.params()
+        };
+        let bmc = service.add(vec![params]).await.remove(0);
+        service.await_phase(bmc.id, BmcPhase::WaitingForAgent).await;
+        let (operations, pool) = (&service.operations, service.infra_env_id);
+        register_as(operations, pool, &unit.hardware, (hostname, "quiet")).await;
+        service.await_phase(bmc.id, BmcPhase::Discovered).await;
+        let host = operations.hosts.get(pool, unit.host_id()).await.unwrap();
+        host.data.requested_hostname
+    };
+    let units: Vec<Unit> = (61..=64)
+        .map(|number| Unit::new("r1", number, Quirks::default()))
+        .collect();
+    // As the agent names a machine without a name.
+    let made = units[0].hardware.macs[0].replace(':', "-");
+    let named = host_of(&units[0], &made, Some("r1u7")).await;
+    assert_eq!(named.as_deref(), Some("r1u7"));
+    let named = host_of(&units[1], "localhost", Some("r1u8")).await;
+    assert_eq!(named.as_deref(), Some("r1u8"));
+    let named = host_of(&units[2], "by-dhcp", Some("r1u9")).await;
+    assert_eq!(named, None, "its network has named it");
+    let named = host_of(&units[3], "localhost", None).await;
+    assert_eq!(named, None, "the BMC is called by its address");
 }

@@ -147,27 +147,24 @@ pub async fn register_with(
     hardware: &Hardware,
     command_line: &str,
 ) {
-    let id = host_id(hardware);
-    let machine = Machine {
-        fingerprint: Some(Fingerprint {
-            system_serial: hardware.serial.clone(),
-            system_uuid: hardware.uuid.to_string(),
-            macs: hardware.macs.clone(),
-            ..Fingerprint::default()
-        }),
-        ..Machine::default()
-    };
-    let hosts = &operations.hosts;
-    hosts
-        .register(infra_env_id, id, "muster-agent/0", machine)
-        .await
-        .unwrap();
+    let hostname = format!("host-{}", hardware.serial);
+    register_as(operations, infra_env_id, hardware, (&hostname, command_line)).await;
+}
+
+/// As a machine of that name, with that command line of its kernel.
+pub async fn register_as(
+    operations: &Operations,
+    infra_env_id: InfraEnvId,
+    hardware: &Hardware,
+    (hostname, command_line): (&str, &str),
+) {
+    register_again(operations, infra_env_id, hardware).await;
     let interfaces = hardware.macs.iter().map(|mac| Interface {
         mac_address: mac.clone(),
         ..Interface::default()
     });
     let inventory = Inventory {
-        hostname: format!("host-{}", hardware.serial),
+        hostname: hostname.to_owned(),
         interfaces: interfaces.collect(),
         boot: Some(Boot {
             command_line: command_line.to_owned(),
@@ -180,5 +177,24 @@ pub async fn register_with(
         ..Inventory::default()
     };
     let told = HostEvent::InventoryReported(inventory);
-    hosts.apply(infra_env_id, id, told).await.unwrap();
+    let id = host_id(hardware);
+    operations.hosts.apply(infra_env_id, id, told).await.unwrap();
+}
+
+/// Without an inventory.
+pub async fn register_again(operations: &Operations, infra_env_id: InfraEnvId, hardware: &Hardware) {
+    let machine = Machine {
+        fingerprint: Some(Fingerprint {
+            system_serial: hardware.serial.clone(),
+            system_uuid: hardware.uuid.to_string(),
+            macs: hardware.macs.clone(),
+            ..Fingerprint::default()
+        }),
+        ..Machine::default()
+    };
+    let hosts = &operations.hosts;
+    hosts
+        .register(infra_env_id, host_id(hardware), "muster-agent/0", machine)
+        .await
+        .unwrap();
 }

@@ -1,10 +1,10 @@
 //! Hosts that wait for a boot are booted by their BMCs, and no others.
 
 use chrono::TimeDelta;
-use muster_api::bmc::{BmcFailure, BmcPhase, BmcUpdateParams};
+use muster_api::bmc::{BmcFailure, BmcPhase, BmcPowerOutcome, BmcUpdateParams};
 use muster_api::host::HostStatus;
-use muster_bmc_emulator::Quirks;
-use muster_core::record::{Bmc, BmcStage, Host, HostState};
+use muster_bmc_emulator::{Booted, Quirks};
+use muster_core::record::{Bmc, BmcStage, Host, HostState, NotBooted};
 
 use crate::rack::Unit;
 use crate::service::{Service, limits, settings};
@@ -185,4 +185,57 @@ async fn a_bmc_that_fails_says_so_on_the_host_and_is_asked_once() {
         host.state.status() != HostStatus::UnbindingPendingUserAction
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_installed_host_that_came_up_from_the_image_is_booted_from_its_disk_once() {
+    let service = Service::start().await;
+    let (unit, bmc) = discovered(&service, "image-again", 57).await;
+    let boots = unit.machine.boots().len();
+    let waits = |why| HostState::InstallingPendingUserAction { why };
+    put(&service, &unit, |host| host.state = waits(NotBooted::TooSlow)).await;
+    let (other, other_bmc) = discovered(&service, "beside", 58).await;
+    put(&service, &other, |host| {
+        host.state = waits(NotBooted::DiscoveryImage)
+    })
+    .await;
+    let told = await_host(&service, &other, "told", |host| host.data.bmc_boot.is_some()).await;
+    assert!(
+        told.data
+            .status_info
+            .contains("Its BMC beside boots it from there; nobody has to"),
+        "{}",
+        told.data.status_info
+    );
+    service
+        .await_bmc(other_bmc.id, "switched", |bmc| {
+            let request = bmc.power.request.as_ref();
+            request.is_some_and(|request| request.outcome == BmcPowerOutcome::Done)
+        })
+        .await;
+    assert_eq!(other.machine.boots().last(), Some(&Booted::Disk));
+    let events = service.events("muster_bmc_boots_host").await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].host_id, Some(other.host_id()));
+    assert_eq!(
+        unit.machine.boots().len(),
+        boots,
+        "one that takes long may still come up"
+    );
+    assert_eq!(service.bmc(bmc.id).await.power.request, None);
+
+    // Whatever is first in its boot order, it is the image again, and nobody tries a second time.
+    let boots = other.machine.boots().len();
+    crate::rack::register_again(&service.operations, service.infra_env_id, &other.hardware).await;
+    let told = await_host(&service, &other, "told", |host| {
+        let boots = host.data.bmc_boot.as_ref();
+        boots.is_some_and(|boots| boots.failure.is_some())
+    })
+    .await;
+    let info = &told.data.status_info;
+    assert!(
+        info.contains("did not come up from its disk. Put the disk first"),
+        "{info}"
+    );
+    assert_eq!(other.machine.boots().len(), boots);
 }

@@ -154,7 +154,8 @@ impl Bmc {
         Ok(())
     }
 
-    /// Makes the machine boot once from the medium or by HTTP: switches it off, sets the override, switches it on.
+    /// Makes the machine boot once from the medium, by HTTP or from its disk: switches it off, sets the override, switches it on. A BMC
+    /// that takes no override for the disk leaves the order to the firmware.
     ///
     /// # Errors
     /// [`BmcError`]; the machine may be off then.
@@ -170,7 +171,12 @@ impl Bmc {
             self.connection.session.wire.image = Some(url.clone());
         }
         self.switch(Wanted::Off).await?;
-        let kept = boot::once(&mut self.connection, &self.machine.system, from).await?;
+        let kept = match boot::once(&mut self.connection, &self.machine.system, from).await {
+            Err(BmcError::Refused { .. } | BmcError::Unsupported(_)) if *from == BootFrom::Disk => {
+                Override::Dropped
+            }
+            done => done?,
+        };
         self.connection.settle().await;
         self.switch(Wanted::On).await?;
         Ok(kept)

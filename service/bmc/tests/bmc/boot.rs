@@ -2,7 +2,7 @@
 
 use muster_bmc::{BootFrom, Override};
 use muster_bmc_emulator::quirks::Once;
-use muster_bmc_emulator::{Booted, Quirks};
+use muster_bmc_emulator::{Booted, Fault, Quirks};
 use serde_json::json;
 
 use crate::lab::{IMAGE, Lab};
@@ -130,4 +130,20 @@ async fn http_boot_that_needs_other_calls_is_told_before_anything_is_changed() {
     let mut bmc = lab.connect().await.unwrap();
     let error = crate::lab::failure(bmc.check_http(IMAGE).await);
     assert!(error.to_string().contains("HttpDev1Uri"), "{error}");
+}
+
+#[tokio::test]
+async fn a_machine_boots_from_its_disk_also_behind_a_bmc_that_takes_no_override() {
+    let lab = Lab::new(Quirks::default());
+    let mut bmc = lab.connect().await.unwrap();
+    assert_eq!(bmc.boot(&BootFrom::Disk).await.unwrap(), Override::Once);
+    assert_eq!(lab.sent("PATCH", "/Systems/1").len(), 1);
+    assert_eq!(lab.machine.boots(), [Booted::Disk, Booted::Disk]);
+
+    let lab = Lab::new(Quirks::default());
+    lab.bmc
+        .fail(Fault::status(400).at("PATCH", "/Systems/1").times(100));
+    let mut bmc = lab.connect().await.unwrap();
+    assert_eq!(bmc.boot(&BootFrom::Disk).await.unwrap(), Override::Dropped);
+    assert_eq!(lab.machine.boots(), [Booted::Disk, Booted::Disk]);
 }

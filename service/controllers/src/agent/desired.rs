@@ -15,6 +15,14 @@ use super::{metadata, mirrored};
 use crate::finalizers;
 use crate::references::{owner_reference, with_owner};
 
+/// A spec without a name shows the one that the host was given elsewhere: by its BMC, or by REST.
+pub fn name(spec: &mut AgentSpec, host: &Host) {
+    let is_named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
+    if !is_named(&spec.hostname) && is_named(&host.data.requested_hostname) {
+        spec.hostname.clone_from(&host.data.requested_hostname);
+    }
+}
+
 /// True when the InfraEnv's resource approves its Agents without a user.
 pub fn approves(infra_env: &InfraEnv) -> bool {
     let approval = infra_env.spec.agent_approval.as_ref();

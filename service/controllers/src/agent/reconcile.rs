@@ -220,6 +220,7 @@ impl Reconciler {
         if let Some(resource) = &resource {
             if record.mirror.is_none() {
                 self.follow_infra_env(&known, &mut spec, resource, &host).await?;
+                desired::name(&mut spec, &host);
             }
             spec.approved |= desired::approves(resource);
         }

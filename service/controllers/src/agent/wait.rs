@@ -105,14 +105,18 @@ fn of_state(
         )
         .map(|wait| until(wait, Some(since + stages::START_LIMIT), FAILS)),
         HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited, limits)),
+        HostState::InstallingPendingUserAction { .. }
+        | HostState::ResettingPendingUserAction
+        | HostState::UnbindingPendingUserAction
+            if host.data.is_booted_by_bmc() =>
+        {
+            Some(wait("WaitingForBmc", since, info()))
+        }
         HostState::InstallingPendingUserAction { .. } => user(
             "WaitingForUser",
             info(),
             "Make the machine boot from its installation disk.",
         ),
-        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction if is_booted_by_bmc(host) => {
-            Some(wait("WaitingForBmc", since, info()))
-        }
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             user("WaitingForUser", info(), BOOT_DISCOVERY)
         }
@@ -136,12 +140,6 @@ fn of_state(
         | HostState::Error
         | HostState::Cancelled => None,
     }
-}
-
-/// True while its BMC is at it.
-fn is_booted_by_bmc(host: &Host) -> bool {
-    let boots = host.data.bmc_boot.as_ref();
-    boots.is_some_and(|boots| boots.failure.is_none())
 }
 
 /// Time at which a host on its way counts as disconnected if it is silent.

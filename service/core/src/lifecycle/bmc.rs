@@ -15,6 +15,6 @@ pub use advance::{BmcRefused, Step, abandon, advance};
 pub use event::{BmcEvent, PowerAsked, PowerDone, Problem, Seen};
 pub use events::{added, deleted};
 pub use input::{create, update};
-pub use power::installation;
+pub use power::{disk_boot_failure, installation};
 pub use resource::{Followed, Wanted, create_for, follow, taken_over};
 pub use view::view;

@@ -31,7 +31,7 @@ mod wipe;
 
 pub use advance::advance;
 pub use bind::node_may_be_back;
-pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, awaited_boot};
+pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, AwaitedSystem, awaited_boot};
 pub use event::HostEvent;
 pub use install::obstacle;
 pub use instructions::instructions;

@@ -32,6 +32,9 @@ pub struct PowerRequest {
     pub id: i64,
     pub action: BmcPowerAction,
     pub force: bool,
+    /// For the host that the machine is, which waits for a boot from its disk: nobody has asked for it.
+    #[serde(default)]
+    pub from_disk: bool,
     pub asked_at: Timestamp,
     pub deadline: Timestamp,
     /// Somebody has begun to do it: who finds it so was not the one.

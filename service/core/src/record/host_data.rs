@@ -233,6 +233,12 @@ impl HostData {
             sees: Sees::default(),
         }
     }
+
+    /// True while its BMC boots it.
+    pub fn is_booted_by_bmc(&self) -> bool {
+        let boots = self.bmc_boot.as_ref();
+        boots.is_some_and(|boots| boots.failure.is_none())
+    }
 }
 
 /// A BMC that brings a host back which waits for a boot.

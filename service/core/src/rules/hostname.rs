@@ -72,6 +72,24 @@ pub fn display(host: &Host) -> String {
         .map_or_else(|| host.id.to_string(), str::to_owned)
 }
 
+/// True when somebody has named the host: a user, or the network that it is in. For a machine without a name the agent makes one of
+/// a MAC address. Source: docs/protocol/agent-inventory.md#3.
+pub fn is_given(host: &Host) -> bool {
+    if host
+        .data
+        .requested_hostname
+        .as_ref()
+        .is_some_and(|name| !name.is_empty())
+    {
+        return true;
+    }
+    host.inventory.as_ref().is_some_and(|told| {
+        let mut macs = told.interfaces.iter().map(|card| &card.mac_address);
+        let is_made = macs.any(|mac| mac.replace(':', "-") == told.hostname);
+        !is_made && check(&told.hostname).is_ok()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::check;

@@ -186,20 +186,20 @@ impl<'a> Peers<'a> {
         self.at(self.members.indexes().answered_twice.of_value(&address))
     }
 
-    /// The argument of `connectivity-check` about those that `are_asked`: a list as JSON text.
-    pub fn asked(self, are_asked: impl Fn(&Peer) -> bool) -> String {
-        let mut list = String::from("[");
-        for (peer, text) in self.members.all.iter().zip(self.members.asked()) {
-            if Some(peer.id) == self.me || !are_asked(peer) {
-                continue;
-            }
-            if list.len() > 1 {
-                list.push(',');
-            }
-            list.push_str(text);
-        }
-        list.push(']');
-        list
+    /// Those that a host checks, each with its entry in the argument of `connectivity-check` (JSON): all, where they are `most` or
+    /// fewer, else the nearest ones by id in a ring, half of them on each side. Two hosts are neighbours of each other or not at all, so
+    /// both directions of a link are checked; ids are random, so neighbours are in all racks.
+    pub fn neighbours(self, most: usize) -> impl Iterator<Item = (&'a Peer, &'a str)> {
+        let all = &self.members.all;
+        let place = self.me.and_then(|me| self.members.place(me)).unwrap_or_default();
+        let (from, count) = match self.count() <= most {
+            true => (0, all.len()),
+            false => (place + all.len() - most / 2, most / 2 * 2 + 1),
+        };
+        let texts = self.members.asked();
+        let places = (from..from + count).map(|at| at % all.len());
+        let found = places.map(move |at| (&all[at], texts[at].as_str()));
+        found.filter(move |(peer, _)| Some(peer.id) != self.me)
     }
 }
 
@@ -233,13 +233,30 @@ mod tests {
         assert!(peers.find(&me.to_string()).is_none());
         assert_eq!(peers.find(&other.to_string()), Some(&all[0]));
         assert_eq!(peers.find("nobody"), None);
-        let list: Vec<ConnectivityCheckHost> = serde_json::from_str(&peers.asked(|_| true)).unwrap();
-        let ids: Vec<String> = list.into_iter().map(|host| host.host_id).collect();
-        assert_eq!(ids, [all[0].id.to_string(), all[2].id.to_string()]);
-        assert_eq!(peers.asked(|_| false), "[]");
+        for (peer, text) in peers.neighbours(2) {
+            let entry: ConnectivityCheckHost = serde_json::from_str(text).unwrap();
+            assert_eq!(entry.host_id, peer.id.to_string());
+        }
+        let ids: Vec<HostId> = peers.neighbours(2).map(|(peer, _)| peer.id).collect();
+        assert_eq!(ids, [all[0].id, all[2].id]);
         assert_eq!(Peers::of(&all).count(), 3);
         assert_eq!(Peers::but(HostId(uuid::Uuid::from_u128(9)), &all).count(), 3);
         assert_eq!(Peers::of(&Members::default()).count(), 0);
+    }
+
+    #[test]
+    fn neighbours_are_in_a_ring_and_mutual() {
+        let all = Members::from((1..=11).map(peer).collect::<Vec<_>>());
+        let of = |n: u128| -> Vec<u128> {
+            let peers = Peers::but(HostId(uuid::Uuid::from_u128(n)), &all);
+            peers.neighbours(4).map(|(peer, _)| peer.id.0.as_u128()).collect()
+        };
+        assert_eq!(of(6), [4, 5, 7, 8]);
+        assert_eq!(of(1), [10, 11, 2, 3]);
+        assert_eq!(of(10), [8, 9, 11, 1]);
+        for one in 1..=11 {
+            assert!(of(one).iter().all(|other| of(*other).contains(&one)), "{one}");
+        }
     }
 
     #[test]

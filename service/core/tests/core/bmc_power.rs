@@ -1,12 +1,15 @@
 //! Requests for the power of the machines of BMCs.
 
+use chrono::TimeDelta;
 use muster_api::bmc::{BmcCreateParams, BmcFailure, BmcPowerAction, BmcPowerOutcome, BmcUpdateParams};
-use muster_api::ids::{BmcId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::bmc::{
-    BmcEvent, BmcRefused, PowerAsked, PowerDone, Problem, advance, create, update, view,
+    BmcEvent, BmcRefused, PowerAsked, PowerDone, Problem, advance, create, disk_boot_failure, update, view,
 };
-use muster_core::record::{Bmc, BmcLimits};
+use muster_core::record::{Bmc, BmcLimits, Host};
+
+use crate::world::World;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap()
@@ -149,4 +152,64 @@ fn refused_credentials_stop_everything_until_there_are_others() {
         .unwrap()
         .unwrap();
     assert!(ask(&failed, BmcEvent::Discover, 3).unwrap().is_some());
+}
+
+#[test]
+fn a_host_that_came_up_from_the_image_is_booted_from_its_disk_once_and_when_nobody_else_is_at_it() {
+    let boot = TimeDelta::minutes(40);
+    let awaits = |since: i64| BmcEvent::HostAwaitsDisk { since: at(since) };
+    assert_eq!(ask(&bmc(), awaits(1), 2), Ok(None), "it has no host");
+    let mut found = bmc();
+    found.host_id = Some(HostId::random());
+    let discovering = ask(&found, BmcEvent::Discover, 1).unwrap().unwrap();
+    assert_eq!(ask(&discovering, awaits(1), 2), Ok(None));
+    let switched = ask(&found, asked(BmcPowerAction::Off, false, None), 1)
+        .unwrap()
+        .unwrap();
+    assert_eq!(ask(&switched, awaits(1), 2), Ok(None));
+
+    let step = advance(&found, awaits(5), &BmcLimits::default(), at(6))
+        .unwrap()
+        .unwrap();
+    assert_eq!(step.events[0].host_id, found.host_id);
+    let begun = step.bmc;
+    let request = begun.power.pending().unwrap().clone();
+    assert_eq!((request.action, request.from_disk), (BmcPowerAction::Reset, true));
+    assert_eq!(ask(&begun, awaits(5), 7), Ok(None));
+    let mut host = World::new().known_host_of_cluster();
+    host.data.registered_at = at(5);
+    let failure = |bmc: &Bmc, host: &Host, now: i64| disk_boot_failure(bmc, host, at(5), boot, at(now));
+    assert_eq!(failure(&begun, &host, 7), None);
+
+    let no = ask(&begun, done(1, "On", Some(BmcFailure::Boot)), 8)
+        .unwrap()
+        .unwrap();
+    assert!(failure(&no, &host, 9).unwrap().starts_with("the BMC says"));
+    let ended = ask(&begun, done(1, "On", None), 8).unwrap().unwrap();
+    assert_eq!(failure(&ended, &host, 9), None);
+    assert!(
+        failure(&ended, &host, 9 + boot.num_seconds()).is_some(),
+        "it takes too long"
+    );
+    assert_eq!(ask(&ended, awaits(5), 10), Ok(None), "once for each wait");
+    host.data.registered_at = at(60);
+    assert!(
+        failure(&ended, &host, 61)
+            .unwrap()
+            .contains("did not come up from its disk")
+    );
+    assert!(ask(&ended, awaits(90), 91).unwrap().is_some(), "another wait");
+    // What a user asks for is for no wait.
+    let by_user = ask(&found, asked(BmcPowerAction::Reset, true, None), 6)
+        .unwrap()
+        .unwrap();
+    let by_user = ask(&by_user, done(1, "On", None), 7).unwrap().unwrap();
+    assert!(ask(&by_user, awaits(5), 8).unwrap().is_some());
+
+    let refused = ask(&begun, done(1, "", Some(BmcFailure::Credentials)), 8)
+        .unwrap()
+        .unwrap();
+    assert_eq!(ask(&refused, awaits(20), 21), Ok(None));
+    let why = disk_boot_failure(&refused, &host, at(20), boot, at(21)).unwrap();
+    assert!(why.contains("login was refused (credentials)"), "{why}");
 }

@@ -110,15 +110,21 @@ fn whom_a_host_reaches_is_asked_once_all_others_have_told_their_cards() {
 fn in_a_large_cluster_hosts_take_turns() {
     let mut world = World::new();
     let host = world.known_host_of_cluster();
-    world.peers = (1..400)
-        .map(|n| peer(n, HostStatus::Known, 1))
-        .collect::<Vec<_>>()
-        .into();
+    let mut all: Vec<Peer> = (1..400).map(|n| peer(n, HostStatus::Known, 1)).collect();
+    all.push(Peer {
+        id: host.id,
+        ..peer(400, HostStatus::Known, 1)
+    });
+    all.sort_by_key(|peer| peer.id);
+    world.peers = all.into();
     let mut asked_in = 0;
     for _ in 0..30 {
         world.wait(chrono::Duration::minutes(1));
         world.poll();
-        asked_in += usize::from(asked(&world, &host, StepType::ConnectivityCheck).is_some());
+        if let Some(list) = asked(&world, &host, StepType::ConnectivityCheck) {
+            assert_eq!(list.as_array().unwrap().len(), 150, "of 399 others");
+            asked_in += 1;
+        }
     }
     assert_eq!(asked_in, 10, "400 hosts are three turns of at most 150");
 }

@@ -33,6 +33,7 @@ mod cases {
             id: 3,
             action: BmcPowerAction::Reset,
             force: true,
+            from_disk: true,
             asked_at: at(5),
             deadline: at(6),
             begun: true,

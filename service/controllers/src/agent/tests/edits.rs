@@ -5,6 +5,7 @@ use muster_core::record::{HostState, Secret};
 use muster_resources::AgentSpec;
 
 use super::host;
+use crate::agent::desired;
 use crate::agent::edits::{Edits, Token, edits, is_open};
 
 fn of(spec: &AgentSpec, change: impl FnOnce(&mut muster_core::record::Host)) -> Edits {
@@ -42,6 +43,25 @@ fn clearing_name_role_or_pool_leaves_the_host_as_it_is_and_clearing_lists_clears
     assert_eq!(params.ignition_endpoint_http_headers, Some(vec![]));
     assert_eq!(found.installer_args, Some(vec![]));
     assert_eq!(found.ignition, Some(Secret::default()));
+}
+
+#[test]
+fn a_spec_without_a_name_shows_the_one_that_its_host_was_given() {
+    let mut host = host(HostState::KnownUnbound);
+    let shown = |hostname: Option<&str>, host: &muster_core::record::Host| {
+        let mut spec = AgentSpec {
+            hostname: hostname.map(str::to_owned),
+            ..AgentSpec::default()
+        };
+        desired::name(&mut spec, host);
+        spec.hostname
+    };
+    assert_eq!(shown(None, &host), None);
+    host.data.requested_hostname = Some("r1u7".into());
+    for unnamed in [None, Some("")] {
+        assert_eq!(shown(unnamed, &host).as_deref(), Some("r1u7"));
+    }
+    assert_eq!(shown(Some("mine"), &host).as_deref(), Some("mine"));
 }
 
 #[test]

@@ -71,6 +71,9 @@ fn a_host_that_its_bmc_boots_needs_nobody() {
     for state in [
         HostState::ResettingPendingUserAction,
         HostState::UnbindingPendingUserAction,
+        HostState::InstallingPendingUserAction {
+            why: NotBooted::DiscoveryImage,
+        },
     ] {
         let mut host = host(state.clone());
         for (failure, needs_user) in [(None, false), (Some("no drive".to_owned()), true)] {

@@ -124,6 +124,7 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
         (BmcEvent::PowerBegun { id }, _) => power::begin(bmc, id),
         (BmcEvent::PowerDone(done), _) => power::end(bmc, done, now),
         (BmcEvent::HostWaits { since }, _) => for_host::begin(bmc, since, now),
+        (BmcEvent::HostAwaitsDisk { since }, _) => power::boot_from_disk(bmc, since, limits, now),
         (BmcEvent::HostBack, Waiting | Checking | Inserting | Booting) if bmc.progress.for_host => {
             for_host::end(bmc, now)
         }

@@ -17,6 +17,10 @@ pub enum BmcEvent {
     },
     /// The host waits for it no longer.
     HostBack,
+    /// The host that its machine is waits since then for a boot from its disk.
+    HostAwaitsDisk {
+        since: Timestamp,
+    },
     /// Its turn has come.
     Begun,
     /// The BMC was looked at; with a problem it goes no further.

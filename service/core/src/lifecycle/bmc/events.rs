@@ -70,6 +70,16 @@ pub(super) fn started_for_host(bmc: &Bmc, host_id: HostId, now: Timestamp) -> Ne
     }
 }
 
+pub(super) fn disk_for_host(bmc: &Bmc, host_id: HostId, now: Timestamp) -> NewEvent {
+    let what = format!(
+        "its machine is host {host_id}, which came up from the discovery image instead of its disk: the BMC boots it from the disk"
+    );
+    NewEvent {
+        host_id: Some(host_id),
+        ..info(bmc, "muster_bmc_boots_host", &what, now)
+    }
+}
+
 pub(super) fn stopped(bmc: &Bmc, now: Timestamp) -> NewEvent {
     info(
         bmc,

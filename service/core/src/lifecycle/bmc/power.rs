@@ -1,5 +1,6 @@
 //! Requests for the power of a machine: one at a time, apart from the discovery.
 
+use chrono::TimeDelta;
 use muster_api::bmc::{BmcCertificateMode, BmcPowerAction, BmcPowerOutcome};
 use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
@@ -71,23 +72,81 @@ pub(super) fn ask(
             return refuse(format!("{why}: wait until it is installed, or force it"));
         }
     }
-    let longest = if looks { limits.power_status } else { limits.power };
+    note(bmc, (action, force), limits, now);
+    Ok(Some(match looks {
+        true => Vec::new(),
+        false => vec![events::power_asked(bmc, action, force, now)],
+    }))
+}
+
+fn note<'bmc>(
+    bmc: &'bmc mut Bmc,
+    (action, force): (BmcPowerAction, bool),
+    limits: &BmcLimits,
+    now: Timestamp,
+) -> &'bmc mut PowerRequest {
+    let longest = match action {
+        BmcPowerAction::Status => limits.power_status,
+        BmcPowerAction::On | BmcPowerAction::Off | BmcPowerAction::Reset => limits.power,
+    };
     let before = bmc.power.request.as_ref().map_or(0, |request| request.id);
-    bmc.power.request = Some(PowerRequest {
+    bmc.power.request.insert(PowerRequest {
         id: before + 1,
         action,
         force,
+        from_disk: false,
         asked_at: now,
         deadline: now + longest,
         begun: false,
         outcome: BmcPowerOutcome::Pending,
         reason: "It waits for its turn".to_owned(),
         ended_at: None,
-    });
-    Ok(Some(match looks {
-        true => Vec::new(),
-        false => vec![events::power_asked(bmc, action, force, now)],
-    }))
+    })
+}
+
+/// The request for a boot from the disk of a host that waits for that since then.
+fn for_disk(bmc: &Bmc, since: Timestamp) -> Option<&PowerRequest> {
+    let request = bmc.power.request.as_ref();
+    request.filter(|request| request.from_disk && request.asked_at >= since)
+}
+
+/// Asks for a boot from the disk for the host that waits for that since then: once for each wait, and when its medium has been taken out.
+pub(super) fn boot_from_disk(
+    bmc: &mut Bmc,
+    since: Timestamp,
+    limits: &BmcLimits,
+    now: Timestamp,
+) -> Option<Vec<NewEvent>> {
+    let host_id = bmc.host_id?;
+    let is_switched = bmc.power.pending().is_some_and(|request| request.deadline > now);
+    let is_busy = bmc.stage.is_active() || bmc.cleans_up() || is_switched;
+    if is_busy || for_disk(bmc, since).is_some() || refused(bmc).is_some() {
+        return None;
+    }
+    note(bmc, (BmcPowerAction::Reset, true), limits, now).from_disk = true;
+    Some(vec![events::disk_for_host(bmc, host_id, now)])
+}
+
+/// Why the BMC does not boot the machine from its disk for a host that waits for that; `None`: it will, or is at it. `host`: as it waits
+/// since then. `boot`: the time of a boot.
+pub fn disk_boot_failure(
+    bmc: &Bmc,
+    host: &Host,
+    since: Timestamp,
+    boot: TimeDelta,
+    now: Timestamp,
+) -> Option<String> {
+    let Some(request) = for_disk(bmc, since) else {
+        return refused(bmc).map(|failure| format!("its last login was refused ({failure})"));
+    };
+    let is_over = |ended: Timestamp| host.data.registered_at > ended || now > ended + boot;
+    match (request.outcome, request.ended_at) {
+        (BmcPowerOutcome::Failed, _) => Some(request.reason.clone()),
+        (BmcPowerOutcome::Done, Some(ended)) if is_over(ended) => {
+            Some("its machine was switched off and on again, and did not come up from its disk".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Notes that somebody does it now.

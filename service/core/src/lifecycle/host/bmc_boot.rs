@@ -4,51 +4,80 @@ use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
 
 use super::transition::set_info;
-use crate::record::{BmcBoots, Host, HostState};
+use crate::record::{BmcBoots, Host, HostState, NotBooted};
 use crate::rules::limits::WaitLimits;
 
-/// The statuses of hosts that wait for somebody to boot them into the discovery image. In no other is a machine switched off unasked.
-pub const AWAITING_BOOT: [HostStatus; 2] = [
+/// The statuses of hosts that wait for somebody to boot them. In no other is a machine switched off unasked.
+pub const AWAITING_BOOT: [HostStatus; 3] = [
     HostStatus::UnbindingPendingUserAction,
     HostStatus::ResettingPendingUserAction,
+    HostStatus::InstallingPendingUserAction,
 ];
 
-/// A wait for a boot into the discovery image.
+/// A wait for a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedBoot {
+    pub system: AwaitedSystem,
     pub since: Timestamp,
     /// Until then it may come back by itself.
     pub from: Timestamp,
 }
 
+/// What a host is to boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AwaitedSystem {
+    DiscoveryImage,
+    /// The installed one: it came up from the discovery image instead.
+    Disk,
+}
+
 /// The boot that `host` waits for.
 pub fn awaited_boot(host: &Host, limits: &WaitLimits) -> Option<AwaitedBoot> {
+    let system = awaited_system(host)?;
     let since = host.data.status_updated_at;
     let from = match host.data.comes_back {
         true => since + limits.silence(),
         false => since,
     };
-    awaits(host).then_some(AwaitedBoot { since, from })
+    Some(AwaitedBoot { system, since, from })
 }
 
-fn awaits(host: &Host) -> bool {
-    AWAITING_BOOT.contains(&host.state.status())
+fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
+    match host.state {
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
+            Some(AwaitedSystem::DiscoveryImage)
+        }
+        // One that takes long may still come up.
+        HostState::InstallingPendingUserAction {
+            why: NotBooted::DiscoveryImage,
+        } => Some(AwaitedSystem::Disk),
+        _ => None,
+    }
 }
 
 /// Its BMC is at it, or gave up.
 pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
-    if !awaits(host) || host.data.bmc_boot.as_ref() == Some(boots) {
+    let Some(system) = awaited_system(host).filter(|_| host.data.bmc_boot.as_ref() != Some(boots)) else {
         return;
-    }
-    let begin = match host.state {
-        HostState::ResettingPendingUserAction => "Reset. ",
+    };
+    let begin = match (&host.state, system) {
+        (HostState::ResettingPendingUserAction, _) => "Reset. ",
+        (_, AwaitedSystem::Disk) => "The host booted the discovery image again instead of its disk. ",
         _ => "",
     };
     let bmc = &boots.bmc;
-    let info = match &boots.failure {
-        None => format!("{begin}Its BMC {bmc} boots it into the discovery image; nobody has to do anything"),
-        Some(why) => format!(
+    let info = match (&boots.failure, system) {
+        (None, AwaitedSystem::DiscoveryImage) => {
+            format!("{begin}Its BMC {bmc} boots it into the discovery image; nobody has to do anything")
+        }
+        (None, AwaitedSystem::Disk) => {
+            format!("{begin}Its BMC {bmc} boots it from there; nobody has to do anything")
+        }
+        (Some(why), AwaitedSystem::DiscoveryImage) => format!(
             "{begin}Its BMC {bmc} did not boot it into the discovery image: {why}. Waits for somebody to do so; muster bmc discover lets the BMC try again"
+        ),
+        (Some(why), AwaitedSystem::Disk) => format!(
+            "{begin}Its BMC {bmc} did not boot it from there: {why}. Put the disk first in its boot order, or take the image away, and reboot it"
         ),
     };
     set_info(host, &info);

@@ -153,6 +153,8 @@ pub(super) fn again(
             public_key.clone_into(&mut host.data.public_key);
             return Ok(());
         }
+        // Its BMC has tried to boot it from its disk. Who registers now shows that it did not.
+        HostState::InstallingPendingUserAction { .. } if host.data.bmc_boot.is_some() => {}
         HostState::InstallingPendingUserAction { .. } => {
             return Err(Rejection::bad_input(
                 "it must boot from its disk; put that first in its boot order and reboot it",

@@ -5,7 +5,7 @@ use muster_api::host::{HostFinding, HostStage};
 use muster_api::time::Timestamp;
 
 use super::deadline;
-use crate::record::{BmcBoots, Host, HostState, NotBooted};
+use crate::record::{Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
@@ -105,6 +105,9 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
         HostState::InstallingInProgress => stage(host, facts),
         HostState::InstallingPendingUserAction { why } => {
             let what_to_do = match why {
+                _ if host.data.is_booted_by_bmc() => {
+                    "Its BMC boots it: muster bmc show tells what came of it"
+                }
                 NotBooted::TooSlow => {
                     "Put the installation disk first in its boot order, see its console, and reboot it"
                 }
@@ -115,9 +118,9 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             of_state("the host to boot from its disk", None, what_to_do)
         }
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
-            let what_to_do = match &host.data.bmc_boot {
-                Some(BmcBoots { failure: None, .. }) => BMC_BOOTS,
-                _ => BOOT_DISCOVERY,
+            let what_to_do = match host.data.is_booted_by_bmc() {
+                true => BMC_BOOTS,
+                false => BOOT_DISCOVERY,
             };
             of_state("the discovery image to be booted on the host", None, what_to_do)
         }

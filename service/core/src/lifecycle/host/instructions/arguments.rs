@@ -18,7 +18,7 @@ use crate::rules::{agent_version, os_image, role};
 
 /// Default mount point of the node's files in the agent of an installed node.
 const HOST_FS: &str = "/host";
-/// Number of hosts that check their connectivity within a minute; in larger clusters they take turns.
+/// Number of hosts that check their connectivity within a minute, and of those that one checks. In larger clusters they take turns.
 const MANY_PEERS: usize = 150;
 
 /// `None` when the step is not needed or its arguments are not known.
@@ -78,7 +78,8 @@ fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
         .unwrap_or(&facts.infra_env.settings.additional_ntp_sources)
 }
 
-/// Every other reachable host of the cluster; `None` while one has reported no network interfaces.
+/// The other hosts of the cluster that are reachable; in a large one those of its neighbours. `None` while one of
+/// them has reported no network interfaces.
 fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     use muster_api::host::HostStatus::{Binding, Disconnected, Discovering};
 
@@ -88,11 +89,12 @@ fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     }
     let is_there =
         |peer: &Peer| peer.id != host.id && !matches!(peer.status, Discovering | Disconnected | Binding);
-    let mut there = peers.iter().filter(|peer| is_there(peer)).peekable();
-    if there.peek().is_none() || there.any(|peer| peer.nics.is_empty()) {
+    let asked = || peers.neighbours(MANY_PEERS).filter(|(peer, _)| is_there(peer));
+    if asked().next().is_none() || asked().any(|(peer, _)| peer.nics.is_empty()) {
         return None;
     }
-    Some(peers.asked(is_there))
+    let texts: Vec<&str> = asked().map(|(_, text)| text).collect();
+    Some(format!("[{}]", texts.join(",")))
 }
 
 /// In a large cluster hosts take turns by the minute, so that at most some [`MANY_PEERS`] check at a time.
