@@ -17,10 +17,26 @@ use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
 
-/// Gives memory back after a crowd of hosts has registered, which glibc's allocator does not (`make bench` shows both: 300 MB kept, or 80).
-/// Without huge pages (feature `no_thp`), each of which is held whole for the few kilobytes in it that are used: half of the memory at rest.
+/// Needs less memory and time than mimalloc, and gives memory back after a crowd of hosts has registered, which glibc's allocator does not
+/// (docs/performance.md#memory-that-comes-back).
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// The allocator's options. Four arenas on machines of any size, since each keeps what is left of its own blocks. What is freed goes back to the system after a fifth
+/// of a second, by a thread of the allocator: without one, it would when somebody allocates again, and after a crowd of requests nobody may.
+/// No huge pages, each of which is held whole for the few kilobytes in it that are used.
+#[cfg(not(target_feature = "crt-static"))]
+const ALLOCATOR_OPTIONS: &[u8] =
+    b"narenas:4,tcache_max:4096,dirty_decay_ms:200,muzzy_decay_ms:0,background_thread:true,thp:never\0";
+
+/// A program without shared libraries finds no function by its name, and so the allocator has no thread: it gives memory back at once.
+#[cfg(target_feature = "crt-static")]
+const ALLOCATOR_OPTIONS: &[u8] = b"narenas:4,tcache_max:4096,dirty_decay_ms:0,muzzy_decay_ms:0,thp:never\0";
+
+/// jemalloc reads a pointer at this name when the program is loaded.
+#[expect(unsafe_code, reason = "the name of a symbol")]
+#[unsafe(export_name = "_rjem_malloc_conf")]
+static READ_BY_ALLOCATOR: &[u8] = ALLOCATOR_OPTIONS;
 
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]
@@ -91,29 +107,21 @@ const THREADS_OF_A_PROCESSOR: usize = 2;
 
 const LEAST_THREADS: usize = 4;
 
-/// `mi_option_purge_delay` of mimalloc 3: for how many milliseconds freed pages are kept.
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
 /// SQLite allocates by glibc. Blocks of so many bytes, as rows with large inventories are, are given back when they are freed; by itself glibc
 /// begins to keep them in the heaps of SQLite's threads, where 58 MB stayed.
 const LARGE_BLOCK: i32 = 256 << 10;
 
-/// Gives freed pages back at once. After a delay mimalloc does it when somebody allocates again, and after a crowd of requests nobody may.
-/// It costs a tenth of the CPU of that crowd.
 #[expect(
     unsafe_code,
-    reason = "options of the allocators, for which no crate has safe functions"
+    reason = "an option of glibc, for which no crate has a safe function"
 )]
-fn give_memory_back_at_once() {
-    // SAFETY: each function stores a number in a table of its allocator; no other thread runs yet.
-    unsafe {
-        libmimalloc_sys::mi_option_set(PURGE_DELAY, 0);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
-    };
+fn give_large_rows_back_at_once() {
+    // SAFETY: it stores a number in a table of the allocator; no other thread runs yet.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK) };
 }
 
 fn main() -> ExitCode {
-    give_memory_back_at_once();
+    give_large_rows_back_at_once();
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),

@@ -28,13 +28,13 @@ const PERF_LIMIT: Duration = Duration::from_secs(120);
 const FREQUENCY: &str = "499";
 const CALL_GRAPH: &str = "dwarf,16384";
 
-/// The functions by which Rust code gets memory from mimalloc.
-const ALLOCATING: [&str; 3] = ["mi_malloc_aligned", "mi_zalloc_aligned", "mi_realloc_aligned"];
+/// The functions by which Rust code gets memory from jemalloc.
+const ALLOCATING: [&str; 3] = ["_rjem_malloc", "_rjem_calloc", "_rjem_realloc"];
 
 /// Kinds of samples. A sample counts for the first of these texts that a function has in its name, from the innermost outwards.
 const KINDS: [(&str, &[&str]); 8] = [
     ("kernel", &["_[k]"]),
-    ("allocator", &["mi_"]),
+    ("allocator", &["_rjem_"]),
     ("SQLite", &["sqlite3"]),
     ("JSON", &["serde_json", "serde_core", "serde::"]),
     ("sqlx", &["sqlx"]),

@@ -72,7 +72,11 @@ impl bmc_walk::Unit for Unit {
     }
 
     fn console(&self) -> String {
-        self.machine.console().tail()
+        // One that was never on has none.
+        match self.machine.is_on() {
+            true => self.machine.console().tail(),
+            false => String::new(),
+        }
     }
 }
 

@@ -34,6 +34,9 @@ StandardError=append:/var/log/kubelet.log
 WantedBy=multi-user.target
 ";
 
+/// systemd's waits for disks and programs: with the usual 90 seconds some of ten machines on two cores end in emergency mode.
+const PATIENCE: &str = "[Manager]\nDefaultDeviceTimeoutSec=20min\nDefaultTimeoutStartSec=20min\n";
+
 /// A workload cluster. Dropping it ends it.
 pub struct Workload {
     plane: ControlPlane,
@@ -151,6 +154,7 @@ impl Workload {
                 file("/etc/kubernetes/kubeconfig", 0o600, &bootstrap.to_string()),
                 file("/etc/kubernetes/kubelet.json", 0o644, &kubelet.to_string()),
                 file("/etc/cni/net.d/10-lab.conflist", 0o644, &network.to_string()),
+                file("/etc/systemd/system.conf.d/lab.conf", 0o644, PATIENCE),
             ]},
             "systemd": {"units": [{"name": "kubelet.service", "enabled": true, "contents": unit}]},
         })

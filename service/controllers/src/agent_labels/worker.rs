@@ -30,9 +30,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(3);
 /// Limit of the child's address space, bytes; the program itself takes a quarter of it.
 const MEMORY_LIMIT: u64 = 384 << 20;
 
-/// Has the child's allocator not reserve a gigabyte before the limit is set.
-const ALLOCATOR: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
-
 /// Wait before a query that had to be stopped is evaluated again.
 pub const STOPPED_QUERY_WAIT: Duration = Duration::from_secs(600);
 
@@ -166,7 +163,6 @@ impl Queries {
         let mut child = Command::new(&self.program)
             .arg(COMMAND)
             .env_clear()
-            .env(ALLOCATOR.0, ALLOCATOR.1)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -10,7 +10,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::ClusterId;
 use muster_core::record::KubeRef;
 use muster_operations::chain;
-use muster_store::StoreError;
+use muster_store::{HostForm, StoreError};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,9 @@ use crate::context::Context;
 /// Between two queries of a database that does not answer, and before a task that broke is started anew.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Changed hosts that are read by one statement.
+const AT_ONCE: usize = 32;
+
 /// States in which hosts can be joining.
 const STATUSES: [HostStatus; 2] = [
     HostStatus::InstallingInProgress,
@@ -32,7 +35,7 @@ const STATUSES: [HostStatus; 2] = [
 /// Runs until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     // Subscribed before anything is read: no change from here on is missed.
-    let mut changed = pin!(context.changes.subscribe_hosts());
+    let mut changed = pin!(context.changes.subscribe_hosts().ready_chunks(AT_ONCE));
     let mut clusters = Clusters {
         context: context.clone(),
         running: HashMap::new(),
@@ -51,12 +54,12 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         keys = listed => keys,
         () = stop.cancelled() => return,
     };
-    for key in listed {
-        clusters.look_at(key).await;
+    for keys in listed.chunks(AT_ONCE) {
+        clusters.look_at(keys).await;
     }
     loop {
         tokio::select! {
-            Some(key) = changed.next() => clusters.look_at(key).await,
+            Some(keys) = changed.next() => clusters.look_at(&keys).await,
             Some(ended) = clusters.tasks.join_next_with_id() => clusters.ended(ended).await,
             () = stop.cancelled() => break,
         }
@@ -78,20 +81,26 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// A host changed.
-    async fn look_at(&mut self, key: Key) {
-        let (infra_env_id, id) = key;
-        let host = loop {
-            match self.context.app.store.find_host_brief(infra_env_id, id).await {
+    /// These hosts changed. One that cannot be read is none that joins; it is told where the host is shown.
+    async fn look_at(&mut self, keys: &[Key]) {
+        let hosts = loop {
+            match self.context.app.store.read_hosts(keys, HostForm::Brief).await {
                 Ok(found) => break found,
-                // It is told where the host is shown.
-                Err(StoreError::Corrupt { .. }) => break None,
                 Err(error) => retry_later(&error).await,
             }
         };
-        let cluster = host
+        let joining: HashMap<Key, ClusterId> = hosts
+            .iter()
             .filter(|host| is_joining(&host.state, &host.data, host.cluster_id))
-            .and_then(|host| host.cluster_id);
+            .filter_map(|host| Some(((host.infra_env_id, host.id), host.cluster_id?)))
+            .collect();
+        for key in keys {
+            self.joins(*key, joining.get(key).copied()).await;
+        }
+    }
+
+    /// `cluster`: the one that the host joins now.
+    async fn joins(&mut self, key: Key, cluster: Option<ClusterId>) {
         let before = match cluster {
             Some(cluster) => self.of_host.insert(key, cluster),
             None => self.of_host.remove(&key),
