@@ -22,21 +22,18 @@ use muster_controllers::agent_labels;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The allocator's options. Four arenas on machines of any size, since each keeps what is left of its own blocks. What is freed goes back to the system after a fifth
-/// of a second, by a thread of the allocator: without one, it would when somebody allocates again, and after a crowd of requests nobody may.
-/// No huge pages, each of which is held whole for the few kilobytes in it that are used.
-#[cfg(not(target_feature = "crt-static"))]
-const ALLOCATOR_OPTIONS: &[u8] =
-    b"narenas:4,tcache_max:4096,dirty_decay_ms:200,muzzy_decay_ms:0,background_thread:true,thp:never\0";
-
-/// A program without shared libraries finds no function by its name, and so the allocator has no thread: it gives memory back at once.
-#[cfg(target_feature = "crt-static")]
-const ALLOCATOR_OPTIONS: &[u8] = b"narenas:4,tcache_max:4096,dirty_decay_ms:0,muzzy_decay_ms:0,thp:never\0";
-
-/// jemalloc reads a pointer at this name when the program is loaded.
+/// The allocator's options; jemalloc reads a pointer at this name when the program is loaded. Four arenas on machines of any size, since
+/// each keeps what is left of its own blocks. What is freed goes back to the system after a fifth of a second, by a thread of the
+/// allocator: without one, it would when somebody allocates again, and after a crowd of requests nobody may. A program without shared
+/// libraries finds no function by its name, so its allocator has no thread and gives memory back at once. No huge pages, each of which is
+/// held whole for the few kilobytes in it that are used.
 #[expect(unsafe_code, reason = "the name of a symbol")]
 #[unsafe(export_name = "_rjem_malloc_conf")]
-static READ_BY_ALLOCATOR: &[u8] = ALLOCATOR_OPTIONS;
+static ALLOCATOR_OPTIONS: &[u8] = if cfg!(target_feature = "crt-static") {
+    b"narenas:4,tcache_max:4096,dirty_decay_ms:0,muzzy_decay_ms:0,thp:never\0"
+} else {
+    b"narenas:4,tcache_max:4096,dirty_decay_ms:200,muzzy_decay_ms:0,background_thread:true,thp:never\0"
+};
 
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]

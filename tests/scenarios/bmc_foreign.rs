@@ -6,7 +6,6 @@ use muster_tests::bmc::import_table;
 use muster_tests::qemu::{Firmware, Slots};
 use muster_tests::rest::inventory;
 use muster_tests::sushy::{Domain, Sushy};
-use muster_tests::walk::Hub;
 
 use crate::bmc_walk::{self, Watch, await_discovered};
 
@@ -62,13 +61,7 @@ fn two_machines_of_libvirt_become_nodes_through_sushy_emulator_again_and_again()
         name: domain.name,
         sushy: &sushy,
     });
-    let settings = Hub::settings()
-        .boot_seen_from_here()
-        .argument("--bmc-networks=127.0.0.0/8")
-        .argument("--bmc-allow-http")
-        .argument("--host-max-disconnection-time=180s");
-    let hub = Hub::built_in(settings);
-    hub.iso();
+    let hub = bmc_walk::hub("--bmc-allow-http");
     let infra_env: InfraEnvId = hub.infra_env_id().parse().unwrap();
     let lines = DOMAINS
         .each_ref()

@@ -11,7 +11,6 @@ use muster_bmc_emulator::{Certificate, Emulator, Quirks, Setup};
 use muster_tests::bmc::{BmcMachine, import, line};
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, Slots, UserNet};
 use muster_tests::rest::inventory;
-use muster_tests::walk::Hub;
 
 use crate::bmc_walk::{self, Watch, await_discovered};
 
@@ -81,17 +80,10 @@ impl bmc_walk::Unit for Unit {
 }
 
 #[test]
-#[ignore = "ten machines at once: half an hour on two cores, and 12 GB of memory"]
+#[ignore = "ten machines at once: forty minutes on two cores, and 16 GB of memory"]
 fn machines_of_ten_vendors_become_nodes_by_one_import_again_and_again() {
     let slots = Slots::all();
-    let settings = Hub::settings()
-        .boot_seen_from_here()
-        .argument("--bmc-networks=127.0.0.0/8")
-        .argument("--host-max-disconnection-time=180s")
-        .argument(&format!("--bmc-parallel={PARALLEL}"));
-    let hub = Hub::built_in(settings);
-    // Its image is made.
-    hub.iso();
+    let hub = bmc_walk::hub(&format!("--bmc-parallel={PARALLEL}"));
     let vendors = Quirks::vendors().into_iter().take(machines()).zip(41..);
     let units: Vec<Unit> = vendors
         .map(|((vendor, quirks), number)| Unit::new(vendor, quirks, number, slots.with()))

@@ -42,6 +42,19 @@ impl Watch {
     }
 }
 
+/// A service that drives BMCs of this computer, with one more argument; its image is made.
+#[track_caller]
+pub fn hub(argument: &str) -> Hub {
+    let settings = Hub::settings()
+        .boot_seen_from_here()
+        .argument("--bmc-networks=127.0.0.0/8")
+        .argument("--host-max-disconnection-time=180s")
+        .argument(argument);
+    let hub = Hub::built_in(settings);
+    hub.iso();
+    hub
+}
+
 /// Waits until all BMCs have found their machine's host, with nothing that both tell differently, and are left clean.
 #[track_caller]
 pub fn await_discovered(hub: &Hub, infra_env: InfraEnvId, units: &[impl Unit]) -> Vec<Bmc> {
@@ -130,7 +143,6 @@ fn become_nodes(walk: &NodePoolWalk, units: &[impl Unit], config: &str) {
     walk.announce(config);
     walk.scale(units.len());
     walk.publish(config);
-    // It was their BMCs that booted them.
     let done = walk.await_done(&mut [], units.len());
     walk.assert_nodes(&done, config);
     for unit in units {

@@ -216,7 +216,8 @@ async fn name_after(context: &Context, bmc: &Bmc, host: &Host) -> Result<()> {
     match hosts.apply(bmc.infra_env_id, host.id, named).await {
         Ok(_) => Ok(()),
         // It has begun something else meanwhile, or is gone.
-        Err(OperationError::Refused(_) | OperationError::Missing(_)) => Ok(()),
+        Err(OperationError::Refused(_)) => Ok(()),
+        Err(error) if error.is_missing() => Ok(()),
         Err(error) => Err(error),
     }
 }

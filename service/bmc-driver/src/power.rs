@@ -2,7 +2,8 @@
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction};
 use muster_bmc::{Bmc as Conversation, BmcError, BootFrom};
-use muster_core::lifecycle::bmc::{BmcEvent, PowerDone, Problem};
+use muster_core::lifecycle::bmc::{BmcEvent, LEFT_ALONE, PowerDone, Problem};
+use muster_core::lifecycle::host::AwaitedSystem;
 use muster_core::record::{Bmc, PowerRequest};
 use muster_operations::{chain, now};
 
@@ -73,14 +74,14 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
     leave_to_others(context, bmc, !request.from_disk).await?;
     if request.from_disk {
-        return match returns::awaits_disk(context, bmc).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Problem {
+        let awaits = returns::awaits(context, bmc, AwaitedSystem::Disk).await;
+        return match awaits.map_err(|error| internal(&error))? {
+            true => Ok(()),
+            false => Err(Problem {
                 failure: BmcFailure::InUse,
-                reason: "The host waits for no boot any more: the machine was left alone".to_owned(),
+                reason: LEFT_ALONE.to_owned(),
                 passing: false,
             }),
-            Err(error) => Err(internal(&error)),
         };
     }
     if request.force {

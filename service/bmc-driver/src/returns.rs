@@ -106,25 +106,17 @@ fn failure(bmc: &Bmc) -> Option<String> {
 /// # Errors
 /// Those of the database.
 pub(crate) async fn is_back(context: &Context, bmc: &Bmc) -> Result<bool> {
-    if !bmc.progress.for_host {
-        return Ok(false);
-    }
-    let host = host_of(context, bmc).await?;
-    Ok(host.is_none_or(|host| !awaits(context, &host, AwaitedSystem::DiscoveryImage)))
+    Ok(bmc.progress.for_host && !awaits(context, bmc, AwaitedSystem::DiscoveryImage).await?)
 }
 
-/// True while the machine's host waits for a boot from its disk.
+/// True while the machine's host waits for a boot of that system.
 ///
 /// # Errors
 /// Those of the database.
-pub(crate) async fn awaits_disk(context: &Context, bmc: &Bmc) -> Result<bool> {
+pub(crate) async fn awaits(context: &Context, bmc: &Bmc, system: AwaitedSystem) -> Result<bool> {
     let host = host_of(context, bmc).await?;
-    Ok(host.is_some_and(|host| awaits(context, &host, AwaitedSystem::Disk)))
-}
-
-fn awaits(context: &Context, host: &Host, system: AwaitedSystem) -> bool {
-    let awaited = awaited_boot(host, context.operations.hosts.limits());
-    awaited.is_some_and(|awaited| awaited.system == system)
+    let awaited = host.and_then(|host| awaited_boot(&host, context.operations.hosts.limits()));
+    Ok(awaited.is_some_and(|awaited| awaited.system == system))
 }
 
 async fn host_of(context: &Context, bmc: &Bmc) -> Result<Option<Host>> {

@@ -6,20 +6,23 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
 use muster_core::record::{Agreed, Host, KubeRef};
+use muster_core::rules::hostname;
 use muster_resources::names::{annotation, finalizer, label};
 use muster_resources::{Agent, AgentSpec, ClusterReference, InfraEnv};
 use serde_json::{Map, Value, json};
 
 use super::cached::{CachedAgent, short};
+use super::edits::given;
 use super::{metadata, mirrored};
 use crate::finalizers;
 use crate::references::{owner_reference, with_owner};
 
 /// A spec without a name shows the one that the host was given elsewhere: by its BMC, or by REST.
 pub fn name(spec: &mut AgentSpec, host: &Host) {
-    let is_named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
-    if !is_named(&spec.hostname) && is_named(&host.data.requested_hostname) {
-        spec.hostname.clone_from(&host.data.requested_hostname);
+    if given(&spec.hostname).is_none()
+        && let Some(name) = hostname::requested(host)
+    {
+        spec.hostname = Some(name.to_owned());
     }
 }
 

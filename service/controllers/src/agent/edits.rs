@@ -76,7 +76,8 @@ pub fn edits(spec: &AgentSpec, host: &Host, token: &Token) -> Edits {
     edits
 }
 
-fn given(field: &Option<String>) -> Option<&str> {
+/// `None` for an empty text, too.
+pub fn given(field: &Option<String>) -> Option<&str> {
     field.as_deref().filter(|text| !text.is_empty())
 }
 

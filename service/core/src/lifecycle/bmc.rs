@@ -14,6 +14,7 @@ mod view;
 pub use advance::{BmcRefused, Step, abandon, advance};
 pub use event::{BmcEvent, PowerAsked, PowerDone, Problem, Seen};
 pub use events::{added, deleted};
+pub use for_host::LEFT_ALONE;
 pub use input::{create, update};
 pub use power::{disk_boot_failure, installation};
 pub use resource::{Followed, Wanted, create_for, follow, taken_over};

@@ -46,6 +46,11 @@ pub struct PowerRequest {
 }
 
 impl BmcPower {
+    /// The request that is to be done and whose time is not over.
+    pub fn under_way(&self, now: Timestamp) -> Option<&PowerRequest> {
+        self.pending().filter(|request| request.deadline > now)
+    }
+
     /// The request that is to be done.
     pub fn pending(&self) -> Option<&PowerRequest> {
         let request = self.request.as_ref();

@@ -50,6 +50,14 @@ pub fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The user's choice.
+pub fn requested(host: &Host) -> Option<&str> {
+    host.data
+        .requested_hostname
+        .as_deref()
+        .filter(|name| !name.is_empty())
+}
+
 /// The user's choice, else what the host calls itself; `None` when nothing is known.
 pub fn effective(host: &Host) -> Option<&str> {
     let reported = || {
@@ -57,11 +65,7 @@ pub fn effective(host: &Host) -> Option<&str> {
             .as_ref()
             .map(|inventory| inventory.hostname.as_str())
     };
-    host.data
-        .requested_hostname
-        .as_deref()
-        .filter(|name| !name.is_empty())
-        .or_else(|| reported().filter(|name| !name.is_empty()))
+    requested(host).or_else(|| reported().filter(|name| !name.is_empty()))
 }
 
 /// The name to call the host by: the effective one, else the last that it reported, else the id.
@@ -75,12 +79,7 @@ pub fn display(host: &Host) -> String {
 /// True when somebody has named the host: a user, or the network that it is in. For a machine without a name the agent makes one of
 /// a MAC address. Source: docs/protocol/agent-inventory.md#3.
 pub fn is_given(host: &Host) -> bool {
-    if host
-        .data
-        .requested_hostname
-        .as_ref()
-        .is_some_and(|name| !name.is_empty())
-    {
+    if requested(host).is_some() {
         return true;
     }
     host.inventory.as_ref().is_some_and(|told| {

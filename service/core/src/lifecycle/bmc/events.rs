@@ -61,19 +61,17 @@ pub(super) fn started(bmc: &Bmc, now: Timestamp) -> NewEvent {
 }
 
 pub(super) fn started_for_host(bmc: &Bmc, host_id: HostId, now: Timestamp) -> NewEvent {
-    let what = format!(
-        "its machine is host {host_id}, which waits for somebody to boot it into the discovery image: the BMC does so"
-    );
-    NewEvent {
-        host_id: Some(host_id),
-        ..info(bmc, "muster_bmc_boots_host", &what, now)
-    }
+    let why = "waits for somebody to boot it into the discovery image: the BMC does so";
+    boots_host(bmc, host_id, why, now)
 }
 
 pub(super) fn disk_for_host(bmc: &Bmc, host_id: HostId, now: Timestamp) -> NewEvent {
-    let what = format!(
-        "its machine is host {host_id}, which came up from the discovery image instead of its disk: the BMC boots it from the disk"
-    );
+    let why = "came up from the discovery image instead of its disk: the BMC boots it from the disk";
+    boots_host(bmc, host_id, why, now)
+}
+
+fn boots_host(bmc: &Bmc, host_id: HostId, why: &str, now: Timestamp) -> NewEvent {
+    let what = format!("its machine is host {host_id}, which {why}");
     NewEvent {
         host_id: Some(host_id),
         ..info(bmc, "muster_bmc_boots_host", &what, now)

@@ -6,11 +6,14 @@ use super::events;
 use super::ground::{clean_up, enter, refused, start};
 use crate::record::{Bmc, BmcStage, NewEvent};
 
+/// The reason of work that was broken off, since the host has booted meanwhile.
+pub const LEFT_ALONE: &str = "The host waits for no boot any more: the machine was left alone";
+
 /// Begins a run for the host that waits since then. One that ended later was for this wait: what stood in its way still does.
 pub(super) fn begin(bmc: &mut Bmc, since: Timestamp, now: Timestamp) -> Option<Vec<NewEvent>> {
     let host_id = bmc.host_id?;
     // Its power first, where somebody has asked for that; the host still waits then.
-    let is_switched = bmc.power.pending().is_some_and(|request| request.deadline > now);
+    let is_switched = bmc.power.under_way(now).is_some();
     if bmc.stage.is_active() || is_switched || refused(bmc).is_some() || bmc.progress.since > since {
         return None;
     }
@@ -26,8 +29,7 @@ pub(super) fn end(bmc: &mut Bmc, now: Timestamp) -> Option<Vec<NewEvent>> {
         host_id,
         differences: Vec::new(),
     };
-    let reason = "The host waits for no boot any more: the machine was left alone";
-    enter(bmc, stage, reason, None, now);
+    enter(bmc, stage, LEFT_ALONE, None, now);
     clean_up(bmc, now);
     Some(Vec::new())
 }

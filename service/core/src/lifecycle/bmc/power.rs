@@ -45,7 +45,7 @@ pub(super) fn ask(
     } = asked;
     let refuse = |why: String| Err(BmcRefused::NotNow(format!("BMC {}: {why}", bmc.name)));
     let looks = action == BmcPowerAction::Status;
-    if let Some(pending) = bmc.power.pending().filter(|pending| pending.deadline > now) {
+    if let Some(pending) = bmc.power.under_way(now) {
         if looks {
             return Ok(None);
         }
@@ -118,8 +118,7 @@ pub(super) fn boot_from_disk(
     now: Timestamp,
 ) -> Option<Vec<NewEvent>> {
     let host_id = bmc.host_id?;
-    let is_switched = bmc.power.pending().is_some_and(|request| request.deadline > now);
-    let is_busy = bmc.stage.is_active() || bmc.cleans_up() || is_switched;
+    let is_busy = bmc.stage.is_active() || bmc.cleans_up() || bmc.power.under_way(now).is_some();
     if is_busy || for_disk(bmc, since).is_some() || refused(bmc).is_some() {
         return None;
     }

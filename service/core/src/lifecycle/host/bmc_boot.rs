@@ -23,7 +23,7 @@ pub struct AwaitedBoot {
     pub from: Timestamp,
 }
 
-/// What a host is to boot.
+/// The system that a host is to boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedSystem {
     DiscoveryImage,
@@ -65,20 +65,20 @@ pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
         (_, AwaitedSystem::Disk) => "The host booted the discovery image again instead of its disk. ",
         _ => "",
     };
+    let (from, todo) = match system {
+        AwaitedSystem::DiscoveryImage => (
+            "into the discovery image",
+            "Waits for somebody to do so; muster bmc discover lets the BMC try again",
+        ),
+        AwaitedSystem::Disk => (
+            "from there",
+            "Put the disk first in its boot order, or take the image away, and reboot it",
+        ),
+    };
     let bmc = &boots.bmc;
-    let info = match (&boots.failure, system) {
-        (None, AwaitedSystem::DiscoveryImage) => {
-            format!("{begin}Its BMC {bmc} boots it into the discovery image; nobody has to do anything")
-        }
-        (None, AwaitedSystem::Disk) => {
-            format!("{begin}Its BMC {bmc} boots it from there; nobody has to do anything")
-        }
-        (Some(why), AwaitedSystem::DiscoveryImage) => format!(
-            "{begin}Its BMC {bmc} did not boot it into the discovery image: {why}. Waits for somebody to do so; muster bmc discover lets the BMC try again"
-        ),
-        (Some(why), AwaitedSystem::Disk) => format!(
-            "{begin}Its BMC {bmc} did not boot it from there: {why}. Put the disk first in its boot order, or take the image away, and reboot it"
-        ),
+    let info = match &boots.failure {
+        None => format!("{begin}Its BMC {bmc} boots it {from}; nobody has to do anything"),
+        Some(why) => format!("{begin}Its BMC {bmc} did not boot it {from}: {why}. {todo}"),
     };
     set_info(host, &info);
     host.data.bmc_boot = Some(boots.clone());

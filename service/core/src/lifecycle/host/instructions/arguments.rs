@@ -89,11 +89,11 @@ fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     }
     let is_there =
         |peer: &Peer| peer.id != host.id && !matches!(peer.status, Discovering | Disconnected | Binding);
-    let asked = || peers.neighbours(MANY_PEERS).filter(|(peer, _)| is_there(peer));
-    if asked().next().is_none() || asked().any(|(peer, _)| peer.nics.is_empty()) {
-        return None;
-    }
-    let texts: Vec<&str> = asked().map(|(_, text)| text).collect();
+    let asked = peers.neighbours(MANY_PEERS).filter(|(peer, _)| is_there(peer));
+    let texts: Option<Vec<&str>> = asked
+        .map(|(peer, text)| peer.has_inventory().then_some(text))
+        .collect();
+    let texts = texts.filter(|texts| !texts.is_empty())?;
     Some(format!("[{}]", texts.join(",")))
 }
 
