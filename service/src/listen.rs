@@ -10,10 +10,9 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::Extension;
 use axum::middleware::AddExtension;
-use axum_server::Handle;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
-use muster_connections::{Budgets, Connections, Listener, PlaceAcceptor, counted, tune};
+use muster_connections::{Budgets, Connections, Listener, serve};
 use muster_images::transport::STALL_TIMEOUT;
 use muster_images::{FileChannel, FileStream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -57,39 +56,18 @@ pub fn spawn(
     tls: Option<RustlsConfig>,
     stop: CancellationToken,
     drain: Duration,
-) -> Result<()> {
-    let handle = Handle::new();
-    let stopper = handle.clone();
-    tokio::spawn(async move {
-        stop.cancelled().await;
-        stopper.graceful_shutdown(Some(drain));
-    });
-    let Listener {
-        tcp,
-        connections,
-        longest_head,
-    } = listener;
-    let service = counted(router).into_make_service_with_connect_info::<SocketAddr>();
+) {
     match tls {
         Some(config) => {
             let acceptor = TlsAcceptor(RustlsAcceptor::new(config));
-            let mut server = axum_server::from_tcp(tcp)?
-                .acceptor(PlaceAcceptor::new(acceptor, connections))
-                .handle(handle)
-                .http1_only();
-            tune(server.http_builder(), longest_head);
-            tasks.spawn(async move { server.serve(service).await.context("the TLS listener failed") });
+            let served = serve(listener, acceptor, router, stop, drain);
+            tasks.spawn(async move { served.await.context("the TLS listener failed") });
         }
         None => {
-            let mut server = axum_server::from_tcp(tcp)?
-                .acceptor(PlaceAcceptor::new(FileAcceptor, connections))
-                .handle(handle)
-                .http1_only();
-            tune(server.http_builder(), longest_head);
-            tasks.spawn(async move { server.serve(service).await.context("a listener failed") });
+            let served = serve(listener, FileAcceptor, router, stop, drain);
+            tasks.spawn(async move { served.await.context("a listener failed") });
         }
     }
-    Ok(())
 }
 
 /// Lets the process open as many files as the system allows it, since each connection is one, and divides them.

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
+use tokio::time::Instant;
 
 /// Shared by the registry, the stream and the requests of a connection.
 #[derive(Debug)]
@@ -15,6 +16,10 @@ pub struct Connection {
     /// Since when there is none, milliseconds after it was accepted.
     idle_since: AtomicU64,
     has_asked: AtomicBool,
+    /// Requests that were answered.
+    answered: AtomicU32,
+    /// Bytes were given to its stream that are not sent.
+    has_unsent: AtomicBool,
     must_close: AtomicBool,
     reader: AtomicWaker,
 }
@@ -26,6 +31,8 @@ impl Connection {
             requests: AtomicU32::new(0),
             idle_since: AtomicU64::new(0),
             has_asked: AtomicBool::new(false),
+            answered: AtomicU32::new(0),
+            has_unsent: AtomicBool::new(false),
             must_close: AtomicBool::new(false),
             reader: AtomicWaker::new(),
         }
@@ -39,11 +46,27 @@ impl Connection {
     pub(crate) fn end_request(&self) {
         let now = u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.idle_since.store(now, Ordering::Relaxed);
+        self.answered.fetch_add(1, Ordering::Relaxed);
         self.requests.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub(crate) fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_unsent(&self, has_unsent: bool) {
+        self.has_unsent.store(has_unsent, Ordering::Relaxed);
+    }
+
+    /// Number of requests that were answered; it begins anew after 4 billion.
+    pub(crate) fn answered(&self) -> u32 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// True when for so long there was no request, and nothing is left to be sent.
+    pub(crate) fn rests_for(&self, time: Duration) -> bool {
+        let is_idle = self.idle_since().is_some_and(|since| since.elapsed() >= time);
+        is_idle && !self.has_unsent.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -52,7 +75,7 @@ impl Connection {
 
     /// Since when no request is being answered; `None` when one is.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let after = std::time::Duration::from_millis(self.idle_since.load(Ordering::Relaxed));
+        let after = Duration::from_millis(self.idle_since.load(Ordering::Relaxed));
         self.is_idle().then(|| self.accepted + after)
     }
 

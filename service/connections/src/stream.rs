@@ -3,12 +3,15 @@
 use std::future::Future as _;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::connection::Connection;
 use crate::connections::Place;
 use crate::stall::Stall;
 use crate::tune::HEAD_TIMEOUT;
@@ -24,6 +27,8 @@ pub struct PlacedStream<S> {
     inner: S,
     place: Place,
     first_request: Option<Pin<Box<Sleep>>>,
+    /// What was read of it already.
+    ahead: Bytes,
     stall: Stall,
 }
 
@@ -33,8 +38,19 @@ impl<S> PlacedStream<S> {
             inner,
             place,
             first_request: Some(Box::pin(sleep(HEAD_TIMEOUT))),
+            ahead: Bytes::new(),
             stall: Stall::after(STALL_TIMEOUT),
         }
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.place.connection
+    }
+
+    /// Lets these bytes be read first.
+    pub(crate) fn read_first(&mut self, bytes: Bytes) {
+        debug_assert!(self.ahead.is_empty(), "they would be lost");
+        self.ahead = bytes;
     }
 
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -57,6 +73,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for PlacedStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.ahead.is_empty() {
+            let length = buffer.remaining().min(self.ahead.len());
+            buffer.put_slice(&self.ahead.split_to(length));
+            return Poll::Ready(Ok(()));
+        }
         match Pin::new(&mut self.inner).poll_read(context, buffer) {
             Poll::Pending => self.poll_over(context).map(Ok),
             ready @ Poll::Ready(_) => ready,
@@ -70,6 +91,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.place.connection.set_unsent(true);
         let written = Pin::new(&mut self.inner).poll_write(context, bytes);
         self.stall.guard(written, context)
     }
@@ -79,6 +101,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.place.connection.set_unsent(true);
         let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
         self.stall.guard(written, context)
     }
@@ -88,7 +111,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
+        let flushed = Pin::new(&mut self.inner).poll_flush(context);
+        self.place.connection.set_unsent(flushed.is_pending());
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -73,11 +73,11 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         identity.tls.clone(),
         stop.clone(),
         drain,
-    )?;
+    );
     let (opened_status, early) = front();
     let has_status = listeners.status.is_some();
     if let Some(status) = listeners.status {
-        listen::spawn(requests, status, early, None, stop.clone(), drain)?;
+        listen::spawn(requests, status, early, None, stop.clone(), drain);
     }
     let opening = async {
         let store = store(&args).await?;
@@ -116,7 +116,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let opening = async move { Kubernetes::open(&given, kube_source, &store, listeners.kube).await };
     let kube = room.run(opening).await??;
 
-    listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain)?;
+    listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain);
     opened.send_replace(Some(api_routes));
     opened_status.send_replace(Some(status_routes));
     jobs::start(&operations, &mut tasks.background, &tasks.stop_background);

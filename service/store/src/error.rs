@@ -85,6 +85,29 @@ impl StoreError {
         matches!(self, Self::Unavailable { .. } | Self::Full { .. })
     }
 
+    /// The error of another who waited for the same statement: of the same kind, with the driver's words.
+    pub(crate) fn of_another(&self) -> Self {
+        let words = |source: &sqlx::Error| sqlx::Error::Io(std::io::Error::other(source.to_string()));
+        match self {
+            Self::Full { doing, source } => Self::Full {
+                doing,
+                source: words(source),
+            },
+            Self::Statement { doing, source } => Self::Statement {
+                doing,
+                source: words(source),
+            },
+            Self::Unavailable { doing, source } => Self::Unavailable {
+                doing,
+                source: words(source),
+            },
+            other => Self::Unavailable {
+                doing: "sharing a statement",
+                source: sqlx::Error::Io(std::io::Error::other(other.to_string())),
+            },
+        }
+    }
+
     /// True when the record has to be loaded and the change decided again.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })

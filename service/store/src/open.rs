@@ -33,12 +33,19 @@ const REWRITTEN_BELOW: i64 = 64 << 20;
 /// Readers besides: they cannot write by accident.
 const SQLITE_READER: &str = "PRAGMA query_only = ON;";
 
+/// The one that writes, besides: what a statement of many rows would undo is kept in memory, where it would be written to a file of its
+/// own beyond 64 KiB, and pages that change again and again are brought from the log to the database once in 16 MiB.
+const SQLITE_WRITER: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000;";
+
 /// The one that writes, besides, where secrets are encrypted: what was plain is overwritten when it is replaced.
 const SQLITE_ERASER: &str = "PRAGMA secure_delete = ON;";
 
-/// For every PostgreSQL connection. Nothing here runs for long: what does has met a lock or a sick server.
+/// For every PostgreSQL connection. Nothing here runs for long: what does has met a lock or a sick server. Statements are planned once
+/// and kept; one that was planned while its table had few rows would read the whole table when it has many, so indexes are preferred
+/// wherever there are some.
 const POSTGRES_SETTINGS: &str = "SET application_name = 'muster'; SET statement_timeout = '30s'; \
-     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on;";
+     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on; \
+     SET enable_seqscan = off;";
 
 impl Store {
     /// Opens the database at `url` and brings its tables up to date. `sqlite://PATH` (the file is made, readable to its owner
@@ -78,12 +85,7 @@ impl Store {
         bring_up_to_date(&address, patience).await?;
         let (readers, writers) = match address.kind {
             Kind::Sqlite => {
-                let pool = || {
-                    pool_options()
-                        .test_before_acquire(false)
-                        .idle_timeout(None)
-                        .max_lifetime(None)
-                };
+                let pool = || pool_options(false).idle_timeout(None).max_lifetime(None);
                 let readers = pool().max_connections(4).after_connect(|connection, _| {
                     Box::pin(async move {
                         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
@@ -95,6 +97,7 @@ impl Store {
                 let writers = pool().max_connections(1).after_connect(move |connection, _| {
                     Box::pin(async move {
                         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
+                        sqlx::raw_sql(SQLITE_WRITER).execute(&mut *connection).await?;
                         if erases {
                             sqlx::raw_sql(SQLITE_ERASER).execute(&mut *connection).await?;
                         }
@@ -107,7 +110,7 @@ impl Store {
                 )
             }
             Kind::Postgres => {
-                let pool = pool_options()
+                let pool = pool_options(true)
                     .max_connections(connections)
                     .after_connect(|connection, _| {
                         Box::pin(async move {
@@ -125,12 +128,22 @@ impl Store {
     }
 }
 
-fn pool_options() -> AnyPoolOptions {
-    // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
-    // goes on believing in a transaction: such a connection would refuse every further write.
+/// A connection to a server is asked whether it still works only after it was unused for so long: each question is a round trip.
+const TESTED_AFTER: Duration = Duration::from_secs(1);
+
+fn pool_options(is_server: bool) -> AnyPoolOptions {
     AnyPoolOptions::new()
         .acquire_timeout(CONNECTION_PATIENCE)
-        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+        .test_before_acquire(false)
+        .before_acquire(move |connection, unused| {
+            Box::pin(async move {
+                // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
+                // goes on believing in a transaction: such a connection would refuse every further write.
+                let may_be_used = !connection.is_in_transaction();
+                let must_test = is_server && unused.idle_for >= TESTED_AFTER;
+                Ok(may_be_used && (!must_test || connection.ping().await.is_ok()))
+            })
+        })
 }
 
 /// A URL that has been understood.

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
-use crate::host::HostQueue;
+use crate::host::{HostForm, HostQueue, HostReads, ReadQueue};
 use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
@@ -42,6 +42,7 @@ struct Shared {
     subscribers: Subscribers,
     stored_events: StoredEvents,
     host_queue: HostQueue,
+    host_reads: HostReads,
     /// Places for the readers of lists of hosts: the other readers are left to boots and to hosts that are not known yet.
     list_readers: Semaphore,
     /// The URL of PostgreSQL, for a connection beside the pools.
@@ -70,6 +71,7 @@ impl Store {
             subscribers: Subscribers::default(),
             stored_events: StoredEvents::default(),
             host_queue: HostQueue::new(kind),
+            host_reads: HostReads::default(),
             list_readers: Semaphore::new(most_readers.div_ceil(2)),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
@@ -111,6 +113,10 @@ impl Store {
 
     pub(crate) fn host_queue(&self) -> &HostQueue {
         &self.shared.host_queue
+    }
+
+    pub(crate) fn host_reads(&self, form: HostForm) -> &ReadQueue {
+        self.shared.host_reads.of(form)
     }
 
     /// The keys of the secrets in it.
@@ -177,8 +183,14 @@ impl Store {
         self.request_id.as_deref().map(str::to_owned)
     }
 
-    pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>> {
+    /// Counts an operation that only reads.
+    pub(crate) fn count_read(&self) {
         self.shared.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection for one such operation.
+    pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>> {
+        self.count_read();
         self.shared
             .readers
             .acquire()

@@ -87,11 +87,11 @@ impl Reconciler {
         };
         let host = self.find_host(&key, id).await?;
         if known.is_deleting() {
-            return self.delete(&known, host).await;
+            return Box::pin(self.delete(&known, host)).await;
         }
         match host {
-            Some(host) => self.sync(&key, known, host).await,
-            None => self.without_host(&key, &known, id).await,
+            Some(host) => Box::pin(self.sync(&key, known, host)).await,
+            None => Box::pin(self.without_host(&key, &known, id)).await,
         }
     }
 

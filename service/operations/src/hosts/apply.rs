@@ -30,7 +30,8 @@ impl Hosts {
     pub async fn apply(&self, infra_env_id: InfraEnvId, id: HostId, event: HostEvent) -> Result<Host> {
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         let subject = Subject::Host { infra_env_id, id };
-        retry(subject, || self.try_apply(&infra_env, id, &event)).await
+        // Boxed, since whatever may change a host would have its size.
+        retry(subject, || Box::pin(self.try_apply(&infra_env, id, &event))).await
     }
 
     async fn try_apply(

@@ -43,7 +43,7 @@ impl Hosts {
             id: claimed,
         };
         retry(subject, || {
-            self.try_register(&infra_env, claimed, agent_version, &machine)
+            Box::pin(self.try_register(&infra_env, claimed, agent_version, &machine))
         })
         .await
     }

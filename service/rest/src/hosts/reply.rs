@@ -44,7 +44,12 @@ pub async fn post_step_reply(
         let taken = hosts.inventory_quota().take(infra_env_id, size);
         taken.map_err(Problem::invalid)?;
     }
-    in_turn(size, take_over(&hosts, infra_env_id, host_id, &reply)).await?;
+    let taking_over = async {
+        let _turn = turn(infra_env_id).await?;
+        // Boxed, so that thousands that wait for their turn do not hold the memory of those that have it.
+        Box::pin(take_over(&hosts, infra_env_id, host_id, &reply)).await
+    };
+    in_turn(size, taking_over).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -55,7 +60,6 @@ async fn take_over(
     host_id: HostId,
     reply: &StepReply,
 ) -> Result<(), Problem> {
-    let _turn = turn(infra_env_id).await?;
     let read = interpret(reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
     // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.

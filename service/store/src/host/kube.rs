@@ -3,10 +3,11 @@
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, KubeRef};
 
-use super::row::{HOST_KEY, host_from, select_hosts};
+use super::form::HostForm;
+use super::row::{HOST_KEY, HostRow, host_from};
 use crate::Result;
 use crate::error::failed;
-use crate::row::{Reading, kube_ref, storable};
+use crate::row::{Reading, kube_ref};
 use crate::store::Store;
 
 impl Store {
@@ -16,19 +17,12 @@ impl Store {
     /// # Errors
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host_by_kube(&self, namespace: &str, id: HostId) -> Result<Option<Host>> {
-        let mut connection = self.reader().await?;
-        let sql = select_hosts(
-            "WHERE id = $1 AND deleted_at IS NULL AND infra_env_id IN \
-             (SELECT id FROM infra_envs WHERE kube_namespace = $2 AND deleted_at IS NULL)",
-        );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .bind(storable(namespace))
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("reading the host of an Agent"))?;
         let mut newest: Option<Host> = None;
-        for row in &rows {
+        for row in &self.rows_of(id, HostForm::Whole).await? {
+            let of: Option<String> = Reading::new(row, HostRow::TABLE, HOST_KEY).get("namespace")?;
+            if of.as_deref() != Some(namespace) {
+                continue;
+            }
             let host = host_from(self.vault(), row)?;
             if newest
                 .as_ref()

@@ -9,21 +9,13 @@ use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::change::HostKey;
+use super::form::HostForm;
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
 use crate::Result;
 use crate::error::failed;
 use crate::lenient::or_pass_over;
 use crate::row::Reading;
 use crate::store::Store;
-
-/// The form in which hosts are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostForm {
-    /// With inventories and reports, which are most of a host.
-    Whole,
-    /// Without them.
-    Brief,
-}
 
 impl Store {
     /// The keys of the hosts of an InfraEnv, oldest first.

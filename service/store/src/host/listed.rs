@@ -7,7 +7,7 @@ use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::change::HostKey;
-use super::list::HostForm;
+use super::form::HostForm;
 use super::row::{HOST_KEY, HostRow, brief_from, select_briefs};
 use crate::Result;
 use crate::row::Reading;

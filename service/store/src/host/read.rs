@@ -1,12 +1,17 @@
 //! Finds, lists and counts hosts.
 
+use std::sync::Arc;
+
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
-use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
+use super::change::HostKey;
+use super::form::HostForm;
+use super::row::{HOST_KEY, HostRow, brief_from, host_from, select_briefs};
 use crate::Result;
 use crate::error::failed;
 use crate::kind::Kind;
@@ -34,15 +39,8 @@ impl Store {
     /// # Errors
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>> {
-        let mut connection = self.reader().await?;
-        let sql = select_hosts("WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL");
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .bind(infra_env_id.to_string())
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(failed("reading a host"))?;
-        row.as_ref().map(|row| host_from(self.vault(), row)).transpose()
+        let row = self.row_of((infra_env_id, id), HostForm::Whole).await?;
+        row.map(|row| host_from(self.vault(), &row)).transpose()
     }
 
     /// The host without its inventory.
@@ -50,15 +48,18 @@ impl Store {
     /// # Errors
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host_brief(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<HostBrief>> {
-        let mut connection = self.reader().await?;
-        let sql = select_briefs("WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL");
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .bind(infra_env_id.to_string())
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(failed("reading a host"))?;
-        row.as_ref().map(|row| brief_from(self.vault(), row)).transpose()
+        let row = self.row_of((infra_env_id, id), HostForm::Brief).await?;
+        row.map(|row| brief_from(self.vault(), &row)).transpose()
+    }
+
+    async fn row_of(&self, (infra_env_id, id): HostKey, form: HostForm) -> Result<Option<Arc<AnyRow>>> {
+        for row in self.rows_of(id, form).await? {
+            let of: InfraEnvId = Reading::new(&row, HostRow::TABLE, HOST_KEY).get("infra_env_id")?;
+            if of == infra_env_id {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
     }
 
     /// All hosts without their inventories, oldest first; of one InfraEnv when named.

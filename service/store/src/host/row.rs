@@ -72,7 +72,8 @@ pub(super) fn select_hosts(rest: &str) -> String {
          AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
          WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports, \
          (SELECT document FROM host_bootstrap_data WHERE host_bootstrap_data.host_id = hosts.id \
-         AND host_bootstrap_data.infra_env_id = hosts.infra_env_id) AS bootstrap FROM hosts {rest}",
+         AND host_bootstrap_data.infra_env_id = hosts.infra_env_id) AS bootstrap, (SELECT kube_namespace FROM infra_envs \
+         WHERE infra_envs.id = hosts.infra_env_id AND infra_envs.deleted_at IS NULL) AS namespace FROM hosts {rest}",
         HostRow::COLUMNS
     )
 }

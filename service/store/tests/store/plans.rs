@@ -7,12 +7,16 @@ on_both! {
 mod cases {
     use muster_store::Kind;
     use sqlx::any::AnyRow;
-    use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
+    use sqlx::{AnyConnection, AssertSqlSafe, Row};
 
     use crate::world::World;
 
     /// Look-ups, and what each index has to compare.
-    const LOOKUPS: [(&str, &[&str]); 3] = [
+    const LOOKUPS: [(&str, &[&str]); 4] = [
+        (
+            "SELECT data FROM hosts WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8) AND deleted_at IS NULL",
+            &["id"],
+        ),
         (
             "SELECT data FROM hosts WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL",
             &["id", "infra_env_id"],
@@ -28,7 +32,8 @@ mod cases {
     ];
 
     pub async fn a_row_is_found_by_its_key_while_nothing_is_known_of_its_table(world: World) {
-        let mut connection = AnyConnection::connect(&world.url).await.unwrap();
+        let (readers, _) = world.store.pools();
+        let mut connection = readers.acquire().await.unwrap();
         for (sql, keys) in LOOKUPS {
             let plan = match world.store.kind() {
                 Kind::Sqlite => {
@@ -37,18 +42,19 @@ mod cases {
                 }
                 Kind::Postgres => {
                     // As it is planned once for all parameters.
-                    let types = vec!["text"; keys.len()].join(",");
-                    let values = vec!["'a'"; keys.len()].join(",");
+                    let parameters = sql.matches('$').count();
+                    let types = vec!["text"; parameters].join(",");
+                    let values = vec!["'a'"; parameters].join(",");
                     let prepare = format!(
                         "SET plan_cache_mode = force_generic_plan; PREPARE lookup ({types}) AS {sql}"
                     );
                     sqlx::raw_sql(AssertSqlSafe(prepare))
-                        .execute(&mut connection)
+                        .execute(&mut *connection)
                         .await
                         .unwrap();
                     let rows = explain(&mut connection, &format!("EXPLAIN EXECUTE lookup ({values})")).await;
                     sqlx::raw_sql("DEALLOCATE lookup")
-                        .execute(&mut connection)
+                        .execute(&mut *connection)
                         .await
                         .unwrap();
                     let lines = rows.iter().map(|row| row.get::<String, _>(0));

@@ -1,0 +1,10 @@
+//! How much of a host is read.
+
+/// The form in which hosts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostForm {
+    /// With inventories and reports, which are most of a host.
+    Whole,
+    /// Without them.
+    Brief,
+}

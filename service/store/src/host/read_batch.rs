@@ -1,0 +1,106 @@
+//! Reads hosts that are asked for at the same time by one query.
+//!
+//! A query costs more than what it reads of a host: on SQLite it is handed to the thread of a connection and back, on a server it is a
+//! round trip. A host that boots is read ten times and more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use muster_api::ids::HostId;
+use sqlx::Any;
+use sqlx::pool::PoolConnection;
+use tokio::sync::oneshot;
+
+use super::form::HostForm;
+use super::read_queue::{HostRead, Rows};
+use super::row::{HOST_KEY, HostRow, select_briefs, select_hosts};
+use crate::Result;
+use crate::error::{StoreError, failed};
+use crate::row::Reading;
+use crate::statement::{in_parts, push_tuples};
+use crate::store::Store;
+
+impl Store {
+    /// The rows of the hosts of this id that are not deleted, as [`select_hosts`] or [`select_briefs`] reads them. Whatever was
+    /// committed before is seen.
+    pub(super) async fn rows_of(&self, id: HostId, form: HostForm) -> Result<Rows> {
+        let (answer, answered) = oneshot::channel();
+        if self.host_reads(form).add(HostRead { id, answer }) {
+            let store = self.clone();
+            tokio::spawn(async move { store.read_waiting_hosts(form).await });
+        }
+        // The runtime ends.
+        let gone = |_| StoreError::Unavailable {
+            doing: "reading a host",
+            source: sqlx::Error::WorkerCrashed,
+        };
+        answered.await.map_err(gone)?
+    }
+
+    /// Reads the hosts that wait, until there are none.
+    async fn read_waiting_hosts(&self, form: HostForm) {
+        let mut reader = self.host_reads(form).reader();
+        let mut connection = None;
+        loop {
+            let reads = reader.next();
+            if reads.is_empty() {
+                return;
+            }
+            let mut ids: Vec<HostId> = reads.iter().map(|read| read.id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let outcome = self.read_rows(&mut connection, &ids, form).await;
+            if outcome.is_err() {
+                connection = None;
+            }
+            for read in reads {
+                let answer = match &outcome {
+                    Ok(rows) => Ok(rows.get(&read.id).cloned().unwrap_or_default()),
+                    Err(error) => Err(error.of_another()),
+                };
+                // A request that was given up does not wait any more.
+                drop(read.answer.send(answer));
+            }
+        }
+    }
+
+    async fn read_rows(
+        &self,
+        connection: &mut Option<PoolConnection<Any>>,
+        ids: &[HostId],
+        form: HostForm,
+    ) -> Result<HashMap<HostId, Rows>> {
+        let connection = match connection {
+            Some(connection) => {
+                self.count_read();
+                connection
+            }
+            None => connection.insert(self.reader().await?),
+        };
+        let select = match form {
+            HostForm::Whole => select_hosts,
+            HostForm::Brief => select_briefs,
+        };
+        let mut found: HashMap<HostId, Rows> = HashMap::with_capacity(ids.len());
+        for part in in_parts(ids) {
+            let mut condition = String::from("WHERE id IN ");
+            push_tuples(&mut condition, self.kind(), 1, part.len());
+            condition.push_str(" AND deleted_at IS NULL");
+            let query = sqlx::query(sqlx::AssertSqlSafe(select(&condition)));
+            let rows = part
+                .iter()
+                .fold(query, |query, id| query.bind(id.to_string()))
+                .fetch_all(&mut **connection)
+                .await
+                .map_err(failed("reading hosts"))?;
+            for row in rows {
+                // A key that cannot be read is that of no host.
+                let key: Result<HostId> = Reading::new(&row, HostRow::TABLE, HOST_KEY).get("id");
+                if let Ok(id) = key {
+                    found.entry(id).or_default().push(Arc::new(row));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
