@@ -4,11 +4,13 @@ on_both! {
     a_failing_event_rolls_the_whole_change_back,
     fifty_tasks_register_and_save_without_losing_a_write,
     hosts_that_are_written_together_have_each_its_own_outcome,
+    hosts_that_are_asked_for_at_the_same_time_are_read_together,
     two_replicas_flush_and_save_the_same_hosts,
     a_host_cannot_slip_into_an_infra_env_that_is_being_deleted,
 }
 
 mod cases {
+    use futures_util::future::join_all;
     use muster_core::record::{Host, HostState};
     use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
@@ -120,6 +122,75 @@ mod cases {
                 Err(error) => assert!(error.is_conflict(), "{error:?}"),
             }
         }
+    }
+
+    pub async fn hosts_that_are_asked_for_at_the_same_time_are_read_together(world: World) {
+        let (one, other) = (world.infra_env().await, world.infra_env().await);
+        let mut hosts = Vec::new();
+        for number in 0..60 {
+            let known = world.host(one.id).await;
+            if number % 10 == 0 {
+                // The same machine in another InfraEnv.
+                let mut twin = host(other.id);
+                twin.id = known.id;
+                twin.version = world.store.insert_host(&twin, &registered(), &[]).await.unwrap();
+                hosts.push(twin);
+            }
+            hosts.push(known);
+        }
+        let before = world.store.statement_counts().reads;
+        let asked = hosts.iter().map(|known| async {
+            let found = world.store.find_host(known.infra_env_id, known.id).await.unwrap();
+            let brief = world.store.find_host_brief(known.infra_env_id, known.id).await;
+            let elsewhere = world.store.find_host(known.infra_env_id, host(one.id).id).await;
+            let key = |found: &Host| (found.infra_env_id, found.id);
+            assert_eq!(found.as_ref().map(key), Some(key(known)));
+            assert_eq!(
+                brief.unwrap().map(|brief| (brief.infra_env_id, brief.id)),
+                Some(key(known))
+            );
+            assert_eq!(elsewhere.unwrap(), None);
+        });
+        let asked_for = join_all(asked).await.len() as u64 * 3;
+        let reads = world.store.statement_counts().reads - before;
+        assert!(reads <= asked_for / 4, "{reads} reads of {asked_for} hosts");
+
+        // One that cannot be read costs that one.
+        let id = hosts[1].id;
+        world
+            .sql(&format!("UPDATE hosts SET state = 'hunter2' WHERE id = '{id}'"))
+            .await;
+        let found = join_all(
+            hosts[1..20]
+                .iter()
+                .map(|known| world.store.find_host(one.id, known.id)),
+        )
+        .await;
+        assert!(
+            matches!(found[0], Err(StoreError::Corrupt { .. })),
+            "{:?}",
+            found[0]
+        );
+        assert!(found[1..].iter().all(Result::is_ok));
+
+        world.sql("ALTER TABLE hosts RENAME TO hosts_elsewhere").await;
+        let failed = join_all(
+            hosts[..5]
+                .iter()
+                .map(|known| world.store.find_host(one.id, known.id)),
+        )
+        .await;
+        let refused = |outcome: &Result<_, _>| matches!(outcome, Err(StoreError::Statement { .. }));
+        assert!(failed.iter().all(refused), "{failed:?}");
+        world.sql("ALTER TABLE hosts_elsewhere RENAME TO hosts").await;
+        assert!(
+            world
+                .store
+                .find_host(one.id, hosts[2].id)
+                .await
+                .unwrap()
+                .is_some()
+        );
     }
 
     pub async fn fifty_tasks_register_and_save_without_losing_a_write(world: World) {
