@@ -24,7 +24,8 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// request has come in time: whoever has not said which version of HTTP it speaks is seen by no timer of hyper.
 #[derive(Debug)]
 pub struct PlacedStream<S> {
-    inner: S,
+    /// Boxed: that of TLS is large, and whoever has this one moves it on.
+    inner: Box<S>,
     place: Place,
     first_request: Option<Pin<Box<Sleep>>>,
     /// What was read of it already.
@@ -35,7 +36,7 @@ pub struct PlacedStream<S> {
 impl<S> PlacedStream<S> {
     pub(crate) fn new(inner: S, place: Place) -> Self {
         Self {
-            inner,
+            inner: Box::new(inner),
             place,
             first_request: Some(Box::pin(sleep(HEAD_TIMEOUT))),
             ahead: Bytes::new(),
@@ -78,7 +79,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for PlacedStream<S> {
             buffer.put_slice(&self.ahead.split_to(length));
             return Poll::Ready(Ok(()));
         }
-        match Pin::new(&mut self.inner).poll_read(context, buffer) {
+        match Pin::new(&mut *self.inner).poll_read(context, buffer) {
             Poll::Pending => self.poll_over(context).map(Ok),
             ready @ Poll::Ready(_) => ready,
         }
@@ -92,7 +93,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.place.connection.set_unsent(true);
-        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        let written = Pin::new(&mut *self.inner).poll_write(context, bytes);
         self.stall.guard(written, context)
     }
 
@@ -102,7 +103,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.place.connection.set_unsent(true);
-        let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        let written = Pin::new(&mut *self.inner).poll_write_vectored(context, slices);
         self.stall.guard(written, context)
     }
 
@@ -111,12 +112,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PlacedStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(context);
+        let flushed = Pin::new(&mut *self.inner).poll_flush(context);
         self.place.connection.set_unsent(flushed.is_pending());
         flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
+        Pin::new(&mut *self.inner).poll_shutdown(context)
     }
 }
