@@ -127,7 +127,7 @@ async fn next_bytes<S: AsyncRead + Unpin>(stream: &mut PlacedStream<S>) -> Optio
     .filter(|bytes| !bytes.is_empty())
 }
 
-async fn close<S: AsyncWrite + AsyncRead + Unpin>(mut stream: PlacedStream<S>) {
+async fn close<S: AsyncWrite + Unpin>(mut stream: PlacedStream<S>) {
     let _ = timeout(CLOSE_TIMEOUT, stream.shutdown()).await;
 }
 

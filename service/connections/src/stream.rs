@@ -28,7 +28,7 @@ pub struct PlacedStream<S> {
     inner: Box<S>,
     place: Place,
     first_request: Option<Pin<Box<Sleep>>>,
-    /// What was read of it already.
+    /// Bytes that were read of it before, and are read again first.
     ahead: Bytes,
     stall: Stall,
 }

@@ -1,7 +1,7 @@
 //! Answers requests that compute for long one after the other, so that they hold up no other connection of their threads.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -22,14 +22,15 @@ impl Turn {
     /// Does `work` when it is its turn; while it computes, other tasks of its thread go on on another one. That costs some 20 µs each
     /// time that `work` goes on.
     pub async fn take<T>(&self, work: impl Future<Output = T>) -> T {
+        // Boxed: it would be held once for itself and once more in each of these functions.
+        let work = Box::pin(work);
         let _turn = self.0.acquire().await;
         in_place(work).await
     }
 }
 
-async fn in_place<T>(work: impl Future<Output = T>) -> T {
+async fn in_place<T>(mut work: Pin<Box<impl Future<Output = T>>>) -> T {
     let flavor = Handle::current().runtime_flavor();
-    let mut work = pin!(work);
     poll_fn(|context| match flavor {
         RuntimeFlavor::MultiThread => block_in_place(|| work.as_mut().poll(context)),
         _ => work.as_mut().poll(context),
@@ -56,10 +57,10 @@ mod tests {
             let _ = answer.send(());
         });
         yield_now().await;
-        let computing = tokio::spawn(in_place(async move {
+        let computing = tokio::spawn(in_place(Box::pin(async move {
             let _ = ask.send(());
             answered.recv_timeout(Duration::from_secs(30)).is_ok()
-        }));
+        })));
         assert!(computing.await.unwrap(), "the other task was held up");
         other.await.unwrap();
     }

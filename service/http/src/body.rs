@@ -40,7 +40,7 @@ static TURN: Turn = Turn::new();
 /// Does `work` with a body of so many bytes; with a large one in its turn, so that no other request waits for it.
 pub async fn in_turn<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     if bytes as u64 > LARGE {
-        TURN.take(Box::pin(work)).await
+        TURN.take(work).await
     } else {
         work.await
     }

@@ -114,6 +114,14 @@ impl StoreError {
     }
 }
 
+/// The error of whoever waits for work of another task, which ends with its runtime.
+pub(crate) fn runtime_ended(doing: &'static str) -> StoreError {
+    StoreError::Unavailable {
+        doing,
+        source: sqlx::Error::WorkerCrashed,
+    }
+}
+
 /// True when a row with the same unique columns exists.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error

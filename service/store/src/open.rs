@@ -85,7 +85,7 @@ impl Store {
         bring_up_to_date(&address, patience).await?;
         let (readers, writers) = match address.kind {
             Kind::Sqlite => {
-                let pool = || pool_options(false).idle_timeout(None).max_lifetime(None);
+                let pool = || pool_options(Kind::Sqlite).idle_timeout(None).max_lifetime(None);
                 let readers = pool().max_connections(4).after_connect(|connection, _| {
                     Box::pin(async move {
                         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
@@ -110,7 +110,7 @@ impl Store {
                 )
             }
             Kind::Postgres => {
-                let pool = pool_options(true)
+                let pool = pool_options(Kind::Postgres)
                     .max_connections(connections)
                     .after_connect(|connection, _| {
                         Box::pin(async move {
@@ -131,7 +131,7 @@ impl Store {
 /// A connection to a server is asked whether it still works only after it was unused for so long: each question is a round trip.
 const TESTED_AFTER: Duration = Duration::from_secs(1);
 
-fn pool_options(is_server: bool) -> AnyPoolOptions {
+fn pool_options(kind: Kind) -> AnyPoolOptions {
     AnyPoolOptions::new()
         .acquire_timeout(CONNECTION_PATIENCE)
         .test_before_acquire(false)
@@ -140,7 +140,7 @@ fn pool_options(is_server: bool) -> AnyPoolOptions {
                 // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
                 // goes on believing in a transaction: such a connection would refuse every further write.
                 let may_be_used = !connection.is_in_transaction();
-                let must_test = is_server && unused.idle_for >= TESTED_AFTER;
+                let must_test = kind == Kind::Postgres && unused.idle_for >= TESTED_AFTER;
                 Ok(may_be_used && (!must_test || connection.ping().await.is_ok()))
             })
         })

@@ -142,7 +142,7 @@ impl Reconciler {
                 .await;
         };
         match app.hosts.restore(host).await? {
-            Some(restored) => Box::pin(self.sync(key, known.clone(), restored)).await,
+            Some(restored) => self.sync(key, known.clone(), restored).await,
             // It has registered meanwhile.
             None => Ok(Action::requeue(Duration::ZERO)),
         }

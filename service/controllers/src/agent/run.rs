@@ -98,7 +98,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
                 stop.clone(),
                 move |agent, _| {
                     let reconciler = reconciler.clone();
-                    async move { Box::pin(reconciler.reconcile(agent)).await }
+                    async move { reconciler.reconcile(agent).await }
                 },
             )
         };

@@ -49,7 +49,7 @@ pub async fn run(context: Arc<Context>, cluster: ClusterId, roster: Arc<Roster>)
         match connect(&context, cluster).await {
             Ok(place) => {
                 retry = FIRST_RETRY;
-                Box::pin(follow(&context, &roster, &place, &mut crew)).await;
+                follow(&context, &roster, &place, &mut crew).await;
             }
             Err((name, why)) => {
                 crew.refresh().await;

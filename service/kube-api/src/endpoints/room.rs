@@ -16,5 +16,5 @@ pub async fn in_turn<T>(request: &RequestInfo, body: usize, write: impl Future<O
     if body <= LARGE && !has_loops {
         return write.await;
     }
-    TURN.take(Box::pin(write)).await
+    TURN.take(write).await
 }

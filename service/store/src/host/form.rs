@@ -1,4 +1,4 @@
-//! How much of a host is read.
+//! Names the forms in which hosts are read.
 
 /// The form in which hosts are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::Host;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
-use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
+use super::row::{HOST_KEY, brief_from, host_from, rows_of_ids, select};
 use crate::Result;
 use crate::error::failed;
 use crate::lenient::or_pass_over;
@@ -44,15 +44,11 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<Host>> {
-        let select = match form {
-            HostForm::Whole => select_hosts,
-            HostForm::Brief => select_briefs,
-        };
         let read = |row: &AnyRow| match form {
             HostForm::Whole => host_from(self.vault(), row),
             HostForm::Brief => brief_from(self.vault(), row).map(HostBrief::into_host),
         };
-        self.read_keys(keys, select, read, |host| (host.infra_env_id, host.id))
+        self.read_keys(keys, select(form), read, |host| (host.infra_env_id, host.id))
             .await
     }
 
@@ -67,21 +63,11 @@ impl Store {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (1..=keys.len()).map(|number| format!("${number}")).collect();
-        let sql = select(&format!(
-            "WHERE id IN ({}) AND deleted_at IS NULL",
-            places.join(", ")
-        ));
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
-        for (_, id) in keys {
-            query = query.bind(id.to_string());
-        }
+        let ids: Vec<HostId> = keys.iter().map(|(_, id)| *id).collect();
         let mut connection = self.reader().await?;
-        let rows = query
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("reading hosts of a list"))?;
+        let rows = rows_of_ids(&mut connection, self.kind(), &ids, select).await;
         drop(connection);
+        let rows = rows.map_err(failed("reading hosts of a list"))?;
         let listed = rows.iter().filter_map(|row| or_pass_over(read(row)));
         // One id may be in several InfraEnvs, of which other ones were not asked for.
         let mut found: HashMap<HostKey, T> = listed.map(|host| (key(&host), host)).collect();

@@ -13,28 +13,22 @@ use tokio::sync::oneshot;
 
 use super::form::HostForm;
 use super::read_queue::{HostRead, Rows};
-use super::row::{HOST_KEY, HostRow, select_briefs, select_hosts};
+use super::row::{HOST_KEY, HostRow, rows_of_ids, select};
 use crate::Result;
-use crate::error::{StoreError, failed};
+use crate::error::{failed, runtime_ended};
 use crate::row::Reading;
-use crate::statement::{in_parts, push_tuples};
+use crate::statement::in_parts;
 use crate::store::Store;
 
 impl Store {
-    /// The rows of the hosts of this id that are not deleted, as [`select_hosts`] or [`select_briefs`] reads them. Whatever was
-    /// committed before is seen.
+    /// The rows of the hosts of this id that are not deleted, as [`select`] reads them. Whatever was committed before is seen.
     pub(super) async fn rows_of(&self, id: HostId, form: HostForm) -> Result<Rows> {
         let (answer, answered) = oneshot::channel();
         if self.host_reads(form).add(HostRead { id, answer }) {
             let store = self.clone();
             tokio::spawn(async move { store.read_waiting_hosts(form).await });
         }
-        // The runtime ends.
-        let gone = |_| StoreError::Unavailable {
-            doing: "reading a host",
-            source: sqlx::Error::WorkerCrashed,
-        };
-        answered.await.map_err(gone)?
+        answered.await.map_err(|_| runtime_ended("reading a host"))?
     }
 
     /// Reads the hosts that wait, until there are none.
@@ -49,17 +43,22 @@ impl Store {
             let mut ids: Vec<HostId> = reads.iter().map(|read| read.id).collect();
             ids.sort_unstable();
             ids.dedup();
-            let outcome = self.read_rows(&mut connection, &ids, form).await;
-            if outcome.is_err() {
-                connection = None;
-            }
-            for read in reads {
-                let answer = match &outcome {
-                    Ok(rows) => Ok(rows.get(&read.id).cloned().unwrap_or_default()),
-                    Err(error) => Err(error.of_another()),
-                };
-                // A request that was given up does not wait any more.
-                drop(read.answer.send(answer));
+            match self.read_rows(&mut connection, &ids, form).await {
+                Ok(rows) => {
+                    for read in reads {
+                        let found = rows.get(&read.id).cloned().unwrap_or_default();
+                        read.answer(Ok(found));
+                    }
+                }
+                Err(error) => {
+                    connection = None;
+                    let mut reads = reads.into_iter();
+                    let first = reads.next();
+                    reads.for_each(|read| read.answer(Err(error.of_another())));
+                    if let Some(first) = first {
+                        first.answer(Err(error));
+                    }
+                }
             }
         }
     }
@@ -77,23 +76,10 @@ impl Store {
             }
             None => connection.insert(self.reader().await?),
         };
-        let select = match form {
-            HostForm::Whole => select_hosts,
-            HostForm::Brief => select_briefs,
-        };
         let mut found: HashMap<HostId, Rows> = HashMap::with_capacity(ids.len());
         for part in in_parts(ids) {
-            let mut condition = String::from("WHERE id IN ");
-            push_tuples(&mut condition, self.kind(), 1, part.len());
-            condition.push_str(" AND deleted_at IS NULL");
-            let query = sqlx::query(sqlx::AssertSqlSafe(select(&condition)));
-            let rows = part
-                .iter()
-                .fold(query, |query, id| query.bind(id.to_string()))
-                .fetch_all(&mut **connection)
-                .await
-                .map_err(failed("reading hosts"))?;
-            for row in rows {
+            let rows = rows_of_ids(connection, self.kind(), part, select(form)).await;
+            for row in rows.map_err(failed("reading hosts"))? {
                 // A key that cannot be read is that of no host.
                 let key: Result<HostId> = Reading::new(&row, HostRow::TABLE, HOST_KEY).get("id");
                 if let Ok(id) = key {

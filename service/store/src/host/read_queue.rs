@@ -22,6 +22,13 @@ pub(crate) struct HostRead {
     pub(crate) answer: oneshot::Sender<Result<Rows>>,
 }
 
+impl HostRead {
+    /// A request that was given up does not wait any more.
+    pub(crate) fn answer(self, rows: Result<Rows>) {
+        drop(self.answer.send(rows));
+    }
+}
+
 /// The reads that wait, of each form.
 #[derive(Default)]
 pub(crate) struct HostReads {

@@ -7,12 +7,16 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
+use sqlx::AnyConnection;
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
+use super::form::HostForm;
 use crate::Result;
+use crate::kind::Kind;
 use crate::row::{Json, Reading, Sealed, row};
+use crate::statement::push_tuples;
 use crate::vault::Vault;
 
 pub(crate) const HOST_KEY: &[&str] = HostRow::KEY;
@@ -76,6 +80,31 @@ pub(super) fn select_hosts(rest: &str) -> String {
          WHERE infra_envs.id = hosts.infra_env_id AND infra_envs.deleted_at IS NULL) AS namespace FROM hosts {rest}",
         HostRow::COLUMNS
     )
+}
+
+/// Statement that reads hosts in this form; what it is given follows `FROM hosts`.
+pub(super) fn select(form: HostForm) -> fn(&str) -> String {
+    match form {
+        HostForm::Whole => select_hosts,
+        HostForm::Brief => select_briefs,
+    }
+}
+
+/// The rows of the hosts of these ids that are not deleted, in any order, by one statement.
+pub(super) async fn rows_of_ids(
+    connection: &mut AnyConnection,
+    kind: Kind,
+    ids: &[HostId],
+    select: impl FnOnce(&str) -> String,
+) -> sqlx::Result<Vec<AnyRow>> {
+    let mut condition = String::from("WHERE id IN ");
+    push_tuples(&mut condition, kind, 1, ids.len());
+    condition.push_str(" AND deleted_at IS NULL");
+    let query = sqlx::query(sqlx::AssertSqlSafe(select(&condition)));
+    ids.iter()
+        .fold(query, |query, id| query.bind(id.to_string()))
+        .fetch_all(connection)
+        .await
 }
 
 pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {

@@ -12,7 +12,7 @@ use super::membership::{self, Moved};
 use super::row::HostRow;
 use crate::Result;
 use crate::change::{Change, write_change};
-use crate::error::{StoreError, failed};
+use crate::error::{StoreError, failed, runtime_ended};
 use crate::notify::PendingChanges;
 use crate::row::micros;
 use crate::store::Store;
@@ -76,12 +76,7 @@ impl Store {
         if self.host_queue().add(write) {
             tokio::spawn(self.clone().write_waiting_hosts());
         }
-        // The runtime ends.
-        let gone = |_| StoreError::Unavailable {
-            doing: "writing a host",
-            source: sqlx::Error::WorkerCrashed,
-        };
-        answered.await.map_err(gone)?
+        answered.await.map_err(|_| runtime_ended("writing a host"))?
     }
 
     /// Deletes a host; returns false when there is none. Its row stays, unseen and without what was known of it, until the machine
