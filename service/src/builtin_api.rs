@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use kube::Client;
 use muster_connections::Listener;
-use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage, Tokens, write_private};
+use muster_kube_api::{Conversion, Conversions, KubeApi, SqlStorage, Tokens, write_private};
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
-use muster_store::{Kind, Store};
+use muster_store::Store;
 use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -46,17 +46,13 @@ impl BuiltinApi {
         public: Option<&Url>,
     ) -> Result<Self> {
         let address = listener.tcp.local_addr()?;
-        let database = match store.kind() {
-            Kind::Sqlite => Database::Sqlite,
-            Kind::Postgres => Database::Postgres,
-        };
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
         let mut definitions: Vec<Value> = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
         definitions.extend(crds::builtin());
         definitions.iter_mut().for_each(add_to_all);
         let cipher = SealedObjects(store.vault().clone());
-        let storage = SqlStorage::with_cipher(database, readers, writers, Arc::new(cipher));
+        let storage = SqlStorage::with_cipher(store.kind(), readers, writers, Arc::new(cipher));
         let api = KubeApi::open_with(storage, definitions, conversions())
             .await
             .context("the built-in Kubernetes API cannot be opened")?;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use futures_util::StreamExt as _;
 use http::Request;
-use muster_kube_api::{Database, KubeApi, SqlStorage};
-use muster_store::{Kind, Store};
+use muster_kube_api::{KubeApi, SqlStorage};
+use muster_store::Store;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -30,12 +30,8 @@ async fn main() -> anyhow::Result<()> {
     let url = arguments.next().context("usage: rates DATABASE-URL [OBJECTS]")?;
     let count: usize = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
     let store = Store::open(&url).await?;
-    let database = match store.kind() {
-        Kind::Sqlite => Database::Sqlite,
-        Kind::Postgres => Database::Postgres,
-    };
     let (readers, writers) = store.pools();
-    let storage = SqlStorage::new(database, readers, writers);
+    let storage = SqlStorage::new(store.kind(), readers, writers);
     let api = KubeApi::open(storage, vec![serde_saphyr::from_str(CRD)?]).await?;
     measure_writes(&api, count).await?;
     measure_memory(&api).await?;

@@ -3,8 +3,8 @@
 
 use anyhow::Context as _;
 use axum::Extension;
-use muster_kube_api::{Caller, Database, KubeApi, SqlStorage};
-use muster_store::{Kind, Store};
+use muster_kube_api::{Caller, KubeApi, SqlStorage};
+use muster_store::Store;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -21,12 +21,8 @@ async fn main() -> anyhow::Result<()> {
         );
     }
     let store = Store::open(&url).await?;
-    let database = match store.kind() {
-        Kind::Sqlite => Database::Sqlite,
-        Kind::Postgres => Database::Postgres,
-    };
     let (readers, writers) = store.pools();
-    let api = KubeApi::open(SqlStorage::new(database, readers, writers), crds).await?;
+    let api = KubeApi::open(SqlStorage::new(store.kind(), readers, writers), crds).await?;
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("http://{}", listener.local_addr()?);
     // For whoever is on this computer: it is a playground.

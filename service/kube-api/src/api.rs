@@ -65,6 +65,7 @@ impl KubeApi {
         server.load_registry().await?;
         drop(tokio::spawn(background::follow_changes(server.clone())));
         drop(tokio::spawn(background::follow_definitions(server.clone())));
+        drop(tokio::spawn(background::forget_changes(server.clone())));
         drop(tokio::spawn(background::compact_history(server.clone())));
         drop(tokio::spawn(background::expire_events(server.clone())));
         drop(tokio::spawn(garbage_collector::run(server.clone())));
@@ -97,7 +98,7 @@ impl KubeApi {
     pub async fn compact(&self) -> Result<Revision> {
         let (revision, _) = self.server.storage.revisions().await?;
         self.server.storage.compact(revision).await?;
-        self.server.watch_cache.compact(revision);
+        self.server.watch_cache.forget(revision);
         Ok(revision)
     }
 

@@ -1,4 +1,4 @@
-//! Background tasks: reading the changes of other replicas, and compaction.
+//! Background tasks: reading the changes of other replicas, forgetting old ones, and compaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use crate::storage::{Revision, StorageError};
 /// Replaced versions are kept this long: watches and paged lists reach back so far. Source:
 /// `--etcd-compaction-interval`.
 const HISTORY: Duration = Duration::from_secs(300);
+/// Changes stay in memory for at least this long, and for twice as long at most: watches that are further behind read the database.
+const IN_MEMORY: Duration = Duration::from_secs(60);
 /// Interval at which a shared database is polled for changes of other replicas.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Wait for a missing change of this process before it is read from the database.
@@ -100,6 +102,18 @@ pub async fn expire_events(server: Arc<Server>) {
             Ok(expired) => tracing::debug!(expired, "old Events were deleted"),
             Err(error) => tracing::warn!(%error, "old Events cannot be deleted; trying again later"),
         }
+    }
+}
+
+/// Forgets changes that are older than [`IN_MEMORY`].
+pub async fn forget_changes(server: Arc<Server>) {
+    loop {
+        let revision = server.watch_cache.latest();
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = tokio::time::sleep(IN_MEMORY) => {}
+        }
+        server.watch_cache.forget(revision);
     }
 }
 

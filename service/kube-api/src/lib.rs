@@ -57,5 +57,6 @@ pub use access::{Authority, Credentials, Identity, TlsError, Tokens, kubeconfig,
 pub use api::{KubeApi, LocalService};
 pub use conversion::{Conversion, Conversions};
 pub use error::ApiError;
+pub use muster_sql::Kind;
 pub use request::Caller;
-pub use storage::{Cipher, CipherError, Database, Key, Revision, SqlStorage};
+pub use storage::{Cipher, CipherError, Key, Revision, SqlStorage};

@@ -1,10 +1,10 @@
 //! Stores objects in SQLite or PostgreSQL: each write is one revision, and replaced versions stay readable
 //! until compaction.
 
+mod batch;
 mod change;
 mod cipher;
 mod commit;
-mod database;
 mod error;
 mod query;
 mod records;
@@ -14,7 +14,6 @@ mod write;
 
 pub use change::{BYTES_AT_ONCE, Change, ChangeKind, Changes};
 pub use cipher::{Cipher, CipherError};
-pub use database::Database;
 pub use error::StorageError;
 pub use query::{ListQuery, Page};
 pub use records::{Key, Revision, Stored};

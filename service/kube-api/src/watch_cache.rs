@@ -136,7 +136,7 @@ impl WatchCache {
     }
 
     /// Drops the changes at and before a revision.
-    pub fn compact(&self, revision: Revision) {
+    pub fn forget(&self, revision: Revision) {
         let mut recent = self.recent();
         while let Some(oldest) = recent.changes.pop_front_if(|oldest| oldest.revision <= revision) {
             recent.bytes -= oldest.size();
@@ -308,6 +308,25 @@ mod tests {
         let read = later[0].clone();
         cache.share(&mut later);
         assert!(Arc::ptr_eq(&later[0], &read));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_read_elsewhere_and_what_comes_after_it_is_there() {
+        let cache = WatchCache::starting_after(4);
+        cache.add(change(5));
+        cache.add(change(6));
+        cache.forget(5);
+        assert_eq!(
+            (revisions(&cache, 4), revisions(&cache, 5)),
+            (None, Some(vec![6]))
+        );
+        cache.forget(6);
+        assert_eq!((revisions(&cache, 5), revisions(&cache, 6)), (None, Some(vec![])));
+        cache.add(change(7));
+        assert_eq!(
+            (revisions(&cache, 5), revisions(&cache, 6)),
+            (None, Some(vec![7]))
+        );
     }
 
     #[test]

@@ -9,11 +9,14 @@ use muster_core::lifecycle::cluster::Shape;
 use muster_core::lifecycle::cluster::view::HostSums;
 use muster_store::{HostForm, Store, StoreError, StoredCluster};
 
-use crate::host_list::{HostList, MOST_AT_ONCE};
+use crate::host_list::HostList;
 use crate::views::Views;
 
 /// What stands before the hosts of a cluster. Nothing else of it is called so, and in texts the quotes are escaped.
 const BEFORE_HOSTS: &str = "\"hosts\":[";
+
+/// Hosts that are summed up at once.
+const AT_ONCE: usize = 100;
 
 /// The hosts that are answered with a cluster.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +82,7 @@ impl ClusterText {
             Shape::Alone | Shape::Imported => HostForm::Whole,
         };
         let mut sums = HostSums::default();
-        for part in keys.chunks(MOST_AT_ONCE) {
+        for part in keys.chunks(AT_ONCE) {
             for host in &self.store.read_hosts(part, form).await? {
                 sums.add(host);
             }

@@ -13,21 +13,12 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
 use muster_http::places::Places;
 use muster_http::{Caller, Problem};
-use muster_store::{HostForm, ListedHost, Store, StoreError};
+use muster_store::{HostForm, ListedParts, Store, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::host_text::HostText;
 use crate::json_list;
 use crate::views::Views;
-
-/// The most hosts that are read at once.
-pub const MOST_AT_ONCE: usize = 100;
-
-/// Those that are read first, before anything is known of their size.
-const FIRST: usize = 1;
-
-/// Bytes of inventories that are read at once. More would keep a thread from its other work too long.
-const BYTES_AT_ONCE: usize = 2 << 20;
 
 /// Bytes of JSON that are written at once.
 const PIECE: usize = 128 << 10;
@@ -84,9 +75,9 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
         keys: Vec<(InfraEnvId, HostId)>,
     ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send + use<F> {
         let listing = Listing {
-            list: self,
-            keys: keys.into_iter(),
-            count: FIRST,
+            parts: self.store.listed_parts(keys, self.form),
+            views: self.views,
+            shape: self.shape,
             read: VecDeque::new(),
             has_entries: false,
         };
@@ -101,10 +92,9 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
 
 /// A list that is being answered.
 struct Listing<F> {
-    list: HostList<F>,
-    keys: std::vec::IntoIter<(InfraEnvId, HostId)>,
-    /// Hosts to be read next.
-    count: usize,
+    parts: ListedParts,
+    views: Views,
+    shape: F,
     /// Those that are read and not written yet.
     read: VecDeque<HostText>,
     /// True when some were written.
@@ -128,16 +118,12 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> Listing
 
     /// False when there are no more.
     async fn read_more(&mut self) -> Result<bool, StoreError> {
-        let asked: Vec<_> = self.keys.by_ref().take(self.count).collect();
-        if asked.is_empty() {
+        let Some(part) = self.parts.next().await? else {
             return Ok(false);
-        }
-        let list = &self.list;
-        let read = list.store.read_listed_hosts(&asked, list.form).await?;
-        self.count = count_of_next(&read);
-        for listed in read {
-            let view = list.views.listed(&listed.host, listed.texts).await?;
-            if let Some(entry) = (list.shape)(&listed.host, view) {
+        };
+        for listed in part {
+            let view = self.views.listed(&listed.host, listed.texts).await?;
+            if let Some(entry) = (self.shape)(&listed.host, view) {
                 let mut text = HostText::of(entry).map_err(json_list::unwritable)?;
                 if mem::replace(&mut self.has_entries, true) {
                     text.follow_another();
@@ -147,14 +133,4 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> Listing
         }
         Ok(true)
     }
-}
-
-/// As many hosts as make a part when they are like these.
-fn count_of_next(part: &[ListedHost]) -> usize {
-    let bytes: usize = part
-        .iter()
-        .map(|listed| listed.texts.inventory.len() + listed.texts.connectivity.len())
-        .sum();
-    let of_one = bytes / part.len().max(1);
-    (BYTES_AT_ONCE / of_one.max(1)).clamp(1, MOST_AT_ONCE)
 }

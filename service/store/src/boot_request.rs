@@ -11,8 +11,9 @@ use crate::Result;
 use crate::error::failed;
 use crate::lenient::readable;
 use crate::row::{Reading, micros, row};
-use crate::statement::{commit, push_tuples};
+use crate::statement::commit;
 use crate::store::Store;
+use muster_sql::push_tuples;
 
 row! {
     BootRequestRow of "boot_requests" by [id] {

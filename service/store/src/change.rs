@@ -2,15 +2,15 @@
 
 use muster_api::time::Timestamp;
 use muster_core::record::NewEvent;
+use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Transaction};
 
 use crate::Result;
 use crate::error::failed;
 use crate::event;
-use crate::kind::Kind;
 use crate::notify::PendingChanges;
 use crate::row::micros;
-use crate::statement::{in_parts, new_id, push_tuples};
+use crate::statement::new_id;
 use crate::store::Store;
 use crate::subject::Subject;
 

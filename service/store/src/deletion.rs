@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use muster_api::time::Timestamp;
+use muster_sql::Kind;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::row::micros;
 
 /// Locks a living record; returns its version, or `None` when there is none.

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use muster_sql::Kind;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyConnection, Connection};
@@ -11,7 +12,6 @@ use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
-use crate::kind::Kind;
 use crate::migrations::{is_contract, migrator};
 use crate::store::{CONNECTION_PATIENCE, Store};
 use crate::vault::Vault;

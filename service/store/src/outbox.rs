@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use muster_api::time::Timestamp;
+use muster_sql::push_tuples;
 use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
-use crate::statement::{commit, push_tuples};
+use crate::statement::commit;
 use crate::store::Store;
 use crate::subject::Subject;
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use muster_api::time::Timestamp;
 use muster_core::record::DeafTime;
+use muster_sql::Kind;
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::row::{Reading, micros};
 use crate::statement::commit;
 use crate::store::Store;

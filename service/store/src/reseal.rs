@@ -1,11 +1,11 @@
 //! Seals again what is stored plain or under an older key, without changing a record: versions stay, and a write that comes first wins.
 
+use muster_sql::Kind;
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::statement::commit;
 use crate::store::Store;
 use crate::vault::{PREFIX, Place, SEALED, SealedColumn};

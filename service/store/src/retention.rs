@@ -1,11 +1,11 @@
 //! Deletes what is old, in small transactions, and gives its space back.
 
 use muster_api::time::Timestamp;
+use muster_sql::Kind;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::row::micros;
 use crate::statement::commit;
 use crate::store::Store;

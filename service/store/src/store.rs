@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use muster_core::record::EventLimits;
+use muster_sql::Kind;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Transaction};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -15,7 +16,6 @@ use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
 use crate::host::{HostForm, HostQueue, HostReads, ReadQueue};
-use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
 use crate::vault::Vault;
@@ -209,14 +209,10 @@ impl Store {
             .map_err(failed("waiting for the turn of a list"))
     }
 
-    /// Begins a write transaction. On SQLite it takes the write lock at once, so that a transaction that has read never finds
-    /// that it may not write.
+    /// Begins a write transaction ([`Kind::begin_write`]).
     pub(crate) async fn writer(&self) -> Result<Transaction<'static, Any>> {
         self.shared.writes.fetch_add(1, Ordering::Relaxed);
-        let begun = match self.shared.kind {
-            Kind::Sqlite => self.shared.writers.begin_with("BEGIN IMMEDIATE").await,
-            Kind::Postgres => self.shared.writers.begin().await,
-        };
+        let begun = self.shared.kind.begin_write(&self.shared.writers).await;
         begun.map_err(failed("beginning a write"))
     }
 }

@@ -47,8 +47,13 @@ pub const STOREYS: &[Storey] = &[
         ],
     },
     Storey {
+        package: "muster-sql",
+        sees: Some(&[]),
+        never: &["axum", "kube", "kube-runtime", "reqwest", "hyper", HTTP],
+    },
+    Storey {
         package: "muster-store",
-        sees: Some(&["muster-api", "muster-core"]),
+        sees: Some(&["muster-api", "muster-core", "muster-sql"]),
         never: &["axum", "kube", "kube-runtime", "reqwest", "hyper", HTTP],
     },
     Storey {
@@ -61,6 +66,7 @@ pub const STOREYS: &[Storey] = &[
         sees: Some(&[
             "muster-api",
             "muster-core",
+            "muster-sql",
             "muster-store",
             "muster-image",
             "muster-ipxe",
@@ -72,6 +78,7 @@ pub const STOREYS: &[Storey] = &[
         sees: Some(&[
             "muster-api",
             "muster-core",
+            "muster-sql",
             "muster-store",
             "muster-image",
             "muster-ipxe",
@@ -103,7 +110,7 @@ pub const STOREYS: &[Storey] = &[
     },
     Storey {
         package: "muster-kube-api",
-        sees: Some(&["muster-connections"]),
+        sees: Some(&["muster-connections", "muster-sql"]),
         never: &[],
     },
 ];

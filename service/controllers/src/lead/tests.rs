@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use muster_kube_api::{Database, KubeApi, LocalService, SqlStorage};
+use muster_kube_api::{Kind, KubeApi, LocalService, SqlStorage};
 use muster_operations::changes::Changes;
 use muster_store::Store;
 use tempfile::TempDir;
@@ -52,7 +52,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/kube.db", folder.path().display());
         let (readers, writers) = Store::open(&url).await.unwrap().pools();
-        let storage = SqlStorage::new(Database::Sqlite, readers, writers);
+        let storage = SqlStorage::new(Kind::Sqlite, readers, writers);
         Self {
             api: KubeApi::open(storage, Vec::new()).await.unwrap(),
             working: Arc::default(),

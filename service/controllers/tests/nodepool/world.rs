@@ -12,7 +12,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use muster_controllers::events::Events;
 use muster_controllers::{Context, nodepool};
-use muster_kube_api::{Authority, Credentials, Database, KubeApi, SqlStorage, kubeconfig};
+use muster_kube_api::{Authority, Credentials, Kind, KubeApi, SqlStorage, kubeconfig};
 use muster_operations::now;
 use muster_resources::cluster_api::Machine;
 use muster_resources::hypershift::{HostedCluster, NodePool};
@@ -207,7 +207,7 @@ pub fn condition(status: &Value, type_: &str) -> Option<Value> {
 async fn workload(folder: &TempDir) -> KubeApi {
     let url = format!("sqlite://{}/workload.db", folder.path().display());
     let (readers, writers) = Store::open(&url).await.unwrap().pools();
-    let storage = SqlStorage::new(Database::Sqlite, readers, writers);
+    let storage = SqlStorage::new(Kind::Sqlite, readers, writers);
     KubeApi::open(storage, Vec::new()).await.unwrap()
 }
 

@@ -7,7 +7,7 @@ use kube::Client;
 use muster_api::time::Timestamp;
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
-use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
+use muster_kube_api::{Conversion, Conversions, Kind, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::clock::SystemClock;
@@ -48,7 +48,7 @@ impl Backend {
             .map(|one| serde_json::to_value(one).unwrap())
             .collect();
         definitions.extend(crds::builtin());
-        let storage = SqlStorage::new(Database::Sqlite, readers, writers);
+        let storage = SqlStorage::new(Kind::Sqlite, readers, writers);
         let api = KubeApi::open_with(storage, definitions, conversions())
             .await
             .unwrap();

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use muster_sql::Kind;
 use sqlx::any::AnyRow;
-use sqlx::{AnyPool, Row as _};
+use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Row as _, Transaction};
 
 use super::change::{BYTES_AT_ONCE, Change, Changes};
 use super::cipher::{Cipher, Plain};
 use super::commit::{self, Audience, Queue};
-use super::database::Database;
 use super::error::StorageError;
 use super::query::{Bind, ListQuery, Page, list_statement};
 use super::records::{Key, Revision, Stored};
@@ -20,7 +20,7 @@ use super::write::{Write, Written};
 /// The storage of the API. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct SqlStorage {
-    database: Database,
+    kind: Kind,
     readers: AnyPool,
     writers: AnyPool,
     queue: Queue,
@@ -49,22 +49,17 @@ const SELECT_REVISIONS: &str = "SELECT revision, compacted FROM kube_revision WH
 impl SqlStorage {
     /// Uses these connection pools; on PostgreSQL they may be the same. A task on the current tokio runtime
     /// carries out the writes; it ends when the last clone is dropped.
-    pub fn new(database: Database, readers: AnyPool, writers: AnyPool) -> Self {
-        Self::with_cipher(database, readers, writers, Arc::new(Plain))
+    pub fn new(kind: Kind, readers: AnyPool, writers: AnyPool) -> Self {
+        Self::with_cipher(kind, readers, writers, Arc::new(Plain))
     }
 
     /// The same, with a cipher for documents.
-    pub fn with_cipher(
-        database: Database,
-        readers: AnyPool,
-        writers: AnyPool,
-        cipher: Arc<dyn Cipher>,
-    ) -> Self {
+    pub fn with_cipher(kind: Kind, readers: AnyPool, writers: AnyPool, cipher: Arc<dyn Cipher>) -> Self {
         let audience = Audience::default();
         Self {
-            database,
+            kind,
             readers,
-            queue: commit::start(database, writers.clone(), cipher.clone(), audience.clone()),
+            queue: commit::start(kind, writers.clone(), cipher.clone(), audience.clone()),
             audience,
             writers,
             cipher,
@@ -118,7 +113,7 @@ impl SqlStorage {
     pub(crate) async fn list(&self, query: ListQuery) -> Result<Page> {
         let failed = StorageError::unavailable("listing objects");
         let mut connection = self.readers.acquire().await.map_err(&failed)?;
-        let begun = self.database.begin_read(&mut connection).await;
+        let begun = begin_read(self.kind, &mut connection).await;
         let mut reading = begun.map_err(&failed)?;
         let (current, compacted) = revisions(&mut reading).await?;
         let revision = query.at.unwrap_or(current);
@@ -231,7 +226,7 @@ impl SqlStorage {
     /// Compacts the next [`COMPACTED_AT_ONCE`] revisions; true when more are left.
     async fn compact_some(&self, revision: Revision) -> Result<bool> {
         let failed = StorageError::unavailable("compacting versions");
-        let begun = self.database.begin_write(&self.writers).await;
+        let begun = self.kind.begin_write(&self.writers).await;
         let mut transaction = begun.map_err(StorageError::unavailable("beginning a write"))?;
         let (current, compacted) = revisions(&mut transaction).await?;
         let last = revision.min(current);
@@ -289,12 +284,23 @@ impl SqlStorage {
 
     /// True when other replicas may write to the same database, so that their changes must be polled for.
     pub(crate) fn is_shared(&self) -> bool {
-        self.database == Database::Postgres
+        self.kind == Kind::Postgres
+    }
+}
+
+/// Begins a transaction in which all reads see the same revision.
+async fn begin_read(kind: Kind, connection: &mut AnyConnection) -> sqlx::Result<Transaction<'_, Any>> {
+    match kind {
+        Kind::Sqlite => connection.begin().await,
+        Kind::Postgres => {
+            let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+            connection.begin_with(begin).await
+        }
     }
 }
 
 /// Counts the objects that a query selects now, without its limit.
-async fn count(connection: &mut sqlx::AnyConnection, query: &ListQuery) -> Result<usize> {
+async fn count(connection: &mut AnyConnection, query: &ListQuery) -> Result<usize> {
     let failed = StorageError::unavailable("counting objects");
     let sql = "SELECT COUNT(*) FROM kube_objects WHERE resource = $1 AND ($2 = '' OR namespace = $2) AND ($3 = '' OR name = $3)";
     let row = sqlx::query(sql)
@@ -308,7 +314,7 @@ async fn count(connection: &mut sqlx::AnyConnection, query: &ListQuery) -> Resul
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-async fn revisions(connection: &mut sqlx::AnyConnection) -> Result<(Revision, Revision)> {
+async fn revisions(connection: &mut AnyConnection) -> Result<(Revision, Revision)> {
     let row = sqlx::query(SELECT_REVISIONS).fetch_one(connection).await;
     row.and_then(|row| rows::revisions(&row))
         .map_err(StorageError::unavailable("reading the revision"))

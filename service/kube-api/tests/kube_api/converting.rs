@@ -11,7 +11,7 @@ on_both! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_uses_both_versions() {
-    let peer = Peer::built_in(muster_kube_api::Database::Sqlite).await;
+    let peer = Peer::built_in(muster_kube_api::Kind::Sqlite).await;
     peer.shelf("typed").await;
     let folder = tempfile::tempdir().unwrap();
     let kubectl = Kubectl::with_config(&peer.kubeconfig_in(folder.path())).in_namespace("typed");

@@ -11,17 +11,17 @@ mod world;
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
-            use muster_kube_api::Database;
+            use muster_kube_api::Kind;
             use crate::world::World;
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                super::cases::$name(World::new(Database::Sqlite).await).await;
+                super::cases::$name(World::new(Kind::Sqlite).await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                super::cases::$name(World::new(Database::Postgres).await).await;
+                super::cases::$name(World::new(Kind::Postgres).await).await;
             }
         }
     )*};
@@ -32,16 +32,16 @@ macro_rules! on_each_server {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
             use crate::peers::Peer;
-            use muster_kube_api::Database;
+            use muster_kube_api::Kind;
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                super::$name(Peer::built_in(Database::Sqlite).await).await;
+                super::$name(Peer::built_in(Kind::Sqlite).await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                super::$name(Peer::built_in(Database::Postgres).await).await;
+                super::$name(Peer::built_in(Kind::Postgres).await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

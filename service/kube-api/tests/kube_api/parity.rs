@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use muster_kube_api::Database;
+use muster_kube_api::Kind;
 use muster_tests::process::output_within;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::world::a_book;
 /// malformed requests, numbers and nulls in every form. Code and reason are the same, and what a write stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_requests_get_the_same_answers() {
-    let (real, ours) = (Peer::real().await, Peer::built_in(Database::Sqlite).await);
+    let (real, ours) = (Peer::real().await, Peer::built_in(Kind::Sqlite).await);
     let mut compare = Command::new("python3");
     compare.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compare.py"));
     for peer in [&real, &ours] {
@@ -38,7 +38,7 @@ async fn wrong_requests_get_the_same_answers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compacted_revisions_are_answered_alike() {
     let real = about_the_past(&Peer::forgetful().await).await;
-    for database in [Database::Sqlite, Database::Postgres] {
+    for database in [Kind::Sqlite, Kind::Postgres] {
         assert_eq!(
             about_the_past(&Peer::built_in(database).await).await,
             real,
@@ -110,7 +110,7 @@ async fn first_of_watch(peer: &Peer, path: &str) -> Value {
 /// that goes on from the last version seen misses nothing. Here the watch waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_watcher_misses_nothing() {
-    for peer in [Peer::real().await, Peer::built_in(Database::Sqlite).await] {
+    for peer in [Peer::real().await, Peer::built_in(Kind::Sqlite).await] {
         let books = peer.shelf("behind").await;
         let (_, list) = peer.ask("GET", &books, &Value::Null).await;
         let start = text(&list["metadata"]["resourceVersion"]);

@@ -8,7 +8,7 @@ use http::StatusCode;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use muster_connections::{Connections, Listener};
-use muster_kube_api::{Authority, Caller, Credentials, Database, KubeApi, Tokens, kubeconfig, write_private};
+use muster_kube_api::{Authority, Caller, Credentials, Kind, KubeApi, Tokens, kubeconfig, write_private};
 use muster_tests::kube::{ControlPlane, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -44,7 +44,7 @@ enum Server {
 
 impl Peer {
     /// This API on a database of its own.
-    pub async fn built_in(database: Database) -> Self {
+    pub async fn built_in(database: Kind) -> Self {
         let world = World::new(database).await;
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::generate("ours").unwrap();

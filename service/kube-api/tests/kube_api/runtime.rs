@@ -15,7 +15,7 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::runtime::finalizer::{Event as Finalizing, finalizer};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Resource as _, ResourceExt as _};
-use muster_kube_api::Database;
+use muster_kube_api::Kind;
 use muster_tests::artifacts::project_root;
 use muster_tests::process::output_within;
 use muster_tests::python::Environment;
@@ -252,8 +252,8 @@ async fn pages_are_followed_by_kube_rs(peer: Peer) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pythons_client_does_its_work() {
     for peer in [
-        Peer::built_in(Database::Sqlite).await,
-        Peer::built_in(Database::Postgres).await,
+        Peer::built_in(Kind::Sqlite).await,
+        Peer::built_in(Kind::Postgres).await,
         Peer::real().await,
     ] {
         peer.shelf("python").await;

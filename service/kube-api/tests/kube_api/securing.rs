@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::Request;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use muster_kube_api::{Authority, Caller, Credentials, Database, kubeconfig, write_private};
+use muster_kube_api::{Authority, Caller, Credentials, Kind, kubeconfig, write_private};
 
 use tower::ServiceExt as _;
 
@@ -15,7 +15,7 @@ use crate::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kubeconfig_with_a_certificate_or_a_token_opens_the_api_and_nothing_else_does() {
-    let world = World::new(Database::Sqlite).await;
+    let world = World::new(Kind::Sqlite).await;
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::generate("ours").unwrap();
     // The same after a restart.
@@ -75,7 +75,7 @@ async fn a_kubeconfig_with_a_certificate_or_a_token_opens_the_api_and_nothing_el
 
 #[tokio::test]
 async fn a_request_that_nobody_authenticated_is_refused() {
-    let world = World::new(Database::Sqlite).await;
+    let world = World::new(Kind::Sqlite).await;
     for (path, status) in [
         ("/version", 200),
         ("/api/v1/namespaces", 401),

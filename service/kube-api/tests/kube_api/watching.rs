@@ -319,7 +319,7 @@ mod cases {
             let lost = sqlx::query(statement).bind(kept);
             lost.execute(&writers).await.unwrap();
         }
-        if world.database == muster_kube_api::Database::Sqlite {
+        if world.database == muster_kube_api::Kind::Sqlite {
             // Nobody else writes, so nobody looks: the next write shows it.
             world.post(BOOKS, a_book("e", 1)).await;
         }
@@ -345,7 +345,7 @@ mod cases {
         world
             .send("DELETE", &format!("{BOOKS}/e"), "application/json", "")
             .await;
-        if world.database == muster_kube_api::Database::Sqlite {
+        if world.database == muster_kube_api::Kind::Sqlite {
             assert_eq!(next(&mut events).await, event("ADDED", "e"));
             assert_eq!(next(&mut events).await, event("DELETED", "e"));
         }
@@ -364,7 +364,7 @@ mod cases {
     }
 
     pub async fn changes_of_another_replica_are_seen(world: World) {
-        if world.database == muster_kube_api::Database::Sqlite {
+        if world.database == muster_kube_api::Kind::Sqlite {
             // One process only: there are no other replicas.
             return;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::http::StatusCode;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
-use muster_kube_api::{Database, KubeApi, SqlStorage};
+use muster_kube_api::{Kind, KubeApi, SqlStorage};
 use muster_store::Store;
 use muster_tests::postgres::Postgres;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::{http, machines};
 pub struct World {
     pub api: KubeApi,
     pub client: Client,
-    pub database: Database,
+    pub database: Kind,
     store: Store,
     _folder: Option<TempDir>,
     _cluster: Option<Arc<Postgres>>,
@@ -28,9 +28,9 @@ pub struct World {
 pub const NAMESPACE: &str = "shelf";
 
 impl World {
-    pub async fn new(database: Database) -> Self {
+    pub async fn new(database: Kind) -> Self {
         let (url, folder, cluster) = match database {
-            Database::Sqlite => {
+            Kind::Sqlite => {
                 let folder = tempfile::tempdir().unwrap();
                 (
                     format!("sqlite://{}/kube.db", folder.path().display()),
@@ -38,7 +38,7 @@ impl World {
                     None,
                 )
             }
-            Database::Postgres => {
+            Kind::Postgres => {
                 let cluster = Postgres::shared();
                 (cluster.create_database(), None, Some(cluster))
             }
@@ -143,7 +143,7 @@ impl World {
     }
 }
 
-async fn open(store: &Store, database: Database) -> KubeApi {
+async fn open(store: &Store, database: Kind) -> KubeApi {
     let (readers, writers) = store.pools();
     let storage = SqlStorage::new(database, readers, writers);
     let crds = vec![crd(), machines::definition()];

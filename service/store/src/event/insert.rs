@@ -2,6 +2,7 @@
 
 use muster_api::time::Timestamp;
 use muster_core::record::{EventLimits, NewEvent};
+use muster_sql::in_parts;
 use sqlx::{Any, Transaction};
 
 use super::recent::{EventKey, Limit};
@@ -9,7 +10,7 @@ use super::row::EventRow;
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, micros, storable};
-use crate::statement::{commit, in_parts, insert_rows};
+use crate::statement::{commit, insert_rows};
 use crate::store::Store;
 
 impl Store {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use muster_api::ids::{HostId, InfraEnvId};
+use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
@@ -19,10 +20,8 @@ use crate::Result;
 use crate::change::note_changes;
 use crate::error::{StoreError, failed};
 use crate::event::{Told, insert_told};
-use crate::kind::Kind;
 use crate::notify::PendingChanges;
 use crate::row::{Reading, Values};
-use crate::statement::{in_parts, push_tuples};
 use crate::store::Store;
 use crate::subject::Subject;
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 
 use super::change::{HostKey, HostWrite};
@@ -9,9 +10,7 @@ use super::history;
 use super::row::HOST_KEY;
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::row::Reading;
-use crate::statement::{in_parts, push_tuples};
 
 /// Removes the deleted records of these machines in the same InfraEnvs, with their history; returns their last versions.
 pub(super) async fn remove(

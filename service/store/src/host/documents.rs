@@ -1,14 +1,13 @@
 //! Writes what is large of a host to tables of their own: what it reports, of itself and of others, and its bootstrap data.
 
 use muster_core::record::{Host, HostReports};
+use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row as _, Transaction};
 
 use super::change::{Documents, HostKey, HostWrite};
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::row::{document, storable};
-use crate::statement::{in_parts, push_tuples};
 use crate::store::Store;
 use crate::vault::Place;
 

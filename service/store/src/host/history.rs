@@ -3,13 +3,14 @@
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use muster_sql::in_parts;
 use sqlx::{Any, Transaction};
 
 use super::change::{HistoryEntry, HostKey};
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, row};
-use crate::statement::{in_parts, insert_rows, new_id};
+use crate::statement::{insert_rows, new_id};
 use crate::store::Store;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use muster_api::time::Timestamp;
 use muster_core::record::{Host, Peer};
 use muster_core::rules::findings::matters_to_others;
 use muster_core::rules::peer::peer;
+use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 
 use super::change::{HostKey, Membership};
@@ -14,10 +15,8 @@ use crate::Result;
 use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
-use crate::kind::Kind;
 use crate::notify::PendingChanges;
 use crate::row::{Json, Reading, document};
-use crate::statement::{in_parts, push_tuples};
 use crate::subject::Subject;
 
 impl Membership {

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::change::{HostKey, HostWrite};
-use crate::kind::Kind;
+use muster_sql::Kind;
 
 /// Changes in one transaction.
 const AT_ONCE: usize = 32;

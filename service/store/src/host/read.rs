@@ -5,6 +5,7 @@ use std::sync::Arc;
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
+use muster_sql::Kind;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -14,7 +15,6 @@ use super::form::HostForm;
 use super::row::{HOST_KEY, HostRow, brief_from, host_from, select_briefs};
 use crate::Result;
 use crate::error::failed;
-use crate::kind::Kind;
 use crate::lenient::readable;
 use crate::row::Reading;
 use crate::store::Store;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use muster_api::ids::HostId;
+use muster_sql::in_parts;
 use sqlx::Any;
 use sqlx::pool::PoolConnection;
 use tokio::sync::oneshot;
@@ -17,7 +18,6 @@ use super::row::{HOST_KEY, HostRow, rows_of_ids, select};
 use crate::Result;
 use crate::error::{failed, runtime_ended};
 use crate::row::Reading;
-use crate::statement::in_parts;
 use crate::store::Store;
 
 impl Store {

@@ -7,6 +7,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
+use muster_sql::{Kind, push_tuples};
 use sqlx::AnyConnection;
 use sqlx::any::AnyRow;
 
@@ -14,9 +15,7 @@ use super::brief::HostBrief;
 use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
 use super::form::HostForm;
 use crate::Result;
-use crate::kind::Kind;
 use crate::row::{Json, Reading, Sealed, row};
-use crate::statement::push_tuples;
 use crate::vault::Vault;
 
 pub(crate) const HOST_KEY: &[&str] = HostRow::KEY;

@@ -1,5 +1,6 @@
 //! Names the two databases, and the clauses of statements that differ between them.
 
+use sqlx::{Any, AnyPool, Transaction};
 use strum::IntoStaticStr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -19,7 +20,7 @@ impl Kind {
 
     /// Appended to a `SELECT` in a write transaction: other transactions cannot delete or change the row before it ends. SQLite has one
     /// writer at a time, so nothing is needed there.
-    pub(crate) fn holding(self) -> &'static str {
+    pub fn holding(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => " FOR SHARE",
@@ -27,7 +28,7 @@ impl Kind {
     }
 
     /// Appended to a `SELECT` in a write transaction: no other transaction may even hold the row.
-    pub(crate) fn locking(self) -> &'static str {
+    pub fn locking(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => " FOR UPDATE",
@@ -35,10 +36,22 @@ impl Kind {
     }
 
     /// Appended to the `SELECT` of a claim: rows that another transaction is claiming are skipped.
-    pub(crate) fn skipping(self) -> &'static str {
+    pub fn skipping(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// Begins a write transaction. On SQLite it takes the write lock at once, so that a transaction that has read never finds
+    /// that it may not write.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn begin_write(self, writers: &AnyPool) -> sqlx::Result<Transaction<'static, Any>> {
+        match self {
+            Self::Sqlite => writers.begin_with("BEGIN IMMEDIATE").await,
+            Self::Postgres => writers.begin().await,
         }
     }
 }
