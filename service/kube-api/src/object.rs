@@ -129,6 +129,11 @@ pub fn set_member(object: &mut Value, name: &str, value: Option<Value>) {
     };
 }
 
+/// Removes a top-level member and returns it.
+pub fn take_member(object: &mut Value, name: &str) -> Option<Value> {
+    object.as_object_mut()?.remove(name)
+}
+
 /// Greatest whole number of which floating-point numbers hold all smaller ones. Source: `swag.IsFloat64AJSONInteger`.
 pub const MAX_WHOLE_FLOAT: f64 = 9_007_199_254_740_991.0;
 

@@ -7,12 +7,14 @@ use axum::response::IntoResponse as _;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::response::{IsList, json_response, listed, nothing_there, shown, warn, written};
+use super::response::{
+    IsList, document_response, json_response, listed, nothing_there, shown, warn, written,
+};
 use super::room::in_turn;
 use super::{discovery, review, streamed};
 use crate::error::{ApiError, Result};
 use crate::read::Projection;
-use crate::request::negotiate::{self, Form};
+use crate::request::negotiate::{self, Form, View};
 use crate::request::{Caller, Options, RequestInfo, Target, body, field_manager};
 use crate::server::Server;
 use crate::write::{Deletion, Form as PatchForm, Outcome};
@@ -190,8 +192,10 @@ fn finished(request: &RequestInfo, form: Form, outcome: Outcome) -> Result<Respo
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
-    let mut response = match request.subresource.as_str() {
-        "scale" => written(form, status, &outcome.object),
+    let is_whole = form.view == View::Whole && !form.yaml;
+    let mut response = match (request.subresource.as_str(), outcome.document) {
+        ("scale", _) => written(form, status, &outcome.object),
+        (_, Some(document)) if is_whole => document_response(status, &document),
         _ => shown(request, form, status, outcome.object),
     };
     for warning in &outcome.warnings {

@@ -1,5 +1,7 @@
 //! Writes answers in the forms that clients accept: JSON, YAML, tables, metadata only.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::response::IntoResponse as _;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -109,6 +111,13 @@ pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response<Body
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// A stored document as it is.
+pub fn document_response(status: StatusCode, document: &Arc<str>) -> Response<Body> {
+    let mut pieces = Pieces::default();
+    pieces.push_document(document);
+    json_response(status, Body::new(pieces))
 }
 
 /// A value as JSON or YAML.

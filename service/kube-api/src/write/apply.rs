@@ -85,15 +85,8 @@ impl Server {
                 let entries = entries.unwrap_or_else(|| json!([]));
                 object::metadata_mut(&mut new).insert("managedFields".into(), entries);
                 match self.store_new(request, new).await {
-                    Ok(object) => {
-                        return Ok(Outcome {
-                            created: true,
-                            object,
-                            warnings: Vec::new(),
-                        });
-                    }
                     Err(error) if error.reason() == "AlreadyExists" => continue,
-                    Err(error) => return Err(error),
+                    outcome => return outcome,
                 }
             };
             let mut force = request.options.force;
@@ -119,12 +112,8 @@ impl Server {
                 .unwrap_or_else(|| json!([]));
             let mut prepared = prepare_update(request, &existing.object, result)?;
             object::metadata_mut(&mut prepared).insert("managedFields".into(), entries);
-            if let Some(object) = self.finish(request, existing, prepared).await? {
-                return Ok(Outcome {
-                    created: false,
-                    object,
-                    warnings: Vec::new(),
-                });
+            if let Some(outcome) = self.finish(request, existing, prepared).await? {
+                return Ok(outcome);
             }
         }
         Err(request.modified_meanwhile())

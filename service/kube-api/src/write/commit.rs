@@ -1,5 +1,7 @@
 //! Stores the result of a write if the object has not changed since it was read.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::error::{ApiError, Result};
@@ -15,6 +17,8 @@ pub struct Outcome {
     pub created: bool,
     /// The object, or a `Status`.
     pub object: Value,
+    /// The text of `object`, if it was written and is stored as it is served.
+    pub document: Option<Arc<str>>,
     /// Texts for `Warning` headers.
     pub warnings: Vec<String>,
 }
@@ -25,6 +29,7 @@ impl Outcome {
         Self {
             created: false,
             object,
+            document: None,
             warnings: Vec::new(),
         }
     }
@@ -64,7 +69,7 @@ impl Server {
         object: Value,
         existing: Option<Existing>,
         deletes: bool,
-    ) -> Result<Option<Value>> {
+    ) -> Result<Option<Outcome>> {
         let stored = request.resource.as_stored(object);
         if object::json_length(&stored) > MAX_BYTES {
             return Err(ApiError::object_too_large());
@@ -86,8 +91,13 @@ impl Server {
         match self.storage.write(write).await? {
             Written::Unexpected => Ok(None),
             Written::Done(change, object) => {
+                let is_served = request.resource.is_stored_as_served;
+                let document = is_served.then(|| change.document.clone());
                 self.committed(change).await;
-                Ok(Some(request.resource.served(object)))
+                Ok(Some(Outcome {
+                    document,
+                    ..Outcome::changed(request.resource.served(object))
+                }))
             }
         }
     }

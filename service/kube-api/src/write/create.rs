@@ -30,13 +30,7 @@ impl Server {
             warnings.extend(unqualified_finalizers(request, &new, None));
             let prepared = prepare_create(request, new)?;
             match self.store_new(request, prepared).await {
-                Ok(object) => {
-                    return Ok(Outcome {
-                        created: true,
-                        object,
-                        warnings,
-                    });
-                }
+                Ok(outcome) => return Ok(Outcome { warnings, ..outcome }),
                 Err(error) if is_generated && error.code() == 409 && attempts > 1 => attempts -= 1,
                 Err(error) => return Err(error),
             }
@@ -44,7 +38,11 @@ impl Server {
     }
 
     /// Stores a new object, made by [`prepare_create`] or by an apply.
-    pub(super) async fn store_new(&self, request: &RequestInfo, mut object: Value) -> Result<Value> {
+    pub(super) async fn store_new(&self, request: &RequestInfo, mut object: Value) -> Result<Outcome> {
+        let created = |outcome| Outcome {
+            created: true,
+            ..outcome
+        };
         if object::metadata(&object).is_none_or(|metadata| !metadata.contains_key("managedFields")) {
             managers::on_update(
                 &*request.resource,
@@ -60,11 +58,13 @@ impl Server {
             let key = request.resource.key(&request.namespace, &name);
             return match self.storage.get(&key).await? {
                 Some(_) => Err(ApiError::already_exists(request.resource.subject(), &name)),
-                None => Ok(object),
+                None => Ok(created(Outcome::changed(object))),
             };
         }
         let written = self.commit(request, object, None, false).await?;
-        written.ok_or_else(|| ApiError::already_exists(request.resource.subject(), &name))
+        written
+            .map(created)
+            .ok_or_else(|| ApiError::already_exists(request.resource.subject(), &name))
     }
 
     /// Refuses namespaces that do not exist or are being deleted.

@@ -100,12 +100,11 @@ impl Server {
                     new
                 }));
             }
-            if let Some(object) = self.commit(request, new, Some(existing), deletes).await? {
-                return Ok(Outcome::changed(if deletes {
-                    success(request, &object)
-                } else {
-                    object
-                }));
+            if let Some(outcome) = self.commit(request, new, Some(existing), deletes).await? {
+                return Ok(match deletes {
+                    true => Outcome::changed(success(request, &outcome.object)),
+                    false => outcome,
+                });
             }
             if deletion.resource_version.is_some() {
                 return Err(request.modified_meanwhile());

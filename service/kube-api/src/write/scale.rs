@@ -92,6 +92,7 @@ impl Server {
             .await?;
         Ok(Outcome {
             object: shown(scale, &outcome.object),
+            document: None,
             ..outcome
         })
     }

@@ -48,12 +48,8 @@ impl Server {
                 &mut prepared,
                 &request.manager(Operation::Update),
             );
-            if let Some(object) = self.finish(request, existing, prepared).await? {
-                return Ok(Outcome {
-                    created: false,
-                    object,
-                    warnings,
-                });
+            if let Some(outcome) = self.finish(request, existing, prepared).await? {
+                return Ok(Outcome { warnings, ..outcome });
             }
         }
         Err(request.modified_meanwhile())
@@ -66,10 +62,10 @@ impl Server {
         request: &RequestInfo,
         existing: Existing,
         mut new: Value,
-    ) -> Result<Option<Value>> {
+    ) -> Result<Option<Outcome>> {
         let old = &existing.object;
         if new == *old {
-            return Ok(Some(new));
+            return Ok(Some(Outcome::changed(new)));
         }
         if request.resource.has_generation() && content_differs(request, old, &new) {
             let generation = object::generation(old) + 1;
@@ -80,7 +76,7 @@ impl Server {
         let deletes =
             object::is_terminating(old) && object::finalizers(&new).is_empty() && !is_held(request, &new);
         if request.options.dry_run {
-            return Ok(Some(new));
+            return Ok(Some(Outcome::changed(new)));
         }
         self.commit(request, new, Some(existing), deletes).await
     }
@@ -111,7 +107,7 @@ pub(super) fn prepare_update(request: &RequestInfo, old: &Value, desired: Value)
     check_preconditions(request, old, &desired)?;
     match request.subresource.as_str() {
         "" => updated_main(request, old, desired),
-        "status" => updated_status(request, old, &desired),
+        "status" => updated_status(request, old, desired),
         "approval" => Ok(with_list(old, &desired, "status", "conditions")),
         "finalize" => Ok(with_list(old, &desired, "spec", "finalizers")),
         _ => Err(ApiError::no_such_resource()),
@@ -164,13 +160,25 @@ fn updated_main(request: &RequestInfo, old: &Value, mut desired: Value) -> Resul
     Ok(desired)
 }
 
-fn updated_status(request: &RequestInfo, old: &Value, desired: &Value) -> Result<Value> {
+fn updated_status(request: &RequestInfo, old: &Value, mut desired: Value) -> Result<Value> {
     let resource = &request.resource;
-    let mut new = old.clone();
-    object::set_member(&mut new, "status", desired.get("status").cloned());
+    // A status may be large: neither of them is copied.
+    let others = old
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| *name != "status");
+    let mut new: Value = others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    object::set_member(&mut new, "status", object::take_member(&mut desired, "status"));
     if resource.strategy == Strategy::Node {
         // Kubelets annotate their node when they report its status.
-        object::set_member(&mut new, "metadata", desired.get("metadata").cloned());
+        object::set_member(
+            &mut new,
+            "metadata",
+            object::take_member(&mut desired, "metadata"),
+        );
         keep_metadata(&mut new, old);
     }
     if resource.strategy == Strategy::Custom {
