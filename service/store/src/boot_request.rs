@@ -6,6 +6,7 @@ use std::time::Duration;
 use muster_api::boot::BootFile;
 use muster_api::ids::InfraEnvId;
 use muster_api::time::Timestamp;
+use muster_sql::push_tuples;
 
 use crate::Result;
 use crate::error::failed;
@@ -13,7 +14,6 @@ use crate::lenient::readable;
 use crate::row::{Reading, micros, row};
 use crate::statement::commit;
 use crate::store::Store;
-use muster_sql::push_tuples;
 
 row! {
     BootRequestRow of "boot_requests" by [id] {

@@ -6,13 +6,13 @@
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use muster_sql::push_tuples;
 
 use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::row::{micros, storable};
 use crate::statement::commit;
 use crate::store::Store;
-use muster_sql::push_tuples;
 
 /// The newest poll of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]

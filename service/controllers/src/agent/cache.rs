@@ -118,8 +118,11 @@ impl AgentCache {
             }
             Event::Apply(agent) => {
                 let key = kube_ref(&agent);
-                let (newest, change) = self.compared(&key, agent);
-                state.writer.apply_watcher_event(&Event::Apply(newest));
+                let change = self.change(&key, &agent);
+                // An own write that comes back is there already.
+                if change.is_some() {
+                    state.writer.apply_watcher_event(&Event::Apply(agent));
+                }
                 change.map(|change| (key, change)).into_iter().collect()
             }
             Event::Delete(agent) => {
@@ -136,21 +139,28 @@ impl AgentCache {
         changes
     }
 
-    /// The newer of `agent` and what is known; `None`: nothing changed.
-    fn compared(&self, key: &KubeRef, agent: CachedAgent) -> (CachedAgent, Option<Change>) {
+    /// What `agent` changes of what is known; `None`: nothing.
+    fn change(&self, key: &KubeRef, agent: &CachedAgent) -> Option<Change> {
         let Some(known) = self.get(key) else {
-            return (agent, Some(Change::Updated));
+            return Some(Change::Updated);
         };
         if agent.is_covered_by(&known) {
-            return ((*known).clone(), None);
+            return None;
         }
         let is_requested = agent.spec != known.spec || agent.is_deleting() != known.is_deleting();
-        let change = if is_requested {
-            Change::Requested
-        } else {
-            Change::Updated
-        };
-        (agent, Some(change))
+        Some(match is_requested {
+            true => Change::Requested,
+            false => Change::Updated,
+        })
+    }
+
+    /// The newer of `agent` and what is known, and what that changes.
+    fn compared(&self, key: &KubeRef, agent: CachedAgent) -> (CachedAgent, Option<Change>) {
+        let change = self.change(key, &agent);
+        match self.get(key).filter(|_| change.is_none()) {
+            Some(known) => ((*known).clone(), None),
+            None => (agent, change),
+        }
     }
 
     /// The same for an object of a list, which is the truth: one that is older than what is known comes from a backup.
@@ -158,7 +168,7 @@ impl AgentCache {
         let known = self.get(key).and_then(|known| known.resource_version());
         match known {
             Some(known) if Some(&known) != agent.metadata.resource_version.as_ref() => {
-                let (_, change) = self.compared(key, agent.clone());
+                let change = self.change(key, &agent);
                 (agent, Some(change.unwrap_or(Change::Updated)))
             }
             _ => self.compared(key, agent),

@@ -37,8 +37,8 @@ use crate::status::send;
 use crate::writes::{patch_params, post_params};
 
 /// Age until which the first status of a host waits for its inventory, which nearly always comes within; then
-/// one write reports all.
-const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
+/// one write reports all. Nobody waits so long whose spec was changed.
+const YOUNG: chrono::Duration = chrono::Duration::seconds(3);
 
 /// Action and reason of the Event about a spec that names a cluster which is none here. Its condition has the protocol's reason
 /// `BackendError`, which is also that of waits, and no Event.
@@ -208,7 +208,8 @@ impl Reconciler {
     ) -> Result<Action, Error> {
         let now = now();
         let age = now - host.data.registered_at;
-        if !known.has_status() && host.inventory.is_none() && age < YOUNG {
+        let is_as_created = known.metadata.generation.is_none_or(|generation| generation <= 1);
+        if !known.has_status() && host.inventory.is_none() && is_as_created && age < YOUNG {
             return Ok(Action::requeue((YOUNG - age).to_std().unwrap_or_default()));
         }
         let app = &self.context.app;

@@ -28,7 +28,11 @@ impl Store {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn read_listed_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<ListedHost>> {
+    pub(super) async fn read_listed_hosts(
+        &self,
+        keys: &[HostKey],
+        form: HostForm,
+    ) -> Result<Vec<ListedHost>> {
         let select = match form {
             HostForm::Whole => select_listed,
             HostForm::Brief => select_briefs,

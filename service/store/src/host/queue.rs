@@ -3,8 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::change::{HostKey, HostWrite};
 use muster_sql::Kind;
+
+use super::change::{HostKey, HostWrite};
 
 /// Changes in one transaction.
 const AT_ONCE: usize = 32;

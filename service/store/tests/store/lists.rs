@@ -38,8 +38,19 @@ mod cases {
             let stored = hosts.iter().find(|host| host.id == listed.id).unwrap();
             assert_eq!(listed, stored);
         }
-        let listed = world.store.read_listed_hosts(&backwards, HostForm::Whole).await;
-        for listed in listed.unwrap() {
+        let mut parts = world.store.listed_parts(backwards.clone(), HostForm::Whole);
+        let (mut all_listed, mut lengths) = (Vec::new(), Vec::new());
+        while let Some(part) = parts.next().await.unwrap() {
+            lengths.push(part.len());
+            all_listed.extend(part);
+        }
+        assert_eq!(lengths, [1, 2], "of the first nobody knows how large it is");
+        let keys_listed: Vec<_> = all_listed
+            .iter()
+            .map(|listed| (listed.host.infra_env_id, listed.host.id))
+            .collect();
+        assert_eq!(keys_listed, backwards);
+        for listed in all_listed {
             let stored = hosts.iter().find(|host| host.id == listed.host.id).unwrap();
             assert_eq!(listed.texts, HostTexts::of(stored), "as it is stored");
             let without = Host {
