@@ -9,6 +9,7 @@
 //! What every controller is made of:
 //!
 //! - [`watch`]: kube's `Controller` over objects that are decoded one by one; watches whose failures are seen
+//! - [`gather`]: triggers that come often, once
 //! - [`echoes`]: own statuses that come back by a watch trigger nothing
 //! - [`drive`]: deadline of a reconcile, growing retries, a fresh object after a conflict, metrics
 //! - [`Context`]: a client with a deadline for each request, operations, changes of the database, Events
@@ -36,6 +37,7 @@ pub mod echoes;
 pub mod error;
 pub mod events;
 pub mod finalizers;
+pub mod gather;
 pub mod infra_env;
 pub mod join;
 pub mod kinds;

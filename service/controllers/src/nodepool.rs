@@ -11,12 +11,12 @@
 //! | `cluster` | Clusters, as Cluster API's core does it: phase, readiness, deletion in order |
 //! | `machine` | Machines, as Cluster API's core does it: phase, Node, drain, deletion in order |
 //! | `objects` | objects of kinds without a type here, and how they are applied |
-//! | `gather` | triggers that come often, once |
+//! | `changed` | changes that are no status |
 //! | `waits` | Events for waits |
 //! | `places` | names of what is made |
 
+mod changed;
 pub mod cluster;
-mod gather;
 pub mod hosted_cluster;
 pub mod machine;
 mod objects;
@@ -25,10 +25,14 @@ pub mod pool;
 mod waits;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
+
+/// Time for which triggers are [gathered](crate::gather): Machines of one pool come and change together.
+const GATHERING: Duration = Duration::from_millis(500);
 
 /// Runs the controllers until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

@@ -3,6 +3,9 @@
 //! Thousands of hosts may report while a user approves one: what users request has a lane of its own, with
 //! workers that do nothing else. Each lane is one kube `Controller` over the same cache; [`Turns`] keeps the
 //! two from reconciling one Agent at the same time.
+//!
+//! A host that boots sends several reports at once, and each changes its Agent: requests of the normal lane are
+//! gathered for a moment, which saves writes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,7 +19,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::cached::CachedAgent;
 use crate::references::object_ref;
 
-type Request = ObjectRef<CachedAgent>;
+/// Names the Agent that is to be reconciled.
+pub type Request = ObjectRef<CachedAgent>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {

@@ -1,15 +1,17 @@
 //! Runs the controllers of Agents, their labels and AgentClassifications.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::{future, stream};
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, future, stream};
 use kube::runtime::{Controller, reflector};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::creation::{self, Creations};
-use super::lanes::{Lanes, Requests, Turns};
+use super::lanes::{Lanes, Request, Turns};
 use super::orphans::Orphans;
 use super::reconcile::Reconciler;
 use super::token::Tokens;
@@ -18,10 +20,14 @@ use crate::agent_classification;
 use crate::agent_labels::Labels;
 use crate::context::Context;
 use crate::drive::drive;
+use crate::gather::gathered;
 
 /// Agents reconciled at the same time: enough to keep two processors of an API server busy, and 60 a second where a write takes a tenth of
 /// a second. More would only wait there, before what users request.
 const WORKERS: u16 = 6;
+
+/// Time for which requests of the normal lane are gathered.
+const GATHERING: Duration = Duration::from_millis(200);
 
 /// More that do only what users wait for.
 const URGENT_WORKERS: u16 = 4;
@@ -86,9 +92,9 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             future::pending().await
         });
         tasks.spawn(creation::run(reconciler.clone(), lanes, creations, requested));
-        let lane = |requests: Requests, workers| {
+        let lane = |requests: BoxStream<'static, Request>, workers| {
             let controller = Controller::for_stream(stream::pending(), agents.store());
-            let controller = controller.reconcile_on(requests.into_stream());
+            let controller = controller.reconcile_on(requests);
             let reconciler = reconciler.clone();
             drive(
                 "agent",
@@ -103,8 +109,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             )
         };
         let controllers = future::join3(
-            lane(normal, WORKERS),
-            lane(urgent, URGENT_WORKERS),
+            lane(gathered(normal.into_stream(), GATHERING).boxed(), WORKERS),
+            lane(urgent.into_stream().boxed(), URGENT_WORKERS),
             agent_classification::run(
                 context.clone(),
                 agents.clone(),

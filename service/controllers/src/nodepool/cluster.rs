@@ -20,9 +20,9 @@ use muster_resources::cluster_api::{Cluster, Machine};
 use muster_resources::hypershift::HostedControlPlane;
 use tokio_util::sync::CancellationToken;
 
-use super::gather;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
+use crate::gather::gathered;
 use crate::references::{cluster_api_owner, object_ref};
 use crate::{secrets, watch};
 
@@ -38,7 +38,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         .watches_stream(watch::metadata::<HostedControlPlane>(&context, all()), |it| {
             of_owner(&it)
         })
-        .reconcile_on(gather::gathered(machines))
+        .reconcile_on(gathered(machines, super::GATHERING))
         .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), |it| {
             of_label(&it)
         });

@@ -19,7 +19,8 @@ use muster_resources::cluster_api::Cluster;
 use muster_resources::hypershift::{HOSTED_CLUSTER, HostedCluster, NodePool};
 use tokio_util::sync::CancellationToken;
 
-use super::{gather, objects, places};
+use super::changed::without_status;
+use super::{objects, places};
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
 use crate::references::{kube_ref, object_ref};
@@ -46,8 +47,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         hosted.namespace().as_deref() == Some(&pool.namespace)
     });
     let all = watcher::Config::default;
-    let clusters = gather::without_status(watch::metadata::<Cluster>(&context, all()));
-    let pools = gather::without_status(watch::metadata::<NodePool>(&context, all()));
+    let clusters = without_status(watch::metadata::<Cluster>(&context, all()));
+    let pools = without_status(watch::metadata::<NodePool>(&context, all()));
     let controller = controller
         .watches_stream(clusters, |it| made_for(it.annotations().get(HOSTED_CLUSTER)))
         .watches_stream(watch::metadata::<AgentCluster>(&context, all()), |it| {

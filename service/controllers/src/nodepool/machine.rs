@@ -18,7 +18,7 @@ use muster_resources::AgentMachine;
 use muster_resources::cluster_api::{Cluster, Machine};
 use tokio_util::sync::CancellationToken;
 
-use super::gather;
+use super::changed::without_status;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
 use crate::references::{cluster_api_owner, kube_ref, object_ref};
@@ -38,7 +38,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     });
     let all = watcher::Config::default;
     // Its status counts its Machines, and changes with each of them.
-    let clusters = gather::without_status(watch::metadata::<Cluster>(&context, all()));
+    let clusters = without_status(watch::metadata::<Cluster>(&context, all()));
     let controller = controller
         .watches_stream(
             watch::metadata::<AgentMachine>(&context, all()),

@@ -20,9 +20,10 @@ use muster_resources::cluster_api::Machine;
 use muster_resources::hypershift::{HostedCluster, NODE_POOL, NodePool};
 use tokio_util::sync::CancellationToken;
 
-use super::{gather, objects, places};
+use super::{GATHERING, objects, places};
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
+use crate::gather::gathered;
 use crate::references::{kube_ref, object_ref};
 use crate::{secrets, watch};
 
@@ -46,7 +47,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             watch::metadata::<HostedCluster>(&context, all()),
             move |cluster| of_cluster(kube_ref(&cluster)),
         )
-        .reconcile_on(gather::gathered(machines))
+        .reconcile_on(gathered(machines, GATHERING))
         .watches_stream(
             watch::metadata::<Secret>(&context, secrets::watched()),
             move |secret| of_secret(kube_ref(&secret)),

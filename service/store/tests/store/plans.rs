@@ -2,6 +2,7 @@
 
 on_both! {
     a_row_is_found_by_its_key_while_nothing_is_known_of_its_table,
+    a_statement_that_reads_a_whole_table_is_not_compiled,
 }
 
 mod cases {
@@ -30,6 +31,19 @@ mod cases {
             &["id"],
         ),
     ];
+
+    pub async fn a_statement_that_reads_a_whole_table_is_not_compiled(world: World) {
+        if world.store.kind() == Kind::Sqlite {
+            return;
+        }
+        let (readers, _) = world.store.pools();
+        let mut connection = readers.acquire().await.unwrap();
+        let sql = "EXPLAIN (ANALYZE) SELECT count(*) FROM hosts WHERE data LIKE '%a%'";
+        let rows = explain(&mut connection, sql).await;
+        let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert!(lines.iter().any(|line| line.contains("Seq Scan")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("JIT")), "{lines:?}");
+    }
 
     pub async fn a_row_is_found_by_its_key_while_nothing_is_known_of_its_table(world: World) {
         let (readers, _) = world.store.pools();
