@@ -2,20 +2,18 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
-use std::pin::Pin;
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::stream::{self, BoxStream, Fuse, Stream, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
 struct Gathering<T> {
-    source: Pin<Box<dyn Stream<Item = T> + Send>>,
+    source: Fuse<BoxStream<'static, T>>,
     wait: Duration,
     /// In the order in which they are due.
     due: VecDeque<(Instant, T)>,
     /// The same.
     waiting: HashSet<T>,
-    has_ended: bool,
 }
 
 /// The same triggers, each `wait` after it came; those that are equal to one that waits are one with it. Unlike kube's `debounce` it
@@ -28,11 +26,10 @@ where
     T: Clone + Hash + Eq + Send + 'static,
 {
     let gathering = Gathering {
-        source: Box::pin(source),
+        source: source.boxed().fuse(),
         wait,
         due: VecDeque::new(),
         waiting: HashSet::new(),
-        has_ended: false,
     };
     stream::unfold(gathering, |mut gathering| async {
         let trigger = gathering.next().await?;
@@ -44,7 +41,7 @@ impl<T: Clone + Hash + Eq> Gathering<T> {
     async fn next(&mut self) -> Option<T> {
         loop {
             let first = self.due.front().map(|(at, _)| *at);
-            if self.has_ended && first.is_none() {
+            if self.source.is_done() && first.is_none() {
                 return None;
             }
             let is_due = async {
@@ -60,12 +57,11 @@ impl<T: Clone + Hash + Eq> Gathering<T> {
                     self.waiting.remove(&trigger);
                     return Some(trigger);
                 }
-                next = self.source.next(), if !self.has_ended => match next {
+                next = self.source.next(), if !self.source.is_done() => match next {
                     Some(trigger) if self.waiting.insert(trigger.clone()) => {
                         self.due.push_back((Instant::now() + self.wait, trigger));
                     }
-                    Some(_) => {}
-                    None => self.has_ended = true,
+                    Some(_) | None => {}
                 },
             }
         }

@@ -40,9 +40,8 @@ pub async fn follow_changes(server: Arc<Server>) {
         }
         while let Err(error) = catch_up(&server).await {
             tracing::warn!(%error, "changes of other replicas cannot be read; trying again");
-            tokio::select! {
-                () = server.stop.cancelled() => return,
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            if !goes_on(&server, POLL_INTERVAL).await {
+                return;
             }
         }
     }
@@ -92,11 +91,7 @@ pub async fn follow_definitions(server: Arc<Server>) {
 
 /// Deletes Events that nobody repeated for [`EVENT_TTL`].
 pub async fn expire_events(server: Arc<Server>) {
-    loop {
-        tokio::select! {
-            () = server.stop.cancelled() => return,
-            () = tokio::time::sleep(EVENT_SWEEP_INTERVAL) => {}
-        }
+    while goes_on(&server, EVENT_SWEEP_INTERVAL).await {
         match server.expire_events(Utc::now() - EVENT_TTL).await {
             Ok(0) => {}
             Ok(expired) => tracing::debug!(expired, "old Events were deleted"),
@@ -107,26 +102,26 @@ pub async fn expire_events(server: Arc<Server>) {
 
 /// Forgets changes that are older than [`IN_MEMORY`].
 pub async fn forget_changes(server: Arc<Server>) {
-    loop {
-        let revision = server.watch_cache.latest();
-        tokio::select! {
-            () = server.stop.cancelled() => return,
-            () = tokio::time::sleep(IN_MEMORY) => {}
-        }
+    let mut revision = server.watch_cache.latest();
+    while goes_on(&server, IN_MEMORY).await {
         server.watch_cache.forget(revision);
+        revision = server.watch_cache.latest();
     }
 }
 
 /// Compacts revisions older than [`HISTORY`].
 pub async fn compact_history(server: Arc<Server>) {
-    loop {
-        let revision = server.watch_cache.latest();
-        tokio::select! {
-            () = server.stop.cancelled() => return,
-            () = tokio::time::sleep(HISTORY) => {}
-        }
+    let mut revision = server.watch_cache.latest();
+    while goes_on(&server, HISTORY).await {
         if let Err(error) = server.storage.compact(revision).await {
             tracing::warn!(%error, "old versions cannot be compacted; trying again later");
         }
+        revision = server.watch_cache.latest();
     }
+}
+
+/// Waits; false when the server stops meanwhile.
+async fn goes_on(server: &Server, wait: Duration) -> bool {
+    let waited = server.stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+    waited.is_some()
 }

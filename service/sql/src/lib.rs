@@ -1,4 +1,4 @@
-//! What the store and the built-in Kubernetes API share: the two databases, and statements with many rows.
+//! The two databases and statements with many rows, for the store and for the built-in Kubernetes API.
 
 mod kind;
 mod statement;

@@ -99,10 +99,8 @@ impl AgentCache {
             Event::InitApply(agent) => {
                 let key = kube_ref(&agent);
                 let listing = state.listing.get_or_insert_default();
-                let (newest, change) = match listing.answered.contains(&key) {
-                    true => self.compared(&key, agent),
-                    false => self.compared_with_list(&key, agent),
-                };
+                let is_written = listing.answered.contains(&key);
+                let (newest, change) = self.listed(&key, agent, is_written);
                 state.writer.apply_watcher_event(&Event::InitApply(newest));
                 let listing = state.listing.get_or_insert_default();
                 listing.changes.extend(change.map(|change| (key.clone(), change)));
@@ -139,7 +137,7 @@ impl AgentCache {
         changes
     }
 
-    /// What `agent` changes of what is known; `None`: nothing.
+    /// Compares `agent` with what is known; `None`: it changes nothing.
     fn change(&self, key: &KubeRef, agent: &CachedAgent) -> Option<Change> {
         let Some(known) = self.get(key) else {
             return Some(Change::Updated);
@@ -154,24 +152,14 @@ impl AgentCache {
         })
     }
 
-    /// The newer of `agent` and what is known, and what that changes.
-    fn compared(&self, key: &KubeRef, agent: CachedAgent) -> (CachedAgent, Option<Change>) {
-        let change = self.change(key, &agent);
-        match self.get(key).filter(|_| change.is_none()) {
-            Some(known) => ((*known).clone(), None),
-            None => (agent, change),
-        }
-    }
-
-    /// The same for an object of a list, which is the truth: one that is older than what is known comes from a backup.
-    fn compared_with_list(&self, key: &KubeRef, agent: CachedAgent) -> (CachedAgent, Option<Change>) {
-        let known = self.get(key).and_then(|known| known.resource_version());
-        match known {
-            Some(known) if Some(&known) != agent.metadata.resource_version.as_ref() => {
-                let change = self.change(key, &agent);
-                (agent, Some(change.unwrap_or(Change::Updated)))
+    /// The Agent that a list leaves known where it shows `agent`, and what that changes. A list is the truth: an object that is older
+    /// than the known one comes from a backup, unless that `is_written` since the list began.
+    fn listed(&self, key: &KubeRef, agent: CachedAgent, is_written: bool) -> (CachedAgent, Option<Change>) {
+        match (self.change(key, &agent), self.get(key)) {
+            (None, Some(known)) if is_written || known.resource_version() == agent.resource_version() => {
+                ((*known).clone(), None)
             }
-            _ => self.compared(key, agent),
+            (change, _) => (agent, Some(change.unwrap_or(Change::Updated))),
         }
     }
 

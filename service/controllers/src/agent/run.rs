@@ -26,11 +26,11 @@ use crate::gather::gathered;
 /// a second. More would only wait there, before what users request.
 const WORKERS: u16 = 6;
 
-/// Time for which requests of the normal lane are gathered.
-const GATHERING: Duration = Duration::from_millis(200);
-
 /// More that do only what users wait for.
 const URGENT_WORKERS: u16 = 4;
+
+/// Time for which requests of the normal lane are gathered.
+const GATHERING: Duration = Duration::from_millis(200);
 
 /// Runs until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
