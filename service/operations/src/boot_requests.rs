@@ -296,6 +296,8 @@ impl Boot {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use muster_api::fingerprint::Fingerprint;
     use muster_core::record::HostState;
     use serde_json::json;
@@ -415,7 +417,7 @@ mod tests {
             let mut host = Host {
                 id: HostId::random(),
                 state,
-                inventory: Some(serde_json::from_value(inventory).unwrap()),
+                inventory: Some(Arc::new(serde_json::from_value(inventory).unwrap())),
                 ..pooled.clone()
             };
             host.data.registered_at = registered_at;

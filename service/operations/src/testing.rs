@@ -8,8 +8,7 @@ use muster_api::host::{HostKind, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{
-    BmcLimits, Cluster, ClusterData, Host, HostData, HostReports, HostState, InfraEnv, Progress, Secret,
-    Settings,
+    BmcLimits, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, Progress, Secret, Settings,
 };
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
@@ -213,7 +212,7 @@ impl World {
             due_at: Some(at),
             checked_in_at: at,
             inventory: None,
-            reports: HostReports::default(),
+            reports: Default::default(),
             bootstrap_ignition: Secret::default(),
             data: HostData::new(at),
         };

@@ -131,7 +131,7 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         checked_in_at: at(0),
         reports: Default::default(),
         bootstrap_ignition: Default::default(),
-        inventory: Some(inventory),
+        inventory: Some(inventory.into()),
         data,
     }
 }

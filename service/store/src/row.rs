@@ -471,6 +471,12 @@ impl<'r> Reading<'r> {
         self.get_of(self.table, column, column)
     }
 
+    /// The length of a text; 0 where there is none.
+    pub(crate) fn length(&self, column: &str) -> usize {
+        let text = self.row.try_get::<Option<&str>, _>(column).ok().flatten();
+        text.map_or(0, str::len)
+    }
+
     /// [`Reading::get`] of a value that is `place`'s, a column of another `table` with the same key.
     ///
     /// # Errors

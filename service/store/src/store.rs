@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
-use crate::host::{HostForm, HostQueue, HostReads, ReadQueue};
+use crate::host::{DocumentCache, HostForm, HostQueue, HostReads, ReadQueue};
 use crate::notify::Subscribers;
 use crate::polled::Polled;
 use crate::vault::Vault;
@@ -43,6 +43,7 @@ struct Shared {
     stored_events: StoredEvents,
     host_queue: HostQueue,
     host_reads: HostReads,
+    documents: Arc<DocumentCache>,
     /// Places for the readers of lists of hosts: the other readers are left to boots and to hosts that are not known yet.
     list_readers: Semaphore,
     /// The URL of PostgreSQL, for a connection beside the pools.
@@ -72,6 +73,7 @@ impl Store {
             stored_events: StoredEvents::default(),
             host_queue: HostQueue::new(kind),
             host_reads: HostReads::default(),
+            documents: Arc::default(),
             list_readers: Semaphore::new(most_readers.div_ceil(2)),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
@@ -117,6 +119,11 @@ impl Store {
 
     pub(crate) fn host_reads(&self, form: HostForm) -> &ReadQueue {
         self.shared.host_reads.of(form)
+    }
+
+    /// The documents of hosts that were used lately.
+    pub(crate) fn documents(&self) -> &Arc<DocumentCache> {
+        &self.shared.documents
     }
 
     /// The keys of the secrets in it.

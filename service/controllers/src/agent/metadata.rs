@@ -16,7 +16,7 @@ const MOST_ANNOTATIONS: usize = 224 << 10;
 /// An inventory or checks that are too long for annotations are left out: then they are only in the status.
 pub fn annotations(host: &Host) -> BTreeMap<&'static str, String> {
     let data = &host.data;
-    let inventory = host.inventory.as_ref().map(json).unwrap_or_default();
+    let inventory = host.inventory.as_deref().map(json).unwrap_or_default();
     let checks = if data.validations.is_empty() {
         String::new()
     } else {

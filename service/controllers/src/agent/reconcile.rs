@@ -331,7 +331,7 @@ impl Reconciler {
             return Ok(BTreeMap::new());
         }
         here.sort_by_key(|one| one.metadata.name.clone());
-        let inventory = host.inventory.as_ref().map(inventory::shown);
+        let inventory = host.inventory.as_deref().map(inventory::shown);
         let with_digest = inventory.as_ref().map(|inventory| (inventory, digest(inventory)));
         self.labels
             .wanted(key, with_digest, &here, present)

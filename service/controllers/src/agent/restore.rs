@@ -6,12 +6,14 @@
 //! installed node stays installed. One that was in the middle of something cannot go on, and how it ended is
 //! not known: it becomes `error` and says so, until a user resets or unbinds it.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostReports, HostState, NodeAgent, Progress, Secret};
+use muster_core::record::{Host, HostData, HostState, NodeAgent, Progress, Secret};
 use muster_core::rules::limits::USUAL_SILENCE;
 use muster_resources::Agent;
 use muster_resources::names::annotation;
@@ -88,8 +90,8 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         // Its time to report counts from now.
         due_at: Some(now + USUAL_SILENCE),
         checked_in_at: now,
-        inventory,
-        reports: HostReports::default(),
+        inventory: inventory.map(Arc::new),
+        reports: Default::default(),
         bootstrap_ignition: Secret::default(),
         data,
     })

@@ -47,7 +47,7 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         role: Some(data.effective_role().name().to_owned()),
         inventory: host
             .inventory
-            .as_ref()
+            .as_deref()
             .map(inventory::shown)
             .or_else(|| before.inventory.clone()),
         // One that was there becomes empty and is not removed, as upstream.

@@ -17,7 +17,7 @@ use muster_api::host::{HostKind, HostRole};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Disk, Eligibility, Inventory};
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostReports, HostState};
+use muster_core::record::{Host, HostData, HostState};
 use uuid::Uuid;
 
 fn at(seconds: i64) -> Timestamp {
@@ -64,8 +64,8 @@ fn host(state: HostState) -> Host {
         version: 1,
         due_at: None,
         checked_in_at: at(0),
-        inventory: Some(inventory()),
-        reports: HostReports::default(),
+        inventory: Some(inventory().into()),
+        reports: Default::default(),
         bootstrap_ignition: Default::default(),
         data: HostData {
             kind: if bound {

@@ -1,5 +1,7 @@
 //! A host as it is stored.
 
+use std::sync::Arc;
+
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
@@ -27,9 +29,9 @@ pub struct Host {
     /// Last poll that was stored; the check-ins in memory may be newer.
     pub checked_in_at: Timestamp,
     /// The host's report of its own hardware and network; `None` until the first good one.
-    pub inventory: Option<Inventory>,
+    pub inventory: Option<Arc<Inventory>>,
     /// Its reports about others; kept apart from `data` because they can be large and polls do not need them.
-    pub reports: HostReports,
+    pub reports: Arc<HostReports>,
     /// The Ignition that the host is installed with, as a Cluster API bootstrap provider made it; empty: the cluster's own is used.
     /// Kept apart because it can be large.
     pub bootstrap_ignition: Secret,

@@ -19,7 +19,7 @@ impl HostTexts {
     pub fn of(host: &Host) -> Self {
         let reports = &host.reports;
         Self {
-            inventory: host.inventory.as_ref().map(to_json).unwrap_or_default(),
+            inventory: host.inventory.as_deref().map(to_json).unwrap_or_default(),
             connectivity: reports.connectivity.as_ref().map(to_json).unwrap_or_default(),
             free_addresses: match reports.free_addresses.is_empty() {
                 true => String::new(),

@@ -23,7 +23,7 @@ pub fn peer(host: &Host) -> Peer {
             given @ (HostRole::Master | HostRole::Arbiter | HostRole::Worker | HostRole::Bootstrap) => given,
         },
         hostname: hostname::effective(host).unwrap_or_default().to_owned(),
-        nics: host.inventory.as_ref().map(nics).unwrap_or_default(),
+        nics: host.inventory.as_deref().map(nics).unwrap_or_default(),
         clock_offset_secs: None,
         sees: data.sees.clone(),
     }

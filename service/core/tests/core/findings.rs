@@ -1,5 +1,7 @@
 //! Three hosts of a cluster that exists already: what is found among them, told by the facts that one of them has.
 
+use std::sync::Arc;
+
 use chrono::Duration;
 use muster_api::host::HostFinding;
 use muster_api::host::{HostRole, HostStatus};
@@ -8,7 +10,7 @@ use muster_api::inventory::SwitchPort;
 use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
-use muster_core::record::{DeafTime, HostReports, Peer, Sees};
+use muster_core::record::{DeafTime, Peer, Sees};
 use muster_core::rules::findings::{
     self, VLAN_NOT_ON_SWITCH_PORT, changed, matters_to_others, peers_matter, sees,
 };
@@ -236,11 +238,17 @@ fn conflict(address: &str, mac: &str) -> AddressConflict {
 fn who_answers_for_an_address_of_the_host_itself_is_named_as_host_or_by_its_mac() {
     let mut scene = three_hosts();
     let mac = scene.peers[1].nics[0].mac.clone();
-    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    let report = Arc::make_mut(&mut scene.host.reports)
+        .connectivity
+        .as_mut()
+        .unwrap();
     report.address_conflicts = vec![conflict("198.51.100.11", "0a:00:00:00:00:99")];
     assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: "]);
     assert!(found(&scene)[0].message.contains("0a:00:00:00:00:99"));
-    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    let report = Arc::make_mut(&mut scene.host.reports)
+        .connectivity
+        .as_mut()
+        .unwrap();
     report.address_conflicts = vec![conflict("198.51.100.11", &mac)];
     assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: worker-3"]);
 }
@@ -253,7 +261,10 @@ fn the_other_card_of_the_host_that_answers_for_its_address_is_no_conflict() {
     second.mac_address = "0a:00:00:00:00:99".into();
     second.ipv4_addresses = vec!["198.51.100.21/24".into()];
     scene.inventory().interfaces.push(second);
-    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    let report = Arc::make_mut(&mut scene.host.reports)
+        .connectivity
+        .as_mut()
+        .unwrap();
     report.address_conflicts = vec![conflict("198.51.100.11", "0A:00:00:00:00:99")];
     scene
         .report(0)
@@ -286,7 +297,7 @@ fn a_path_of_1400_bytes_is_found_by_both_ends_though_their_cards_have_1500() {
 fn a_clock_that_differs_from_the_service_is_found_in_the_pool_too() {
     for place in [Place::Pool, Place::Cluster] {
         let mut scene = Scene::new(place);
-        scene.host.reports = HostReports::default();
+        scene.host.reports = Default::default();
         scene.peers.clear();
         scene.world.clock_ahead = Some(-30);
         assert_eq!(found(&scene), []);
@@ -394,7 +405,7 @@ fn latency_and_loss_are_measured_by_the_wider_limit_of_both_roles() {
 #[test]
 fn a_report_that_makes_no_sense_finds_nothing() {
     let mut scene = three_hosts();
-    scene.host.reports.connectivity = Some(ConnectivityReport {
+    Arc::make_mut(&mut scene.host.reports).connectivity = Some(ConnectivityReport {
         remote_hosts: vec![
             ConnectivityRemoteHost {
                 host_id: "nobody".into(),

@@ -1,5 +1,7 @@
 //! What an installation needs before it begins, and what ends the waits of one that has begun.
 
+use std::sync::Arc;
+
 use chrono::Duration;
 use muster_api::host::{DiskConfigParams, DiskRole, HostFinding, HostStage, HostUpdateParams};
 use muster_api::inventory::{Boot, Inventory};
@@ -119,7 +121,7 @@ fn hosts_that_bring_an_image_need_none_of_the_service() {
         match brings {
             "a foreign agent" => host.data.discovery_agent_version = FOREIGN.into(),
             "a CoreOS live system" => {
-                host.inventory.as_mut().unwrap().boot = Some(Boot {
+                Arc::make_mut(host.inventory.as_mut().unwrap()).boot = Some(Boot {
                     command_line: "coreos.liveiso=fedora-coreos ignition.firstboot".into(),
                     ..Boot::default()
                 });

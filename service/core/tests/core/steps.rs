@@ -1,5 +1,7 @@
 //! The arguments of steps beyond those that the stories show.
 
+use std::sync::Arc;
+
 use muster_api::host::HostStatus;
 use muster_api::inventory::Iscsi;
 use muster_api::steps::{AgentProgram, ConnectivityCheckNic, StepType, UpgradeAgentRequest};
@@ -156,7 +158,7 @@ fn an_installation_is_asked_with_what_disk_network_and_users_need() {
     };
     assert!(words(&world, &ready).is_empty());
     world.cluster.data.machine_networks = vec!["198.51.100.0/24".into()];
-    ready.inventory.as_mut().unwrap().interfaces[0].mac_address = "02:00:00:00:01:01".into();
+    Arc::make_mut(ready.inventory.as_mut().unwrap()).interfaces[0].mac_address = "02:00:00:00:01:01".into();
     assert_eq!(
         words(&world, &ready),
         ["--append-karg", "ip=02-00-00-00-01-01:dhcp"]
@@ -166,7 +168,7 @@ fn an_installation_is_asked_with_what_disk_network_and_users_need() {
     ready.data.installer_args.clear();
     world.cluster.data.machine_networks.clear();
     let mut of_type = |drive_type: &str| {
-        let inventory = ready.inventory.as_mut().unwrap();
+        let inventory = Arc::make_mut(ready.inventory.as_mut().unwrap());
         let mut path = disk("sdc", 480);
         path.drive_type = "iSCSI".into();
         path.holders = "sda".into();

@@ -218,7 +218,7 @@ mod tests {
     use muster_api::ids::InfraEnvId;
     use muster_api::inventory::Inventory;
     use muster_api::time::Timestamp;
-    use muster_core::record::{HostData, HostReports, HostState, Secret};
+    use muster_core::record::{HostData, HostState, Secret};
 
     use super::*;
 
@@ -231,11 +231,11 @@ mod tests {
             version: 1,
             due_at: None,
             checked_in_at: Timestamp::UNIX_EPOCH,
-            inventory: Some(Inventory {
+            inventory: Some(Arc::new(Inventory {
                 hostname: name.into(),
                 ..Inventory::default()
-            }),
-            reports: HostReports::default(),
+            })),
+            reports: Default::default(),
             bootstrap_ignition: Secret::default(),
             data: HostData::new(Timestamp::UNIX_EPOCH),
         }

@@ -1,8 +1,10 @@
 //! A host without its inventory.
 
+use std::sync::Arc;
+
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
+use muster_core::record::{Host, HostData, HostState, Secret};
 
 /// A [`Host`](muster_core::record::Host) without its inventory and reports: enough for lists and polls.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +32,7 @@ impl HostBrief {
             due_at: self.due_at,
             checked_in_at: self.checked_in_at,
             inventory: None,
-            reports: HostReports::default(),
+            reports: Arc::default(),
             bootstrap_ignition: Secret::default(),
             data: self.data,
         }

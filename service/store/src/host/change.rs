@@ -48,12 +48,39 @@ pub(crate) struct HostWrite {
     pub(super) answer: oneshot::Sender<Result<i64>>,
 }
 
-/// What is large of a host, as JSON text.
+/// What is large of a host.
 pub(super) struct Documents {
-    pub(super) inventory: Option<String>,
-    pub(super) reports: Option<String>,
-    /// Not yet sealed.
-    pub(super) bootstrap: Option<String>,
+    pub(super) inventory: Document,
+    pub(super) reports: Document,
+    /// The text is not yet sealed.
+    pub(super) bootstrap: Document,
+}
+
+/// What is written of a document.
+pub(super) enum Document {
+    /// It is known to be what is stored.
+    Unchanged,
+    None,
+    /// As JSON.
+    Text(String),
+}
+
+impl Document {
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Unchanged | Self::None => None,
+        }
+    }
+
+    /// Its length when it is written; `before`: that of the one which is stored.
+    pub(super) fn size(&self, before: usize) -> usize {
+        match self {
+            Self::Unchanged => before,
+            Self::None => 0,
+            Self::Text(text) => text.len(),
+        }
+    }
 }
 
 /// A host's place in a cluster, as it is stored.

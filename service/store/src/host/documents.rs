@@ -1,10 +1,13 @@
 //! Writes what is large of a host to tables of their own: what it reports, of itself and of others, and its bootstrap data.
 
+use std::sync::Arc;
+
 use muster_core::record::{Host, HostReports};
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row as _, Transaction};
 
-use super::change::{Documents, HostKey, HostWrite};
+use super::change::{Document, Documents, HostKey, HostWrite};
+use super::document_cache::{KnownDocuments, Sizes};
 use crate::Result;
 use crate::error::failed;
 use crate::row::{document, storable};
@@ -12,21 +15,42 @@ use crate::store::Store;
 use crate::vault::Place;
 
 impl Documents {
+    /// `known`: those that are stored of the version that is changed, if they are known.
+    ///
     /// # Errors
     /// `Encode` when one cannot be written as JSON.
-    pub(super) fn of(host: &Host) -> Result<Self> {
-        let inventory = host.inventory.as_ref();
-        let reports = (host.reports != HostReports::default()).then_some(&host.reports);
+    pub(super) fn of(host: &Host, known: Option<&KnownDocuments>) -> Result<Self> {
+        let inventory = match (&host.inventory, known.map(|known| &known.inventory)) {
+            (Some(inventory), Some(Some(stored))) if Arc::ptr_eq(inventory, stored) => Document::Unchanged,
+            (None, Some(None)) => Document::Unchanged,
+            (Some(inventory), _) => Document::Text(document(INVENTORIES.name, DOCUMENT, &**inventory)?),
+            (None, _) => Document::None,
+        };
+        let reports = if known.is_some_and(|known| Arc::ptr_eq(&host.reports, &known.reports)) {
+            Document::Unchanged
+        } else if *host.reports == HostReports::default() {
+            Document::None
+        } else {
+            Document::Text(document(REPORTS.name, DOCUMENT, &*host.reports)?)
+        };
         Ok(Self {
-            inventory: inventory
-                .map(|inventory| document("host_inventories", "document", inventory))
-                .transpose()?,
-            reports: reports
-                .map(|reports| document("host_reports", "document", reports))
-                .transpose()?,
-            bootstrap: (!host.bootstrap_ignition.is_empty())
-                .then(|| storable(host.bootstrap_ignition.reveal())),
+            inventory,
+            reports,
+            bootstrap: match host.bootstrap_ignition.is_empty() {
+                true if known.is_some_and(|known| !known.has_bootstrap) => Document::Unchanged,
+                true => Document::None,
+                false => Document::Text(storable(host.bootstrap_ignition.reveal())),
+            },
         })
+    }
+
+    /// Of inventory and reports, which are stored now.
+    pub(super) fn sizes(&self, known: Option<&KnownDocuments>) -> Sizes {
+        let before = known.map(|known| known.sizes).unwrap_or_default();
+        Sizes {
+            inventory: self.inventory.size(before.inventory),
+            reports: self.reports.size(before.reports),
+        }
     }
 }
 
@@ -43,9 +67,9 @@ pub(super) async fn remove(
 }
 
 /// Finds one document among those of a host.
-type Of = fn(&Documents) -> Option<&str>;
+type Of = fn(&Documents) -> &Document;
 
-/// Writes or removes the documents of hosts. An unchanged one costs a read.
+/// Writes or removes the documents of hosts. One that is not known to be unchanged costs a read.
 pub(super) async fn write(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,
@@ -53,32 +77,33 @@ pub(super) async fn write(
 ) -> Result<()> {
     let kind = store.kind();
     let tables: [(Table, Of); 2] = [
-        (INVENTORIES, |documents| documents.inventory.as_deref()),
-        (REPORTS, |documents| documents.reports.as_deref()),
+        (INVENTORIES, |documents| &documents.inventory),
+        (REPORTS, |documents| &documents.reports),
     ];
     for (table, of) in tables {
         let there = hosts
             .iter()
-            .filter_map(|host| Some((host.key, of(&host.documents)?)));
+            .filter_map(|host| Some((host.key, of(&host.documents).text()?)));
         table.write(transaction, kind, there.collect()).await?;
-        let gone = hosts
-            .iter()
-            .filter(|host| !host.is_new && of(&host.documents).is_none());
-        table
-            .remove(transaction, kind, gone.map(|host| host.key).collect())
-            .await?;
+        table.remove(transaction, kind, gone(hosts, of)).await?;
     }
-    let (there, gone): (Vec<&HostWrite>, Vec<&HostWrite>) = hosts
-        .iter()
-        .copied()
-        .partition(|host| host.documents.bootstrap.is_some());
-    for host in there {
-        write_bootstrap_data(transaction, store, host).await?;
+    for host in hosts {
+        if let Some(text) = host.documents.bootstrap.text() {
+            write_bootstrap_data(transaction, store, host.key, text).await?;
+        }
     }
-    let gone = gone.into_iter().filter(|host| !host.is_new);
     BOOTSTRAP
-        .remove(transaction, kind, gone.map(|host| host.key).collect())
+        .remove(transaction, kind, gone(hosts, |documents| &documents.bootstrap))
         .await
+}
+
+/// The hosts that may have had a document and have none now.
+fn gone(hosts: &[&HostWrite], of: Of) -> Vec<HostKey> {
+    hosts
+        .iter()
+        .filter(|host| !host.is_new && matches!(of(&host.documents), Document::None))
+        .map(|host| host.key)
+        .collect()
 }
 
 /// The table of bootstrap data.
@@ -91,12 +116,10 @@ pub(super) const DOCUMENT: &str = "document";
 async fn write_bootstrap_data(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,
-    host: &HostWrite,
+    (infra_env_id, id): HostKey,
+    text: &str,
 ) -> Result<()> {
-    let Some(text) = &host.documents.bootstrap else {
-        return Ok(());
-    };
-    let ((infra_env_id, id), vault) = (host.key, store.vault());
+    let vault = store.vault();
     let name = format!("{infra_env_id}/{id}");
     let place = Place {
         table: BOOTSTRAP_DATA,
@@ -112,13 +135,13 @@ async fn write_bootstrap_data(
                 .await
                 .map_err(failed("reading bootstrap data"))?;
         let stored = row.and_then(|row| row.try_get::<String, _>(0).ok());
-        if stored.is_some_and(|stored| vault.open(&place, stored).is_ok_and(|known| known == *text)) {
+        if stored.is_some_and(|stored| vault.open(&place, stored).is_ok_and(|known| known == text)) {
             return Ok(());
         }
     }
-    let sealed = vault.seal(&place, text.clone())?;
+    let sealed = vault.seal(&place, text.to_owned())?;
     BOOTSTRAP
-        .write(transaction, store.kind(), vec![(host.key, &sealed)])
+        .write(transaction, store.kind(), vec![((infra_env_id, id), &sealed)])
         .await
 }
 

@@ -4,7 +4,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, KubeRef};
 
 use super::form::HostForm;
-use super::row::{HOST_KEY, HostRow, host_from};
+use super::row::{HOST_KEY, HostRow};
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, kube_ref};
@@ -19,11 +19,11 @@ impl Store {
     pub async fn find_host_by_kube(&self, namespace: &str, id: HostId) -> Result<Option<Host>> {
         let mut newest: Option<Host> = None;
         for row in &self.rows_of(id, HostForm::Whole).await? {
-            let of: Option<String> = Reading::new(row, HostRow::TABLE, HOST_KEY).get("namespace")?;
+            let of: Option<String> = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("namespace")?;
             if of.as_deref() != Some(namespace) {
                 continue;
             }
-            let host = host_from(self.vault(), row)?;
+            let host = self.host_from(row)?;
             if newest
                 .as_ref()
                 .is_none_or(|known| known.data.registered_at < host.data.registered_at)

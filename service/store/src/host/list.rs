@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::Host;
 use sqlx::Row;
-use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
-use super::row::{HOST_KEY, brief_from, host_from, rows_of_ids, select};
+use super::found::{FoundRow, Selection, rows_of_ids};
+use super::row::{HOST_KEY, brief_from};
 use crate::Result;
 use crate::error::failed;
 use crate::lenient::or_pass_over;
@@ -44,20 +44,22 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<Host>> {
-        let read = |row: &AnyRow| match form {
-            HostForm::Whole => host_from(self.vault(), row),
-            HostForm::Brief => brief_from(self.vault(), row).map(HostBrief::into_host),
+        let read = |found: &FoundRow| match form {
+            HostForm::Whole => self.host_from(found),
+            HostForm::Brief => brief_from(self.vault(), &found.row).map(HostBrief::into_host),
         };
-        self.read_keys(keys, select(form), read, |host| (host.infra_env_id, host.id))
-            .await
+        self.read_keys(keys, self.selection(form), read, |host| {
+            (host.infra_env_id, host.id)
+        })
+        .await
     }
 
     /// What is read of these hosts, in their order.
     pub(super) async fn read_keys<T>(
         &self,
         keys: &[HostKey],
-        select: impl FnOnce(&str) -> String,
-        read: impl Fn(&AnyRow) -> Result<T>,
+        selection: Selection<'_>,
+        read: impl Fn(&FoundRow) -> Result<T>,
         key: impl Fn(&T) -> HostKey,
     ) -> Result<Vec<T>> {
         if keys.is_empty() {
@@ -65,7 +67,7 @@ impl Store {
         }
         let ids: Vec<HostId> = keys.iter().map(|(_, id)| *id).collect();
         let mut connection = self.reader().await?;
-        let rows = rows_of_ids(&mut connection, self.kind(), &ids, select).await;
+        let rows = rows_of_ids(&mut connection, self.kind(), &ids, selection).await;
         drop(connection);
         let rows = rows.map_err(failed("reading hosts of a list"))?;
         let listed = rows.iter().filter_map(|row| or_pass_over(read(row)));

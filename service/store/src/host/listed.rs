@@ -8,7 +8,8 @@ use sqlx::any::AnyRow;
 use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
-use super::row::{HOST_KEY, HostRow, brief_from, select_briefs};
+use super::found::{FoundRow, Selection};
+use super::row::{HOST_KEY, HostRow, brief_from};
 use crate::Result;
 use crate::row::Reading;
 use crate::store::Store;
@@ -33,27 +34,17 @@ impl Store {
         keys: &[HostKey],
         form: HostForm,
     ) -> Result<Vec<ListedHost>> {
-        let select = match form {
-            HostForm::Whole => select_listed,
-            HostForm::Brief => select_briefs,
+        let selection = match form {
+            HostForm::Whole => Selection::Listed,
+            HostForm::Brief => Selection::Brief,
         };
         let _turn = self.list_turn().await?;
-        let read = |row: &AnyRow| listed_from(self.vault(), row, form);
-        self.read_keys(keys, select, read, |listed| {
+        let read = |found: &FoundRow| listed_from(self.vault(), &found.row, form);
+        self.read_keys(keys, selection, read, |listed| {
             (listed.host.infra_env_id, listed.host.id)
         })
         .await
     }
-}
-
-fn select_listed(rest: &str) -> String {
-    format!(
-        "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-         AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
-         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports \
-         FROM hosts {rest}",
-        HostRow::COLUMNS
-    )
 }
 
 fn listed_from(vault: &Vault, row: &AnyRow, form: HostForm) -> Result<ListedHost> {

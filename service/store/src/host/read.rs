@@ -7,12 +7,13 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
 use muster_sql::Kind;
 use sqlx::Row;
-use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
-use super::row::{HOST_KEY, HostRow, brief_from, host_from, select_briefs};
+use super::found::FoundRow;
+use super::row::{HOST_KEY, HostRow, brief_from};
+use super::select::select_briefs;
 use crate::Result;
 use crate::error::failed;
 use crate::lenient::readable;
@@ -40,7 +41,7 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>> {
         let row = self.row_of((infra_env_id, id), HostForm::Whole).await?;
-        row.map(|row| host_from(self.vault(), &row)).transpose()
+        row.map(|row| self.host_from(&row)).transpose()
     }
 
     /// The host without its inventory.
@@ -49,12 +50,12 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host_brief(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<HostBrief>> {
         let row = self.row_of((infra_env_id, id), HostForm::Brief).await?;
-        row.map(|row| brief_from(self.vault(), &row)).transpose()
+        row.map(|row| brief_from(self.vault(), &row.row)).transpose()
     }
 
-    async fn row_of(&self, (infra_env_id, id): HostKey, form: HostForm) -> Result<Option<Arc<AnyRow>>> {
+    async fn row_of(&self, (infra_env_id, id): HostKey, form: HostForm) -> Result<Option<Arc<FoundRow>>> {
         for row in self.rows_of(id, form).await? {
-            let of: InfraEnvId = Reading::new(&row, HostRow::TABLE, HOST_KEY).get("infra_env_id")?;
+            let of: InfraEnvId = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("infra_env_id")?;
             if of == infra_env_id {
                 return Ok(Some(row));
             }

@@ -13,15 +13,16 @@ use sqlx::pool::PoolConnection;
 use tokio::sync::oneshot;
 
 use super::form::HostForm;
+use super::found::rows_of_ids;
 use super::read_queue::{HostRead, Rows};
-use super::row::{HOST_KEY, HostRow, rows_of_ids, select};
+use super::row::{HOST_KEY, HostRow};
 use crate::Result;
 use crate::error::{failed, runtime_ended};
 use crate::row::Reading;
 use crate::store::Store;
 
 impl Store {
-    /// The rows of the hosts of this id that are not deleted, as [`select`] reads them. Whatever was committed before is seen.
+    /// The rows of the hosts of this id that are not deleted, as [`rows_of_ids`] reads them. Whatever was committed before is seen.
     pub(super) async fn rows_of(&self, id: HostId, form: HostForm) -> Result<Rows> {
         let (answer, answered) = oneshot::channel();
         if self.host_reads(form).add(HostRead { id, answer }) {
@@ -78,10 +79,10 @@ impl Store {
         };
         let mut found: HashMap<HostId, Rows> = HashMap::with_capacity(ids.len());
         for part in in_parts(ids) {
-            let rows = rows_of_ids(connection, self.kind(), part, select(form)).await;
+            let rows = rows_of_ids(connection, self.kind(), part, self.selection(form)).await;
             for row in rows.map_err(failed("reading hosts"))? {
                 // A key that cannot be read is that of no host.
-                let key: Result<HostId> = Reading::new(&row, HostRow::TABLE, HOST_KEY).get("id");
+                let key: Result<HostId> = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("id");
                 if let Ok(id) = key {
                     found.entry(id).or_default().push(Arc::new(row));
                 }

@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muster_api::ids::HostId;
-use sqlx::any::AnyRow;
 use tokio::sync::oneshot;
 
 use super::form::HostForm;
+use super::found::FoundRow;
 use crate::Result;
 
 /// Hosts that are read at once.
 const AT_ONCE: usize = 32;
 
 /// The rows of the hosts of one id: one for each InfraEnv into which the machine was booted.
-pub(crate) type Rows = Vec<Arc<AnyRow>>;
+pub(crate) type Rows = Vec<Arc<FoundRow>>;
 
 /// A host that is asked for.
 pub(crate) struct HostRead {

@@ -1,21 +1,22 @@
 //! Converts hosts to rows of `hosts` and back.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
-use muster_sql::{Kind, push_tuples};
-use sqlx::AnyConnection;
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
+use super::document_cache::{KnownDocuments, Sizes};
 use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
-use super::form::HostForm;
+use super::found::FoundRow;
 use crate::Result;
 use crate::row::{Json, Reading, Sealed, row};
+use crate::store::Store;
 use crate::vault::Vault;
 
 pub(crate) const HOST_KEY: &[&str] = HostRow::KEY;
@@ -43,7 +44,7 @@ row! {
 
 impl<'a> HostRow<'a> {
     pub(super) fn of(host: &'a Host, version: i64) -> Self {
-        let inventory = host.inventory.as_ref();
+        let inventory = host.inventory.as_deref();
         Self {
             id: host.id,
             infra_env_id: host.infra_env_id,
@@ -68,51 +69,28 @@ impl<'a> HostRow<'a> {
     }
 }
 
-/// Statement that reads whole hosts; `rest` follows `FROM hosts`.
-pub(super) fn select_hosts(rest: &str) -> String {
-    format!(
-        "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-         AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
-         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports, \
-         (SELECT document FROM host_bootstrap_data WHERE host_bootstrap_data.host_id = hosts.id \
-         AND host_bootstrap_data.infra_env_id = hosts.infra_env_id) AS bootstrap, (SELECT kube_namespace FROM infra_envs \
-         WHERE infra_envs.id = hosts.infra_env_id AND infra_envs.deleted_at IS NULL) AS namespace FROM hosts {rest}",
-        HostRow::COLUMNS
-    )
-}
-
-/// Statement that reads hosts in this form; what it is given follows `FROM hosts`.
-pub(super) fn select(form: HostForm) -> fn(&str) -> String {
-    match form {
-        HostForm::Whole => select_hosts,
-        HostForm::Brief => select_briefs,
+impl Store {
+    /// The host of a row. Its documents are kept for a while.
+    pub(super) fn host_from(&self, found: &FoundRow) -> Result<Host> {
+        let (host, sizes) = host_from(self.vault(), found)?;
+        if found.known.is_none() {
+            let documents = KnownDocuments::of(&host, host.version, sizes);
+            self.documents().keep(host.id, documents);
+        }
+        Ok(host)
     }
 }
 
-/// The rows of the hosts of these ids that are not deleted, in any order, by one statement.
-pub(super) async fn rows_of_ids(
-    connection: &mut AnyConnection,
-    kind: Kind,
-    ids: &[HostId],
-    select: impl FnOnce(&str) -> String,
-) -> sqlx::Result<Vec<AnyRow>> {
-    let mut condition = String::from("WHERE id IN ");
-    push_tuples(&mut condition, kind, 1, ids.len());
-    condition.push_str(" AND deleted_at IS NULL");
-    let query = sqlx::query(sqlx::AssertSqlSafe(select(&condition)));
-    ids.iter()
-        .fold(query, |query, id| query.bind(id.to_string()))
-        .fetch_all(connection)
-        .await
-}
-
-pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {
+fn host_from(vault: &Vault, found: &FoundRow) -> Result<(Host, Sizes)> {
+    let row = &found.row;
     let reading = Reading::new(row, HostRow::TABLE, HOST_KEY).sealed(vault);
-    let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
-    let reports: Option<Json<HostReports>> = reading.get("reports")?;
+    let (inventory, reports, sizes) = match &found.known {
+        Some(known) => (known.inventory.clone(), Arc::clone(&known.reports), known.sizes),
+        None => documents(&reading)?,
+    };
     let bootstrap: Option<Sealed<String>> = reading.get_of(BOOTSTRAP_DATA, DOCUMENT, "bootstrap")?;
     let row = HostRow::read(&reading)?;
-    Ok(Host {
+    let host = Host {
         id: row.id,
         infra_env_id: row.infra_env_id,
         cluster_id: row.cluster_id,
@@ -120,8 +98,8 @@ pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {
         version: row.version,
         due_at: row.due_at,
         checked_in_at: row.checked_in_at,
-        inventory: inventory.map(|document| document.0),
-        reports: reports.map(|document| document.0).unwrap_or_default(),
+        inventory,
+        reports,
         bootstrap_ignition: bootstrap.map(|sealed| Secret::new(sealed.0)).unwrap_or_default(),
         data: data(
             row.data.0,
@@ -129,12 +107,23 @@ pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {
             row.agent_version,
             row.hostname,
         ),
-    })
+    };
+    Ok((host, sizes))
 }
 
-/// Statement that reads hosts without their documents; `rest` follows `FROM hosts`.
-pub(super) fn select_briefs(rest: &str) -> String {
-    format!("SELECT {} FROM hosts {rest}", HostRow::COLUMNS)
+/// Inventory and reports that were read.
+fn documents(reading: &Reading<'_>) -> Result<(Option<Arc<Inventory>>, Arc<HostReports>, Sizes)> {
+    let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
+    let reports: Option<Json<HostReports>> = reading.get("reports")?;
+    let sizes = Sizes {
+        inventory: reading.length("inventory"),
+        reports: reading.length("reports"),
+    };
+    Ok((
+        inventory.map(|document| Arc::new(document.0)),
+        reports.map(|document| Arc::new(document.0)).unwrap_or_default(),
+        sizes,
+    ))
 }
 
 pub(super) fn brief_from(vault: &Vault, row: &AnyRow) -> Result<HostBrief> {

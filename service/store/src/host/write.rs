@@ -7,6 +7,7 @@ use sqlx::{Any, Row, Transaction};
 use tokio::sync::oneshot;
 
 use super::change::{Documents, HistoryEntry, HostKey, HostWrite, Membership};
+use super::document_cache::KnownDocuments;
 use super::documents;
 use super::membership::{self, Moved};
 use super::row::HostRow;
@@ -58,14 +59,18 @@ impl Store {
         if !is_new {
             row = row.without(&["created_at"]);
         }
+        let key = (host.infra_env_id, host.id);
+        let known = self.documents().of_version(key, host.version);
+        let documents = Documents::of(host, known.as_ref())?;
+        let sizes = documents.sizes(known.as_ref());
         let (answer, answered) = oneshot::channel();
         let write = HostWrite {
-            key: (host.infra_env_id, host.id),
+            key,
             is_new,
             version,
             at: host.data.updated_at,
             row,
-            documents: Documents::of(host)?,
+            documents,
             membership: Membership::of(host),
             history: history.cloned(),
             events: events.to_vec(),
@@ -76,7 +81,10 @@ impl Store {
         if self.host_queue().add(write) {
             tokio::spawn(self.clone().write_waiting_hosts());
         }
-        answered.await.map_err(|_| runtime_ended("writing a host"))?
+        let version = answered.await.map_err(|_| runtime_ended("writing a host"))??;
+        self.documents()
+            .keep(host.id, KnownDocuments::of(host, version, sizes));
+        Ok(version)
     }
 
     /// Deletes a host; returns false when there is none. Its row stays, unseen and without what was known of it, until the machine

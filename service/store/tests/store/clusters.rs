@@ -173,7 +173,7 @@ mod cases {
         want.sort_unstable();
         assert_eq!(ids(&peers), want);
 
-        one.inventory = Some(inventory("worker-1", &["52:54:00:00:00:01"]));
+        one.inventory = Some(inventory("worker-1", &["52:54:00:00:00:01"]).into());
         one.data.reported_hostname = "worker-1".into();
         one.data.role = HostRole::Worker;
         one.version = world.store.save_host(&one, None, &[]).await.unwrap();

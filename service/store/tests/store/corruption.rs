@@ -62,34 +62,28 @@ mod cases {
     pub async fn a_corrupt_inventory_is_named_and_not_shown(world: World) {
         let infra_env = world.infra_env().await;
         let mut host = world.host(infra_env.id).await;
-        host.inventory = Some(inventory("worker-1", &[]));
+        host.inventory = Some(inventory("worker-1", &[]).into());
         host.version = world.store.save_host(&host, None, &[]).await.unwrap();
         world
             .sql("UPDATE host_inventories SET document = '\"hunter2\"'")
             .await;
-        let error = world.store.find_host(infra_env.id, host.id).await.unwrap_err();
+        // One that does not know the inventory.
+        let store = world.another_store().await;
+        let error = store.find_host(infra_env.id, host.id).await.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(
             text.contains(&host.id.to_string()) && text.contains("inventory"),
             "{text}"
         );
         assert!(!text.contains("hunter2"), "{text}");
-        let brief = world.store.find_host_brief(infra_env.id, host.id).await;
+        let brief = store.find_host_brief(infra_env.id, host.id).await;
         assert!(
             brief.unwrap().unwrap().has_inventory,
             "whoever needs no inventory is not troubled"
         );
-        world.store.save_host(&host, None, &[]).await.unwrap();
-        assert_eq!(
-            world
-                .store
-                .find_host(infra_env.id, host.id)
-                .await
-                .unwrap()
-                .unwrap()
-                .inventory,
-            host.inventory
-        );
+        store.save_host(&host, None, &[]).await.unwrap();
+        let found = world.another_store().await.find_host(infra_env.id, host.id).await;
+        assert_eq!(found.unwrap().unwrap().inventory, host.inventory);
     }
 
     fn good(host: &muster_core::record::Host, column: &str) -> String {

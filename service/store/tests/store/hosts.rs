@@ -15,6 +15,8 @@ on_both! {
 }
 
 mod cases {
+    use std::sync::Arc;
+
     use muster_api::host::{HostKind, HostRole, HostStatus, MediaStatus};
     use muster_api::ids::{HostId, InfraEnvId};
     use muster_api::inventory::Inventory;
@@ -42,17 +44,17 @@ mod cases {
             version: 0,
             due_at: Some(at(180)),
             checked_in_at: at(3),
-            inventory: Some(Inventory {
+            inventory: Some(Arc::new(Inventory {
                 bmc_address: "192.0.2.9".into(),
                 ..inventory("worker-1", &["52:54:00:AA:00:01", "52:54:00:aa:00:02"])
-            }),
-            reports: HostReports {
+            })),
+            reports: Arc::new(HostReports {
                 free_addresses: vec![FreeNetworkAddresses {
                     network: "192.0.2.0/30".into(),
                     free_addresses: vec!["192.0.2.3".into()],
                 }],
                 ..HostReports::default()
-            },
+            }),
             bootstrap_ignition: Secret::new(r#"{"ignition":{"version":"3.4.0"}}"#),
             data: HostData {
                 has_bootstrap_ignition: true,
@@ -100,7 +102,13 @@ mod cases {
         };
         host.version = world.store.insert_host(&host, &registered(), &[]).await.unwrap();
         assert_eq!(host.version, 1);
-        let found = world.store.find_host(infra_env.id, host.id).await.unwrap();
+        // One that does not know its documents.
+        let found = world
+            .another_store()
+            .await
+            .find_host(infra_env.id, host.id)
+            .await
+            .unwrap();
         assert_eq!(found.as_ref(), Some(&host));
 
         let brief = world
@@ -419,7 +427,7 @@ mod cases {
             let mut host = world.host(infra_env.id).await;
             let macs: Vec<String> = (0..cards).map(|n| format!("52:54:00:aa:00:{n:02x}")).collect();
             let macs: Vec<&str> = macs.iter().map(String::as_str).collect();
-            host.inventory = Some(inventory("worker", &macs));
+            host.inventory = Some(inventory("worker", &macs).into());
             world.store.save_host(&host, None, &[]).await.unwrap();
         }
         let sizes = world.store.inventory_sizes().await.unwrap();
@@ -432,18 +440,14 @@ mod cases {
         let infra_env = world.infra_env().await;
         let mut host = full_host(infra_env.id);
         host.data.status_info = "a\0b".into();
-        host.inventory = Some(inventory("na\0me", &["\0"]));
+        host.inventory = Some(inventory("na\0me", &["\0"]).into());
         world
             .store
             .insert_host(&host, &registered(), &[event_of(&host, "nul \0 here")])
             .await
             .unwrap();
-        let found = world
-            .store
-            .find_host(infra_env.id, host.id)
-            .await
-            .unwrap()
-            .unwrap();
+        let store = world.another_store().await;
+        let found = store.find_host(infra_env.id, host.id).await.unwrap().unwrap();
         assert_eq!(found.data.status_info, "a\0b");
         let events = world.store.list_events(&Default::default()).await.unwrap().events;
         assert_eq!(events[0].message, "nul \u{fffd} here");

@@ -7,8 +7,10 @@ on_both! {
 }
 
 mod cases {
+    use std::sync::Arc;
+
     use muster_api::steps::{ConnectivityReport, FreeNetworkAddresses};
-    use muster_core::record::{Host, HostReports, HostTexts};
+    use muster_core::record::{Host, HostTexts};
     use muster_store::{CheckIn, EventQuery, HostForm, Order};
 
     use crate::world::{World, at, event, inventory};
@@ -18,11 +20,11 @@ mod cases {
         let mut hosts = Vec::new();
         for name in ["a", "b", "c"] {
             let mut host = world.host(infra_env.id).await;
-            host.inventory = Some(inventory(name, &[]));
+            host.inventory = Some(inventory(name, &[]).into());
             host.data.reported_hostname = name.into();
-            host.reports.connectivity = (name == "a").then(ConnectivityReport::default);
+            Arc::make_mut(&mut host.reports).connectivity = (name == "a").then(ConnectivityReport::default);
             if name == "b" {
-                host.reports.free_addresses = vec![FreeNetworkAddresses::default()];
+                Arc::make_mut(&mut host.reports).free_addresses = vec![FreeNetworkAddresses::default()];
             }
             host.version = world.store.save_host(&host, None, &[]).await.unwrap();
             hosts.push(host);
@@ -55,7 +57,7 @@ mod cases {
             assert_eq!(listed.texts, HostTexts::of(stored), "as it is stored");
             let without = Host {
                 inventory: None,
-                reports: HostReports::default(),
+                reports: Default::default(),
                 ..stored.clone()
             };
             assert_eq!(listed.host, without);

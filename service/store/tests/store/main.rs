@@ -34,6 +34,7 @@ mod custom_resources;
 mod events;
 mod hosts;
 mod infra_envs;
+mod known_documents;
 mod lists;
 mod logs;
 mod opening;

@@ -5,6 +5,8 @@ on_both! {
 }
 
 mod cases {
+    use std::sync::Arc;
+
     use muster_core::record::{Cluster, Host, InfraEnv, Secret};
     use sqlx::{AnyConnection, Connection, Row};
 
@@ -55,8 +57,8 @@ mod cases {
         let mut machine: Host = host(pool.id);
         machine.data.ignition_endpoint_token = canary();
         machine.data.ignition_config_overrides = canary();
-        machine.inventory = Some(inventory(CANARY, &["02:00:00:00:00:01"]));
-        machine.reports.free_addresses = vec![muster_api::steps::FreeNetworkAddresses {
+        machine.inventory = Some(inventory(CANARY, &["02:00:00:00:00:01"]).into());
+        Arc::make_mut(&mut machine.reports).free_addresses = vec![muster_api::steps::FreeNetworkAddresses {
             network: CANARY.into(),
             ..Default::default()
         }];

@@ -1,6 +1,7 @@
 //! Compares Agents of hosts like the recorded ones with the recording.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use muster_api::host::{HostKind, HostRole, HostStatus};
 use muster_api::validation::ValidationsInfo;
@@ -33,7 +34,7 @@ fn host_of(agent: &Value) -> Host {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let state: HostStatus = text(&annotation("state")).parse().expect("a known state");
     let mut host = host(state_of(state));
-    host.inventory = serde_json::from_value(annotation("inventory")).ok();
+    host.inventory = serde_json::from_value(annotation("inventory")).ok().map(Arc::new);
     host.cluster_id = (status["kind"] != "Host").then(cluster_id);
     let data = &mut host.data;
     data.kind = if host.cluster_id.is_some() {

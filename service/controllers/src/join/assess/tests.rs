@@ -1,10 +1,12 @@
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::Event;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
-use muster_core::record::{HostData, HostReports, NotBooted, Progress};
+use muster_core::record::{HostData, NotBooted, Progress};
 use rcgen::{CertificateParams, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
@@ -29,15 +31,15 @@ fn host(stage: HostStage) -> Host {
         version: 1,
         due_at: None,
         checked_in_at: at(0),
-        inventory: Some(Inventory {
+        inventory: Some(Arc::new(Inventory {
             hostname: "worker-1".into(),
             interfaces: vec![Interface {
                 ipv4_addresses: vec!["192.0.2.7/24".into()],
                 ..Interface::default()
             }],
             ..Inventory::default()
-        }),
-        reports: HostReports::default(),
+        })),
+        reports: Default::default(),
         bootstrap_ignition: Default::default(),
         data: HostData {
             kind: HostKind::AddToExistingClusterHost,

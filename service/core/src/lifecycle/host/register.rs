@@ -3,6 +3,8 @@
 //! Upstream agents hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
 //! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.
 
+use std::sync::Arc;
+
 use muster_api::fingerprint::Fingerprint;
 use muster_api::host::{HostKind, HostRole, HostStage};
 use muster_api::ids::{HostId, InfraEnvId};
@@ -12,7 +14,7 @@ use muster_api::time::Timestamp;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{events, not_booted, wipe};
-use crate::record::{Host, HostData, HostReports, HostState, InfraEnv, NodeAgent, Secret};
+use crate::record::{Host, HostData, HostState, InfraEnv, NodeAgent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::text::one_line;
 
@@ -85,7 +87,7 @@ pub fn register(
         due_at: Some(now + facts.limits.silence()),
         checked_in_at: now,
         inventory: None,
-        reports: HostReports::default(),
+        reports: Arc::default(),
         bootstrap_ignition: Secret::default(),
         data,
     };

@@ -2,6 +2,8 @@
 //!
 //! Reports about a cluster from a host that has left it are late and ignored.
 
+use std::sync::Arc;
+
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed,
@@ -83,7 +85,7 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
         identity::note(host, finding);
     }
     host.data.reported_hostname.clone_from(&inventory.hostname);
-    host.inventory = Some(inventory);
+    host.inventory = Some(Arc::new(inventory));
     Ok(())
 }
 
@@ -98,7 +100,7 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     if let Some(before) = &host.reports.connectivity {
         jitter::settle(&mut report, before, &latency_limits(facts));
     }
-    host.reports.connectivity = Some(report);
+    Arc::make_mut(&mut host.reports).connectivity = Some(report);
 }
 
 /// The times that are too long for one role or another, ms.
@@ -120,7 +122,7 @@ fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<
     if networks.is_empty() {
         return Err(Rejection::not_accepted("the report names no network"));
     }
-    host.reports.free_addresses = networks.to_vec();
+    Arc::make_mut(&mut host.reports).free_addresses = networks.to_vec();
     Ok(())
 }
 

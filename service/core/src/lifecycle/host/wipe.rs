@@ -1,8 +1,10 @@
 //! Forgets parts of a host's record. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
 
+use std::sync::Arc;
+
 use muster_api::host::{HostKind, HostRole};
 
-use crate::record::{Host, HostReports, LogsState, Secret, Sees};
+use crate::record::{Host, LogsState, Secret, Sees};
 
 /// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
@@ -27,7 +29,7 @@ pub(super) fn installation(host: &mut Host) {
 pub(super) fn membership(host: &mut Host) {
     installation(host);
     host.cluster_id = None;
-    host.reports = HostReports::default();
+    host.reports = Arc::default();
     host.bootstrap_ignition = Secret::default();
     let data = &mut host.data;
     data.sees = Sees::default();

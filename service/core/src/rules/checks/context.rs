@@ -33,7 +33,7 @@ impl<'a> CheckContext<'a> {
     }
 
     pub(super) fn inventory(&self) -> Option<&'a Inventory> {
-        self.host.inventory.as_ref()
+        self.host.inventory.as_deref()
     }
 
     /// The cluster that the host is bound to; `None` hides the checks that concern clusters.

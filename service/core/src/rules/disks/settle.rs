@@ -1,6 +1,8 @@
 //! Computes eligibility, installation disk and format list of a host. Source: docs/protocol/host-lifecycle.md#11.
 
-use muster_api::inventory::{Disk, Inventory};
+use std::sync::Arc;
+
+use muster_api::inventory::{Disk, Eligibility, Inventory};
 
 use super::choice::choose;
 use super::eligibility::DiskRules;
@@ -51,27 +53,28 @@ pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
         return;
     };
     let rules = DiskRules::new(required, facts, inventory);
-    let reasons: Vec<Vec<String>> = inventory
-        .disks
-        .iter()
-        .map(|disk| rules.reasons(disk, inventory))
-        .collect();
     let of_agent = |index: usize| host.data.agent_disk_reasons.get(index).into_iter().flatten();
-    let of_agent: Vec<Vec<String>> = (0..inventory.disks.len())
-        .map(|index| {
-            let mut all: Vec<String> = of_agent(index).cloned().collect();
-            for reason in unit::other_paths(index, &inventory.disks).flat_map(of_agent) {
-                if !all.contains(reason) {
-                    all.push(reason.clone());
-                }
+    let found = inventory.disks.iter().enumerate().map(|(index, disk)| {
+        let mut reasons: Vec<String> = of_agent(index).cloned().collect();
+        for reason in unit::other_paths(index, &inventory.disks).flat_map(of_agent) {
+            if !reasons.contains(reason) {
+                reasons.push(reason.clone());
             }
-            all
-        })
-        .collect();
-    for ((disk, ours), mut all) in inventory.disks.iter_mut().zip(reasons).zip(of_agent) {
-        all.extend(ours);
-        disk.installation_eligibility.eligible = all.is_empty();
-        disk.installation_eligibility.not_eligible_reasons = all;
+        }
+        reasons.extend(rules.reasons(disk, inventory));
+        Eligibility {
+            eligible: reasons.is_empty(),
+            not_eligible_reasons: reasons,
+        }
+    });
+    let found: Vec<Eligibility> = found.collect();
+    // An inventory that stays the same goes on to be shared with the host as it was.
+    let stays = |(disk, found): (&Disk, &Eligibility)| disk.installation_eligibility == *found;
+    if inventory.disks.iter().zip(&found).all(stays) {
+        return;
+    }
+    for (disk, found) in Arc::make_mut(inventory).disks.iter_mut().zip(found) {
+        disk.installation_eligibility = found;
     }
 }
 

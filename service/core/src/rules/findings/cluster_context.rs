@@ -48,7 +48,7 @@ impl<'a> ClusterContext<'a> {
     }
 
     fn inventory(&self) -> Option<&'a Inventory> {
-        self.host.inventory.as_ref()
+        self.host.inventory.as_deref()
     }
 
     /// Peers whose agent runs, so that they should answer.

@@ -1,5 +1,7 @@
 //! A host with everything around it, in which all checks pass or do not apply; cases change one thing.
 
+use std::sync::Arc;
+
 use muster_api::cluster::ClusterNetwork;
 use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId};
@@ -59,7 +61,7 @@ impl Scene {
                 ..ApiVipConnectivityResponse::default()
             });
             host.data.domain_name_resolutions = Some(names());
-            host.reports.connectivity = Some(report(&peers));
+            Arc::make_mut(&mut host.reports).connectivity = Some(report(&peers));
         }
         Self {
             world,
@@ -80,7 +82,7 @@ impl Scene {
     }
 
     pub fn inventory(&mut self) -> &mut Inventory {
-        self.host.inventory.as_mut().unwrap()
+        Arc::make_mut(self.host.inventory.as_mut().unwrap())
     }
 
     pub fn no_inventory(&mut self) {
@@ -107,7 +109,11 @@ impl Scene {
 
     /// The report about the peer `index`.
     pub fn report(&mut self, index: usize) -> &mut ConnectivityRemoteHost {
-        &mut self.host.reports.connectivity.as_mut().unwrap().remote_hosts[index]
+        &mut Arc::make_mut(&mut self.host.reports)
+            .connectivity
+            .as_mut()
+            .unwrap()
+            .remote_hosts[index]
     }
 
     /// Sets the cluster's ignition.
