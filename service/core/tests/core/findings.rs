@@ -103,6 +103,11 @@ fn kinds(scene: &Scene) -> Vec<String> {
 }
 
 /// The host as the others see it, with the report that `scene` holds.
+fn connectivity(scene: &mut Scene) -> &mut ConnectivityReport {
+    let reports = Arc::make_mut(&mut scene.host.reports);
+    reports.connectivity.as_mut().unwrap()
+}
+
 fn as_peer(scene: &Scene) -> Peer {
     Peer {
         id: scene.host.id,
@@ -238,17 +243,11 @@ fn conflict(address: &str, mac: &str) -> AddressConflict {
 fn who_answers_for_an_address_of_the_host_itself_is_named_as_host_or_by_its_mac() {
     let mut scene = three_hosts();
     let mac = scene.peers[1].nics[0].mac.clone();
-    let report = Arc::make_mut(&mut scene.host.reports)
-        .connectivity
-        .as_mut()
-        .unwrap();
+    let report = connectivity(&mut scene);
     report.address_conflicts = vec![conflict("198.51.100.11", "0a:00:00:00:00:99")];
     assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: "]);
     assert!(found(&scene)[0].message.contains("0a:00:00:00:00:99"));
-    let report = Arc::make_mut(&mut scene.host.reports)
-        .connectivity
-        .as_mut()
-        .unwrap();
+    let report = connectivity(&mut scene);
     report.address_conflicts = vec![conflict("198.51.100.11", &mac)];
     assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: worker-3"]);
 }
@@ -261,10 +260,7 @@ fn the_other_card_of_the_host_that_answers_for_its_address_is_no_conflict() {
     second.mac_address = "0a:00:00:00:00:99".into();
     second.ipv4_addresses = vec!["198.51.100.21/24".into()];
     scene.inventory().interfaces.push(second);
-    let report = Arc::make_mut(&mut scene.host.reports)
-        .connectivity
-        .as_mut()
-        .unwrap();
+    let report = connectivity(&mut scene);
     report.address_conflicts = vec![conflict("198.51.100.11", "0A:00:00:00:00:99")];
     scene
         .report(0)

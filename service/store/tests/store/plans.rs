@@ -13,9 +13,14 @@ mod cases {
     use crate::world::World;
 
     /// Look-ups, and what each index has to compare.
-    const LOOKUPS: [(&str, &[&str]); 4] = [
+    const LOOKUPS: [(&str, &[&str]); 5] = [
         (
             "SELECT data FROM hosts WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8) AND deleted_at IS NULL",
+            &["id"],
+        ),
+        (
+            "SELECT data FROM (VALUES ($1, $2), ($3, $4)) AS known CROSS JOIN hosts \
+             WHERE hosts.id = known.column1 AND hosts.deleted_at IS NULL",
             &["id"],
         ),
         (
