@@ -7,7 +7,7 @@ mod deleted;
 mod document_cache;
 mod documents;
 mod form;
-mod found;
+mod found_row;
 mod history;
 mod kube;
 mod list;
@@ -19,6 +19,7 @@ mod read;
 mod read_batch;
 mod read_queue;
 mod row;
+mod rows;
 mod select;
 mod write;
 

@@ -11,7 +11,7 @@ use sqlx::Row;
 use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
-use super::found::FoundRow;
+use super::found_row::FoundRow;
 use super::row::{HOST_KEY, HostRow, brief_from};
 use super::select::select_briefs;
 use crate::Result;

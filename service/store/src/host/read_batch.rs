@@ -13,9 +13,9 @@ use sqlx::pool::PoolConnection;
 use tokio::sync::oneshot;
 
 use super::form::HostForm;
-use super::found::rows_of_ids;
 use super::read_queue::{HostRead, Rows};
 use super::row::{HOST_KEY, HostRow};
+use super::rows::rows_of_ids;
 use crate::Result;
 use crate::error::{failed, runtime_ended};
 use crate::row::Reading;

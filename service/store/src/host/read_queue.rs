@@ -7,7 +7,7 @@ use muster_api::ids::HostId;
 use tokio::sync::oneshot;
 
 use super::form::HostForm;
-use super::found::FoundRow;
+use super::found_row::FoundRow;
 use crate::Result;
 
 /// Hosts that are read at once.

@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 use super::brief::HostBrief;
 use super::document_cache::{KnownDocuments, Sizes};
 use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
-use super::found::FoundRow;
+use super::found_row::FoundRow;
 use crate::Result;
 use crate::row::{Json, Reading, Sealed, row};
 use crate::store::Store;

@@ -9,6 +9,7 @@ use sqlx::{AnyConnection, Row as _};
 
 use super::document_cache::{DocumentCache, KnownDocuments};
 use super::form::HostForm;
+use super::found_row::FoundRow;
 use super::select::{DOCUMENTS_KNOWN, select_briefs, select_hosts, select_listed};
 use crate::store::Store;
 
@@ -21,13 +22,6 @@ pub(super) enum Selection<'a> {
     Brief,
     /// Inventory and reports as texts.
     Listed,
-}
-
-/// The row of a host.
-pub(crate) struct FoundRow {
-    pub(super) row: AnyRow,
-    /// Its inventory and reports, when they were known and so not read.
-    pub(super) known: Option<KnownDocuments>,
 }
 
 impl Store {
