@@ -48,7 +48,7 @@ pub(crate) struct HostWrite {
     pub(super) answer: oneshot::Sender<Result<i64>>,
 }
 
-/// What is large of a host.
+/// The large documents of a host, as they are written.
 pub(super) struct Documents {
     pub(super) inventory: Document,
     pub(super) reports: Document,
@@ -56,7 +56,7 @@ pub(super) struct Documents {
     pub(super) bootstrap: Document,
 }
 
-/// What is written of a document.
+/// A document as it is written.
 pub(super) enum Document {
     /// It is known to be what is stored.
     Unchanged,

@@ -1,5 +1,5 @@
-//! Keeps inventories and reports of hosts that were written or read lately. A host that boots is read ten times and more within a few
-//! seconds: its documents need be neither read nor parsed again each time, nor written again where they did not change.
+//! Keeps inventories and reports of hosts that were written or read lately. A host that boots is read whole four times within a
+//! few seconds: its documents need be neither read nor parsed again each time, nor written again where they did not change.
 //!
 //! Documents change only together with the version of their host, so what is kept is that of a row with the same version, whoever has
 //! written it.
@@ -101,9 +101,10 @@ impl DocumentCache {
     async fn clean(self: Arc<Self>) {
         loop {
             sleep(KEPT_FOR).await;
+            // Whoever keeps documents from here on starts another task, so that none of them is left without one.
+            self.is_cleaned.swap(false, Ordering::AcqRel);
             self.known.run_pending_tasks();
-            if self.known.entry_count() == 0 {
-                self.is_cleaned.store(false, Ordering::Release);
+            if self.known.entry_count() == 0 || self.is_cleaned.swap(true, Ordering::AcqRel) {
                 return;
             }
         }

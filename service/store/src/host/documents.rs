@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use muster_api::inventory::Inventory;
 use muster_core::record::{Host, HostReports};
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row as _, Transaction};
@@ -20,11 +21,13 @@ impl Documents {
     /// # Errors
     /// `Encode` when one cannot be written as JSON.
     pub(super) fn of(host: &Host, known: Option<&KnownDocuments>) -> Result<Self> {
-        let inventory = match (&host.inventory, known.map(|known| &known.inventory)) {
-            (Some(inventory), Some(Some(stored))) if Arc::ptr_eq(inventory, stored) => Document::Unchanged,
-            (None, Some(None)) => Document::Unchanged,
-            (Some(inventory), _) => Document::Text(document(INVENTORIES.name, DOCUMENT, &**inventory)?),
-            (None, _) => Document::None,
+        let place = |inventory: &Option<Arc<Inventory>>| inventory.as_ref().map(Arc::as_ptr);
+        let inventory = match &host.inventory {
+            inventory if known.is_some_and(|known| place(&known.inventory) == place(inventory)) => {
+                Document::Unchanged
+            }
+            Some(inventory) => Document::Text(document(INVENTORIES.name, DOCUMENT, &**inventory)?),
+            None => Document::None,
         };
         let reports = if known.is_some_and(|known| Arc::ptr_eq(&host.reports, &known.reports)) {
             Document::Unchanged

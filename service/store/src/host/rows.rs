@@ -13,7 +13,7 @@ use super::found_row::FoundRow;
 use super::select::{DOCUMENTS_KNOWN, select_briefs, select_hosts, select_listed};
 use crate::store::Store;
 
-/// What is read of hosts.
+/// Selects the columns that are read of hosts.
 #[derive(Clone, Copy)]
 pub(super) enum Selection<'a> {
     /// Everything, except documents that are known.

@@ -5,15 +5,21 @@ use super::row::HostRow;
 /// The column of a whole host that says whether its documents were known, and so were not read.
 pub(super) const DOCUMENTS_KNOWN: &str = "documents_known";
 
+/// A host's inventory.
+const INVENTORY: &str = "(SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
+    AND host_inventories.infra_env_id = hosts.infra_env_id)";
+
+/// Its reports about others.
+const REPORTS: &str = "(SELECT document FROM host_reports WHERE host_reports.host_id = hosts.id \
+    AND host_reports.infra_env_id = hosts.infra_env_id)";
+
 /// Statement that reads whole hosts; `known` follows `FROM`: tuples of host, InfraEnv and a version whose inventory and reports are known.
 pub(super) fn select_hosts(known: &str) -> String {
     const KNOWN: &str = "hosts.infra_env_id = known.column2 AND hosts.version = known.column3";
     format!(
         "SELECT {}, CASE WHEN {KNOWN} THEN 1 ELSE 0 END AS {DOCUMENTS_KNOWN}, \
-         CASE WHEN {KNOWN} THEN NULL ELSE (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-         AND host_inventories.infra_env_id = hosts.infra_env_id) END AS inventory, \
-         CASE WHEN {KNOWN} THEN NULL ELSE (SELECT document FROM host_reports WHERE host_reports.host_id = hosts.id \
-         AND host_reports.infra_env_id = hosts.infra_env_id) END AS reports, \
+         CASE WHEN {KNOWN} THEN NULL ELSE {INVENTORY} END AS inventory, \
+         CASE WHEN {KNOWN} THEN NULL ELSE {REPORTS} END AS reports, \
          (SELECT document FROM host_bootstrap_data WHERE host_bootstrap_data.host_id = hosts.id \
          AND host_bootstrap_data.infra_env_id = hosts.infra_env_id) AS bootstrap, (SELECT kube_namespace FROM infra_envs \
          WHERE infra_envs.id = hosts.infra_env_id AND infra_envs.deleted_at IS NULL) AS namespace \
@@ -30,10 +36,7 @@ pub(super) fn select_briefs(rest: &str) -> String {
 /// Statement that reads hosts with what lists show of their documents; `rest` follows `FROM hosts`.
 pub(super) fn select_listed(rest: &str) -> String {
     format!(
-        "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-         AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
-         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports \
-         FROM hosts {rest}",
+        "SELECT {}, {INVENTORY} AS inventory, {REPORTS} AS reports FROM hosts {rest}",
         HostRow::COLUMNS
     )
 }

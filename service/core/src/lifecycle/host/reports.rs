@@ -15,7 +15,7 @@ use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::Rejection;
 use super::{events, jitter, media};
-use crate::record::{Host, HostState, NewEvent, Phase};
+use crate::record::{Host, HostReports, HostState, NewEvent, Phase};
 use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;
 use crate::rules::requirements::required;
@@ -100,7 +100,13 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     if let Some(before) = &host.reports.connectivity {
         jitter::settle(&mut report, before, &latency_limits(facts));
     }
-    Arc::make_mut(&mut host.reports).connectivity = Some(report);
+    // A report that says the same goes on to be shared with the host as it was; of another one the old is not copied first.
+    if host.reports.connectivity.as_ref() != Some(&report) {
+        host.reports = Arc::new(HostReports {
+            connectivity: Some(report),
+            free_addresses: host.reports.free_addresses.clone(),
+        });
+    }
 }
 
 /// The times that are too long for one role or another, ms.
