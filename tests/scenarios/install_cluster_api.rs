@@ -1,6 +1,6 @@
 //! A MachineDeployment of Cluster API's own controllers, on a real API server, makes nodes of blank machines and machines of
 //! nodes. The power of one fails while its disk is written; new bootstrap data is rolled out onto a machine that was a node with the
-//! old. (Several nodes at once: `install_node_pool` and, without machines, `install_fleet`.)
+//! old. (Several nodes at once, without machines: `install_fleet`.)
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
-//! `kubectl scale nodepool` makes nodes of blank machines and machines of nodes, on the built-in API: real installations,
-//! real kubelets. Along the way the service is killed while it installs, a disk that nobody chose stays as it is, and
-//! `muster-agent self-check` finds on a node what udev, lsblk and dmidecode find.
+//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real
+//! installations, real kubelets. Along the way the service is killed while it installs, new bootstrap data is rolled out onto
+//! the spare machine, whose firmware is another, a disk that nobody chose stays as it is, and `muster-agent self-check` finds
+//! on a node what udev, lsblk and dmidecode find. (Several nodes at once, without machines: `install_fleet`.)
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const OTHER_DISK: usize = 2;
 const AGENT_DISK: &str = "AGENT";
 
 #[test]
-fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
+fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     let slots = Slots::one();
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::built_in(Hub::settings());
@@ -36,11 +37,19 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     let mut walk = NodePoolWalk::begin(hub);
     walk.announce("one");
     walk.hub.approve(&mut hosts);
-    walk.scale(2);
     walk.publish_with("one", [self_check()]);
-    let done = walk.await_done(&mut hosts, 2);
+    walk.scale(1);
+    kill_the_service_while_it_writes(&mut walk, &mut hosts, &story);
+    let done = walk.await_done(&mut hosts, 1);
     walk.assert_nodes(&done, "one");
-    story.tell("two nodes");
+    story.tell("one node");
+
+    // With a machine to spare; without one: `install_cluster_api`.
+    walk.announce("two");
+    walk.publish_with("two", [self_check()]);
+    walk.await_rolled_out(&mut hosts, "two");
+    story.tell("rolled out onto the spare host");
+    // Each of the hosts has been a node by now.
     assert_eq!(
         digest_of_other(&hosts[0]),
         before,
@@ -52,18 +61,6 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     walk.scale(0);
     walk.await_empty(&mut hosts);
     story.tell("both are available again");
-
-    walk.scale(1);
-    kill_the_service_while_it_writes(&mut walk, &mut hosts, &story);
-    let done = walk.await_done(&mut hosts, 1);
-    walk.assert_nodes(&done, "one");
-    story.tell("one node");
-
-    // With a machine to spare; without one: `install_cluster_api`.
-    walk.announce("two");
-    walk.publish("two");
-    walk.await_rolled_out(&mut hosts, "two");
-    story.tell("rolled out onto the spare host");
 }
 
 /// The unit that checks a node which has the agent's disk, and says on the console what came of it.
