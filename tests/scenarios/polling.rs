@@ -199,6 +199,8 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
                 .expect(200);
         }
     };
+    // The first poll tells the host's time. A host that has told none is written by the report after it, for a validation waits for it.
+    all_poll();
     all_report(0);
     all_poll();
     await_rest(&service, &operator);
