@@ -9,24 +9,18 @@ use crate::host_logs::assert_sends_its_logs;
 use crate::login::{Key, assert_only_lets_in};
 
 #[test]
-fn a_seabios_machine_boots_the_iso_from_cd_and_becomes_known() {
-    let discovery = Discovery::on(Settings::for_user_networks());
-    discovery.discover("cd-seabios", Firmware::SeaBios, Medium::Cd(discovery.iso()));
-}
-
-#[test]
-fn an_ovmf_machine_boots_the_iso_from_cd_becomes_known_by_its_token_and_sends_its_logs() {
-    let name = "cd-ovmf";
+fn a_secure_boot_machine_boots_the_iso_from_cd_becomes_known_by_its_token_and_sends_its_logs() {
+    let name = "cd-secureboot";
     let discovery = Discovery::on(Settings::for_user_networks().auth_local());
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
-    let machine = known_machine(name).firmware(Firmware::Ovmf);
+    let machine = known_machine(name).firmware(Firmware::OvmfSecureBoot);
     let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
-    let _machine = discovery.discover_machine(machine, name, Firmware::Ovmf);
+    let _machine = discovery.discover_machine(machine, name, Firmware::OvmfSecureBoot);
     assert_sends_its_logs(&discovery, name);
 }
 
 #[test]
-fn a_machine_reports_over_tls_to_a_service_that_made_its_own_certificate_and_lets_the_holder_of_a_key_in() {
+fn a_seabios_machine_boots_from_cd_reports_over_the_services_own_tls_and_lets_the_holder_of_a_key_in() {
     in_segment(|segment| {
         let name = "cd-tls";
         let discovery = Discovery::on(Settings::on_address(ADDRESS).own_tls().auth_local());
@@ -40,14 +34,4 @@ fn a_machine_reports_over_tls_to_a_service_that_made_its_own_certificate_and_let
         let mut machine = discovery.discover_machine(machine, name, Firmware::SeaBios);
         assert_only_lets_in(&discovery, &mut machine, &ours, &theirs);
     });
-}
-
-#[test]
-fn a_secure_boot_machine_boots_the_iso_from_cd_and_becomes_known() {
-    let discovery = Discovery::on(Settings::for_user_networks());
-    discovery.discover(
-        "cd-secureboot",
-        Firmware::OvmfSecureBoot,
-        Medium::Cd(discovery.iso()),
-    );
 }

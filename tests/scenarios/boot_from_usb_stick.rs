@@ -26,9 +26,3 @@ fn a_secure_boot_machine_boots_the_iso_from_usb_stick_and_becomes_known() {
         Medium::UsbStick(discovery.iso()),
     );
 }
-
-#[test]
-fn an_ovmf_machine_boots_the_iso_from_usb_stick_and_becomes_known() {
-    let discovery = Discovery::on(Settings::for_user_networks());
-    discovery.discover("usb-ovmf", Firmware::Ovmf, Medium::UsbStick(discovery.iso()));
-}

@@ -46,11 +46,9 @@ mod cases {
 
     pub async fn a_large_collection_is_deleted(world: World) {
         let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
-        for index in 0..601 {
-            world
-                .post(&maps, json!({"metadata": {"name": format!("c{index}")}}))
-                .await;
-        }
+        // More than an answer lists.
+        let objects = (0..601).map(|index| json!({"metadata": {"name": format!("c{index}")}}));
+        world.post_all(&maps, objects).await;
         let (status, body) = world.send("DELETE", &maps, "application/json", "").await;
         assert_eq!(
             (status.as_u16(), &body["status"]),

@@ -90,9 +90,8 @@ mod cases {
 
     pub async fn lists_and_watches_of_many_objects_come_in_parts(world: World) {
         const COUNT: usize = 620;
-        for index in 0..COUNT {
-            world.post(BOOKS, a_book(&format!("book-{index:03}"), 1)).await;
-        }
+        let books = (0..COUNT).map(|index| a_book(&format!("book-{index:03}"), 1));
+        world.post_all(BOOKS, books).await;
         let mut odd = a_book("odd", 1);
         odd["metadata"]["labels"] = json!({"odd": "yes"});
         world.post(BOOKS, odd).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::StatusCode;
+use futures_util::{StreamExt as _, stream};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use muster_kube_api::{Kind, KubeApi, SqlStorage};
@@ -98,6 +99,13 @@ impl World {
             .await;
         assert_eq!(status, StatusCode::CREATED, "{path}: {body}");
         body
+    }
+
+    /// Creates many, some of them at the same time.
+    pub async fn post_all(&self, path: &str, objects: impl Iterator<Item = Value>) {
+        stream::iter(objects)
+            .for_each_concurrent(32, async |object| drop(self.post(path, object).await))
+            .await;
     }
 
     pub async fn put(&self, path: &str, object: &Value) -> Value {
