@@ -1,19 +1,15 @@
 //! Machines that `muster bmc import` names become hosts without a hand on them: by BMCs of two makers, under both firmwares.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use muster_bmc_emulator::{Machine as _, Quirks, Setup};
 use muster_tests::bmc::{BmcMachine, import, line};
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT};
 use muster_tests::service::Settings;
 use serde_json::Value;
 
 use crate::discovery::{Discovery, MACS};
-
-/// Time limit of everything from the first connection to the host, in an emulated machine.
-const LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
 fn machines_are_discovered_through_bmcs_of_two_makers_and_the_iso_is_taken_out_again() {
@@ -36,7 +32,7 @@ fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Fi
         .unwrap();
     let line = line(&emulator.url(), name);
     import(&discovery.service, discovery.infra_env.id, &[line]);
-    let found = await_condition(&format!("{name} to be discovered"), LIMIT, || {
+    let found = await_condition(&format!("{name} to be discovered"), MACHINE_LIMIT, || {
         let shown = bmc(discovery, name);
         assert_ne!(shown["phase"], "failed", "{shown}");
         let is_done = shown["phase"] == "discovered" && shown["medium_inserted"] == false;

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use muster_bmc_emulator::quirks::ImageRules;
 use muster_bmc_emulator::{Emulator, Quirks, Setup};
@@ -12,16 +11,13 @@ use muster_tests::bmc::BmcMachine;
 use muster_tests::condition::await_condition;
 use muster_tests::http::HttpClient;
 use muster_tests::process::run;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT};
 use muster_tests::rest::inventory;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
 use crate::boot_order::{OLD_SYSTEM, old_system};
 use crate::discovery::{Discovery, MACS};
-
-/// Time limit of a boot to an inventory.
-const BOOT_LIMIT: Duration = Duration::from_secs(240);
 
 #[test]
 fn a_bmc_boots_a_seabios_machine_from_the_iso_once() {
@@ -81,7 +77,7 @@ fn boots_the_iso_once(name: &str, firmware: Firmware, disk: &Path) {
     bmc.insert(&url);
     bmc.boot_once_from_cd();
     bmc.reset("ForceRestart");
-    await_condition("the ISO's boot loader", BOOT_LIMIT, || {
+    await_condition("the ISO's boot loader", MACHINE_LIMIT, || {
         let console = machine.console();
         let is_there = console.text().contains("Muster: loading the kernel");
         is_there.then_some(()).ok_or_else(|| console.tail())
@@ -114,7 +110,7 @@ fn bmc_of(machine: &Arc<BmcMachine>) -> Emulator {
 /// Waits until the machine's host has sent an inventory, which tells it by its serial number.
 #[track_caller]
 fn await_inventory(discovery: &Discovery, machine: &BmcMachine) {
-    await_condition("the inventory", BOOT_LIMIT, || {
+    await_condition("the inventory", MACHINE_LIMIT, || {
         let hosts = discovery.client().hosts(discovery.infra_env.id);
         let hosts = hosts.map_err(|error| error.to_string())?;
         let found = hosts.iter().find_map(inventory);
@@ -128,7 +124,7 @@ fn await_inventory(discovery: &Discovery, machine: &BmcMachine) {
 /// Waits until the system on the disk has begun since power-on or reset.
 #[track_caller]
 fn await_old_system(machine: &BmcMachine) {
-    await_condition("the system on the disk", BOOT_LIMIT, || {
+    await_condition("the system on the disk", MACHINE_LIMIT, || {
         let console = machine.console();
         let is_there = console.text().contains(OLD_SYSTEM);
         is_there.then_some(()).ok_or_else(|| console.tail())

@@ -20,7 +20,7 @@ const MACHINES: u32 = 24;
 const PARALLEL: usize = 6;
 
 /// Time limit of all of a rack: its power calls alone keep 10 s between each other, and a slow machine 40 s.
-const LIMIT: Duration = Duration::from_secs(420);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Time limit of what needs no machine.
 const SOON: Duration = Duration::from_secs(60);

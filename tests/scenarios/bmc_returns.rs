@@ -9,15 +9,12 @@ use muster_bmc_emulator::machine::{BootDevice, First};
 use muster_bmc_emulator::{Machine as _, Setup};
 use muster_tests::bmc::{BmcMachine, import, line};
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT};
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
 use crate::bmc_discovery::bmc;
 use crate::discovery::{Discovery, MACS};
-
-/// Time limit of a boot to a known host.
-const BOOT_LIMIT: Duration = Duration::from_secs(300);
 
 /// From the press of the button to a machine that is off.
 const OFF_LIMIT: Duration = Duration::from_secs(30);
@@ -70,16 +67,20 @@ fn press(machine: &BmcMachine) -> Duration {
 #[track_caller]
 fn await_status(discovery: &Discovery, machine: &BmcMachine, status: HostStatus) {
     let id = machine.hardware().uuid.to_string();
-    await_condition(&format!("a host that is {}", status.name()), BOOT_LIMIT, || {
-        let hosts = discovery.client().hosts(discovery.infra_env.id);
-        let hosts = hosts.map_err(|error| error.to_string())?;
-        let found = hosts.iter().find(|host| host.id.to_string() == id);
-        let seen = found.map(|host| (host.status, host.status_info.clone()));
-        let is_there = seen.as_ref().is_some_and(|(seen, _)| *seen == Some(status));
-        is_there
-            .then_some(())
-            .ok_or_else(|| format!("{seen:?}; console:\n{}", machine.console().tail()))
-    });
+    await_condition(
+        &format!("a host that is {}", status.name()),
+        MACHINE_LIMIT,
+        || {
+            let hosts = discovery.client().hosts(discovery.infra_env.id);
+            let hosts = hosts.map_err(|error| error.to_string())?;
+            let found = hosts.iter().find(|host| host.id.to_string() == id);
+            let seen = found.map(|host| (host.status, host.status_info.clone()));
+            let is_there = seen.as_ref().is_some_and(|(seen, _)| *seen == Some(status));
+            is_there
+                .then_some(())
+                .ok_or_else(|| format!("{seen:?}; console:\n{}", machine.console().tail()))
+        },
+    );
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_host_that_is_reset_while_its_machine_is_off_comes_back_without_a_hand() {
         &[line(&emulator.url(), name)],
     );
     let discovered = || {
-        await_condition("the machine to be discovered", BOOT_LIMIT, || {
+        await_condition("the machine to be discovered", MACHINE_LIMIT, || {
             let shown = bmc(&discovery, name);
             let is_done = shown["phase"] == "discovered" && shown["medium_inserted"] == false;
             is_done.then_some(()).ok_or_else(|| shown.to_string())
@@ -119,7 +120,7 @@ fn a_host_that_is_reset_while_its_machine_is_off_comes_back_without_a_hand() {
 
     press(&machine);
     ask(&discovery, "POST", &format!("{host}/actions/reset"), None);
-    let told = await_condition("the host to say that its BMC boots it", BOOT_LIMIT, || {
+    let told = await_condition("the host to say that its BMC boots it", MACHINE_LIMIT, || {
         let host = ask(&discovery, "GET", &host, None);
         let info = host["status_info"].as_str().unwrap_or_default();
         info.contains("Its BMC returns boots it")

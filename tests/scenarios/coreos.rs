@@ -2,7 +2,6 @@
 //! the agent and registers.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use muster_api::boot::BootFile;
 use muster_api::host::Host;
@@ -17,8 +16,6 @@ use muster_tests::segment::{ADDRESS, in_segment};
 use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-const LIMIT: Duration = Duration::from_secs(400);
 
 /// With what loaders interpret.
 const ARGUMENTS: [&str; 3] = [r#"lab.one="a b;c&d $e""#, "lab.two=x#y&z;w", "lab.three"];
@@ -108,7 +105,6 @@ fn machine(name: &str) -> Machine {
         .memory_mib(3072)
         .smbios(&format!("type=1,manufacturer=AcmeCorp,serial=ACME-{name}"))
         .disk(Disk::new(DiskBus::Virtio, 60 * GIB, &format!("SER-{name}")))
-        .time_limit(LIMIT)
 }
 
 fn kernel_arguments() -> Value {

@@ -3,16 +3,12 @@
 //! the spare machine, whose firmware is another, a disk that nobody chose stays as it is, and `muster-agent self-check` finds
 //! on a node what udev, lsblk and dmidecode find. (Several nodes at once, without machines: `install_fleet`.)
 
-use std::time::Duration;
-
 use muster_tests::artifacts::agent_program;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Slots};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// For an installation to begin to write.
-const WRITING: Duration = Duration::from_secs(300);
 /// The number of the part of a machine that is its other disk: after the system's disk and the network card.
 const OTHER_DISK: usize = 2;
 /// The serial number of the disk whose content is the agent.
@@ -82,7 +78,7 @@ fn assert_self_check(host: &mut Host) {
 
 /// A host goes on writing while the service is gone, and is not asked to begin again.
 fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host], story: &Story) {
-    walk.hub.await_writing(hosts, WRITING);
+    walk.hub.await_writing(hosts, MACHINE_LIMIT);
     story.tell("the service is killed");
     walk.hub.service.kill();
     walk.hub.service.start_again();

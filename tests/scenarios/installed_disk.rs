@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use muster_tests::artifacts;
 use muster_tests::initramfs;
@@ -70,7 +69,6 @@ fn nothing_but_the_chosen_disk_changes() {
     let mut machine = Machine::new("disks")
         .boot(medium)
         .memory_mib(1536)
-        .time_limit(Duration::from_secs(400))
         .device("virtio-scsi-pci,id=scsi");
     for lun in 0..DISKS {
         machine = machine.disk_device(

@@ -1,7 +1,5 @@
 //! The live image in bad times: kernels that panic or hang, modules that the kernel asks for, clocks that are wrong, a rescue shell.
 
-use std::time::Duration;
-
 use muster_api::host::{Host, HostStatus};
 use muster_tests::artifacts::live_image;
 use muster_tests::condition::await_condition;
@@ -14,8 +12,6 @@ use serde_json::json;
 use crate::discovery::{Discovery, MACS, known_machine};
 use crate::login::Key;
 
-/// Time limit of machines that boot twice.
-const TWO_BOOTS: Duration = Duration::from_secs(600);
 /// The image as tests have it, whose compression is quick.
 const LARGEST_IMAGE: u64 = 50_000_000;
 /// The agent as it is released.
@@ -48,7 +44,6 @@ fn machine(name: &str, discovery: &Discovery, segment: &mut Segment) -> Machine 
         .boot(Medium::Cd(discovery.iso()))
         .nic(nic)
         .lasting()
-        .time_limit(TWO_BOOTS)
 }
 
 /// Waits for a problem of the machine that its inventory tells.

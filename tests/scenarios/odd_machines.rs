@@ -3,22 +3,20 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use muster_api::host::{Host, HostStatus};
 use muster_api::infra_env::InfraEnv;
 use muster_api::steps::ConnectivityReport;
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
+use muster_tests::qemu::{
+    Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots, UserNet,
+};
 use muster_tests::rest::inventory;
 use muster_tests::segment::{ADDRESS, ADDRESS6, FAR_ADDRESS, FAR_NAME, Offer, in_segment};
 use muster_tests::service::{Service, Settings};
 
 use crate::discovery::{Discovery, MACS, known_machine};
 use crate::three_hosts::infra_env_of_a_cluster;
-
-/// Two machines share two cores, and connectivity is asked for once a minute.
-const LIMIT: Duration = Duration::from_secs(600);
 
 /// Cards by their place in the machine: `true` is in the network that leads to the service.
 fn the_card_that_leads_to_the_service_is_found(name: &str, firmware: Firmware, plugged: [bool; 2]) {
@@ -29,8 +27,7 @@ fn the_card_that_leads_to_the_service_is_found(name: &str, firmware: Firmware, p
         let discovery = Discovery::on(settings);
         let mut machine = known_machine(name)
             .firmware(firmware)
-            .boot(Medium::Cd(discovery.iso()))
-            .time_limit(LIMIT);
+            .boot(Medium::Cd(discovery.iso()));
         for (mac, leads_there) in MACS.into_iter().zip(plugged) {
             let tap = if leads_there {
                 segment.tap()
@@ -98,7 +95,6 @@ fn another_cable_and_a_dhcp_server_that_refuses_the_address_move_the_host() {
         let discovery = Discovery::on(Settings::on_address(ADDRESS));
         let machine = known_machine("moves")
             .boot(Medium::Cd(discovery.iso()))
-            .time_limit(LIMIT)
             .nic(Nic::tap("virtio-net-pci", MACS[0], &segment.tap()));
         let mut machine = machine.start();
         let host = discovery.await_host(&mut machine, HostStatus::KnownUnbound);
@@ -202,24 +198,27 @@ fn two_such_boards_with_two_cards_each_in_one_segment_are_two_hosts_without_a_co
                     .device("qemu-xhci,id=usb")
                     .device("usb-net,bus=usb.0,mac=00:e0:4c:00:00:99")
                     .nic(Nic::tap("virtio-net-pci", &card(1), &segment.tap()))
-                    .nic(Nic::tap("e1000e", &card(2), &segment.tap()))
-                    .time_limit(LIMIT);
+                    .nic(Nic::tap("e1000e", &card(2), &segment.tap()));
                 machine.start_in(slots.with())
             })
             .collect();
-        let hosts = await_condition("two hosts that reach each other by both cards", LIMIT, || {
-            for machine in &mut machines {
-                assert!(machine.is_on(), "{} switched itself off", machine.name());
-            }
-            let hosts = client.hosts(infra_env.id).map_err(|error| error.to_string())?;
-            if hosts.len() != 2 {
-                return Err(format!("{} hosts", hosts.len()));
-            }
-            for host in &hosts {
-                reaches_all_cards(host)?;
-            }
-            Ok(hosts)
-        });
+        let hosts = await_condition(
+            "two hosts that reach each other by both cards",
+            MACHINE_LIMIT,
+            || {
+                for machine in &mut machines {
+                    assert!(machine.is_on(), "{} switched itself off", machine.name());
+                }
+                let hosts = client.hosts(infra_env.id).map_err(|error| error.to_string())?;
+                if hosts.len() != 2 {
+                    return Err(format!("{} hosts", hosts.len()));
+                }
+                for host in &hosts {
+                    reaches_all_cards(host)?;
+                }
+                Ok(hosts)
+            },
+        );
         for host in hosts {
             let kinds: BTreeSet<&str> = host
                 .findings

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use muster_tests::artifacts::{fleet_program, muster_program, project_root, static_program};
 use muster_tests::process::run;
@@ -12,8 +11,6 @@ use muster_tests::target::TargetImage;
 use nix::unistd::Uid;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-
-const LIMIT: Duration = Duration::from_secs(900);
 
 /// Runs in the guest. `/usr` gets room on a disk of its own, for unoptimised programs are large.
 const WALK: &str = r#"
@@ -140,7 +137,6 @@ fn the_package_is_installed_upgraded_and_purged_under_systemd_and_the_data_survi
         .disk(disk("room", 2 * GIB))
         .nic(Nic::user("virtio-net-pci", "52:54:00:dd:00:11", UserNet::new(2)))
         .disk_first()
-        .time_limit(LIMIT)
         .start();
     let runs = machine.await_serial(r"walk: (runs with [^\r\n]*|FAILED)[\r\n]");
     assert!(

@@ -6,7 +6,7 @@ use muster_api::host::Host;
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::Inventory;
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Medium, Nic, Running, Slots};
+use muster_tests::qemu::{Disk, DiskBus, GIB, MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots};
 use muster_tests::rest::{Client, inventory};
 use muster_tests::segment::{ADDRESS, Segment, in_segment};
 use muster_tests::service::Settings;
@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 const VLAN: u16 = 100;
 /// Claimed by a port in place of it.
 const OTHER_VLAN: u16 = 200;
-const LIMIT: Duration = Duration::from_secs(400);
 /// From the first report to the one after the switch was heard.
 const LLDP_LIMIT: Duration = Duration::from_secs(60);
 
@@ -137,13 +136,12 @@ fn five_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
                 let machine = Machine::new(name)
                     .memory_mib(2048)
                     .smbios(&format!("type=1,manufacturer=AcmeCorp,serial=ACME-{name}"))
-                    .disk(Disk::new(DiskBus::Virtio, 120 * GIB, &format!("SER-{name}")))
-                    .time_limit(LIMIT);
+                    .disk(Disk::new(DiskBus::Virtio, 120 * GIB, &format!("SER-{name}")));
                 let machine = nics.into_iter().fold(machine, Machine::nic);
                 machine.boot(Medium::Cd(iso.clone())).start_in(slots.with())
             })
             .collect();
-        let found = await_condition("all five to report themselves", LIMIT, || {
+        let found = await_condition("all five to report themselves", MACHINE_LIMIT, || {
             for machine in &mut running {
                 assert!(machine.is_on(), "{} switched itself off", machine.name());
             }

@@ -8,7 +8,7 @@ use muster_api::host::Host;
 use muster_api::infra_env::InfraEnv;
 use muster_api::steps::ConnectivityReport;
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Medium, Nic, Running, Slots};
+use muster_tests::qemu::{Disk, DiskBus, GIB, MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots};
 use muster_tests::rest::{Client, inventory};
 use muster_tests::segment::{ADDRESS, Offer, Segment, in_segment};
 use muster_tests::service::Settings;
@@ -24,8 +24,6 @@ const MACHINES: [(&str, [&str; 2]); 3] = [
 const TWICE: &str = "10.92.0.77";
 /// Seconds by which the clock of `late` is ahead.
 const AHEAD: i64 = 2 * 3600;
-/// Three machines share two cores, and connectivity is asked for once a minute.
-const LIMIT: Duration = Duration::from_secs(900);
 
 #[test]
 fn three_hosts_of_a_cluster_show_a_duplicate_address_a_narrow_link_and_a_clock_that_is_ahead() {
@@ -65,7 +63,7 @@ fn three_hosts_of_a_cluster_show_a_duplicate_address_a_narrow_link_and_a_clock_t
         ];
         let hosts = await_condition(
             "the findings of all three hosts, who reach each other",
-            LIMIT,
+            MACHINE_LIMIT,
             || {
                 for machine in &mut machines {
                     assert!(machine.is_on(), "{} switched itself off", machine.name());
@@ -105,8 +103,7 @@ fn machine(segment: &mut Segment, name: &str, macs: &[&str; 2]) -> Machine {
         .smbios(&format!("type=1,manufacturer=AcmeCorp,serial=ACME-{name}"))
         .disk(Disk::new(DiskBus::Virtio, 120 * GIB, &format!("SER-{name}")))
         .nic(Nic::tap("virtio-net-pci", macs[0], &first))
-        .nic(Nic::tap("e1000e", macs[1], &segment.second_tap()))
-        .time_limit(LIMIT);
+        .nic(Nic::tap("e1000e", macs[1], &segment.second_tap()));
     match name {
         "late" => machine.clock_ahead(AHEAD),
         _ => machine,

@@ -15,7 +15,7 @@ mod slots;
 pub use accel::Accel;
 pub use devices::{Disk, DiskBus, GIB, Medium, Nic, USER_NETWORK_HOST, UserNet};
 pub use firmware::Firmware;
-pub use machine::Machine;
+pub use machine::{MACHINE_LIMIT, Machine};
 pub(crate) use qmp::Qmp;
 pub use running::Running;
 pub use slots::Slots;

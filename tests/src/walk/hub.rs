@@ -11,6 +11,7 @@ use super::api::Api;
 use super::{Host, Story, objects};
 use crate::artifacts::live_image;
 use crate::kube::{ControlPlane, Kubectl};
+use crate::qemu::MACHINE_LIMIT;
 use crate::service::{Service, Settings};
 use crate::target::TargetImage;
 
@@ -18,8 +19,6 @@ use crate::target::TargetImage;
 pub const HARDWARE: &str = "hardware";
 /// The InfraEnv.
 const INFRA_ENV: &str = "hw";
-/// For machines to be discovered; three share two cores.
-const DISCOVERY: Duration = Duration::from_secs(400);
 
 /// Muster at work. Dropping it ends it.
 pub struct Hub {
@@ -180,7 +179,7 @@ impl Hub {
     #[track_caller]
     pub fn approve(&self, hosts: &mut [Host]) -> Vec<String> {
         let whole = |agent: &Value| state(agent) == "known-unbound" && system_disk(agent).is_some();
-        let names = self.await_agents("hosts to be discovered", hosts, DISCOVERY, whole);
+        let names = self.await_agents("hosts to be discovered", hosts, MACHINE_LIMIT, whole);
         let agents = self.api.list(&Self::agents_path()).unwrap_or_default();
         for agent in agents
             .iter()
