@@ -8,8 +8,9 @@ use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
 
-/// The budget for software emulation on two idle cores.
-const TARGET: Duration = Duration::from_secs(20);
+/// Twice the budget for software emulation on two idle cores, for other tests run beside: what is found is that a boot became much
+/// slower. The time itself is printed.
+const TARGET: Duration = Duration::from_secs(2 * 20);
 
 /// A computer that is busy with something else makes both slower: then the bare kernel's time, which was 7.6
 /// s when the target was set (docs/protocol/boot-lab.md#2), says by how much.
