@@ -84,7 +84,7 @@ fn boot(iso: PathBuf) -> Running {
     let name = "walker";
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
     let machine = known_machine(name).boot(Medium::Cd(iso)).nic(nic);
-    machine.time_limit(Duration::from_secs(900)).start()
+    machine.start()
 }
 
 /// The columns of each line of a table.
