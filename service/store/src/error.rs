@@ -1,5 +1,6 @@
 //! Classifies errors of the database by what a caller can do about them.
 
+use crate::lost;
 use crate::vault::SealingFailed;
 
 /// Result of an operation on the database.
@@ -131,10 +132,13 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 
 /// Classifies an error of the driver; for `map_err(failed("..."))`.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
-    move |source| match class(&source) {
-        Class::Full => StoreError::Full { doing, source },
-        Class::Unavailable => StoreError::Unavailable { doing, source },
-        Class::Refused => StoreError::Statement { doing, source },
+    move |source| {
+        lost::note(&source);
+        match class(&source) {
+            Class::Full => StoreError::Full { doing, source },
+            Class::Unavailable => StoreError::Unavailable { doing, source },
+            Class::Refused => StoreError::Statement { doing, source },
+        }
     }
 }
 

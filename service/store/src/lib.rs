@@ -29,6 +29,7 @@ mod keys_in_use;
 mod lenient;
 mod listen;
 pub mod logs;
+mod lost;
 mod migrations;
 mod notify;
 mod open;

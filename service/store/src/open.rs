@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
+use crate::lost;
 use crate::migrations::{is_contract, migrator};
 use crate::store::{CONNECTION_PATIENCE, Store};
 use crate::vault::Vault;
@@ -129,7 +130,8 @@ impl Store {
     }
 }
 
-/// A connection to a server is asked whether it still works only after it was unused for so long: each question is a round trip.
+/// A connection to a server is asked whether it still works only after it was unused for so long, or when another was lost meanwhile:
+/// each question is a round trip.
 const TESTED_AFTER: Duration = Duration::from_secs(1);
 
 fn pool_options(kind: Kind) -> AnyPoolOptions {
@@ -141,7 +143,8 @@ fn pool_options(kind: Kind) -> AnyPoolOptions {
                 // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
                 // goes on believing in a transaction: such a connection would refuse every further write.
                 let may_be_used = !connection.is_in_transaction();
-                let must_test = kind == Kind::Postgres && unused.idle_for >= TESTED_AFTER;
+                let in_doubt = unused.idle_for >= TESTED_AFTER || lost::since(unused.idle_for);
+                let must_test = kind == Kind::Postgres && in_doubt;
                 Ok(may_be_used && (!must_test || connection.ping().await.is_ok()))
             })
         })

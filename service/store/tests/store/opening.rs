@@ -164,3 +164,26 @@ mod addresses {
         }
     }
 }
+
+/// As after a restart that takes no second: all are gone, and were used just before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_connections_that_end_together_one_operation_fails() {
+    let world = crate::world::World::new(muster_store::Kind::Postgres).await;
+    let (pool, _) = world.store.pools();
+    let mut used = Vec::new();
+    for _ in 0..5 {
+        used.push(pool.acquire().await.unwrap());
+    }
+    for mut connection in used {
+        connection.return_to_pool().await;
+    }
+    assert!(pool.num_idle() >= 5, "{}", pool.num_idle());
+    let cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    world.sql(cut).await;
+    let mut failed = 0;
+    for _ in 0..6 {
+        failed += usize::from(world.store.ping().await.is_err());
+    }
+    assert!(failed <= 1, "{failed}");
+}
