@@ -1,4 +1,5 @@
-//! The ISO in an optical drive (or a BMC's virtual one).
+//! The ISO in an optical drive (or a BMC's virtual one). These two machines boot untouched; at the menu of all others somebody presses
+//! Enter.
 
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
@@ -14,7 +15,10 @@ fn a_secure_boot_machine_boots_the_iso_from_cd_becomes_known_by_its_token_and_se
     let discovery = Discovery::on(Settings::for_user_networks().auth_local());
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
     let machine = known_machine(name).firmware(Firmware::OvmfSecureBoot);
-    let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
+    let machine = machine
+        .boot(Medium::Cd(discovery.iso()))
+        .nic(nic)
+        .awaiting_countdown();
     let _machine = discovery.discover_machine(machine, name, Firmware::OvmfSecureBoot);
     assert_sends_its_logs(&discovery, name);
 }
@@ -30,7 +34,10 @@ fn a_seabios_machine_boots_from_cd_reports_over_the_services_own_tls_and_lets_th
         segment.serve(&Offer::Addresses);
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
         let machine = known_machine(name).firmware(Firmware::SeaBios);
-        let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
+        let machine = machine
+            .boot(Medium::Cd(discovery.iso()))
+            .nic(nic)
+            .awaiting_countdown();
         let mut machine = discovery.discover_machine(machine, name, Firmware::SeaBios);
         assert_only_lets_in(&discovery, &mut machine, &ours, &theirs);
     });

@@ -53,7 +53,8 @@ fn measure() -> (f32, f32) {
         .firmware(Firmware::SeaBios)
         .boot(Medium::Cd(discovery.iso()))
         .nic(nic)
-        .accel(Accel::Tcg);
+        .accel(Accel::Tcg)
+        .awaiting_countdown();
 
     let mut bare = Machine::new("bare kernel")
         .boot(bare)

@@ -1,7 +1,7 @@
 //! A PostgreSQL cluster for tests: its own data folder, nothing synced to disk, gone when dropped.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -224,7 +224,11 @@ fn as_unprivileged(program: &Path) -> Command {
     if Uid::effective().is_root() {
         command.args(["--reuid", UNPRIVILEGED, "--regid", UNPRIVILEGED, "--clear-groups"]);
     }
-    command.arg("--").arg(program).current_dir("/");
+    command
+        .arg("--")
+        .arg(program)
+        .current_dir("/")
+        .stdin(Stdio::null());
     command
 }
 

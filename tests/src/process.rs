@@ -27,10 +27,13 @@ pub struct Program {
 }
 
 /// A command that the kernel kills when the thread that starts it ends, so that an interrupted test leaves
-/// nothing running.
+/// nothing running. Its standard input is empty unless it is given one.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(program)
+        .stdin(Stdio::null());
     command
 }
 
@@ -76,11 +79,7 @@ impl Program {
         Self::started(
             name,
             log,
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn(),
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn(),
         )
     }
 
@@ -88,10 +87,7 @@ impl Program {
     /// program at most.
     #[track_caller]
     pub fn start_shared(name: &str, mut command: Command, log: &Path) -> Self {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self::started(name, log, in_lasting_thread(move || command.spawn()))
     }
 

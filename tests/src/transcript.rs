@@ -105,6 +105,39 @@ impl Transcript {
         }
     }
 
+    /// Writes `answer` to `input` each time that `question` is received from now on, in a thread of its own that ends with the
+    /// streams.
+    pub fn answer(
+        &self,
+        question: &'static [u8],
+        answer: &'static [u8],
+        mut input: impl Write + Send + 'static,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        std::thread::spawn(move || {
+            let mut received = shared.received();
+            let mut seen = received.bytes.len();
+            while received.open_streams > 0 {
+                let mut windows = received.bytes[seen..].windows(question.len());
+                match windows.position(|window| window == question) {
+                    Some(at) => {
+                        seen += at + question.len();
+                        // Nobody reads it any more when the program is about to end.
+                        let _ = input.write_all(answer);
+                    }
+                    None => {
+                        // The beginning of the question may be there.
+                        seen = seen.max((received.bytes.len() + 1).saturating_sub(question.len()));
+                        received = shared
+                            .more
+                            .wait(received)
+                            .expect("readers do not panic with the lock");
+                    }
+                }
+            }
+        });
+    }
+
     /// Waits until every stream has ended; `false` if the deadline came first.
     pub fn await_end(&self, limit: Duration) -> bool {
         let received = self.shared.received();
@@ -169,6 +202,26 @@ mod tests {
         drop(writing.join().unwrap());
         assert_eq!(transcript.await_match("never", SOON), Err(NotFound::Ended));
         assert_eq!(std::fs::read(transcript.file()).unwrap(), b"port 80");
+    }
+
+    #[test]
+    fn a_question_is_answered_each_time_however_it_comes() {
+        let dir = tempfile::tempdir().unwrap();
+        let transcript = Transcript::new(&dir.path().join("log"));
+        let (asked, mut asking) = std::io::pipe().unwrap();
+        let (mut answered, answering) = std::io::pipe().unwrap();
+        transcript.follow(asked);
+        transcript.answer(b"go on? ", b"y", answering);
+        let mut answer = [0];
+        for parts in [["well, go ", "on? "], ["go on? what?", " go o"], ["n? n", "o"]] {
+            for part in parts {
+                asking.write_all(part.as_bytes()).unwrap();
+            }
+            answered.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"y");
+        }
+        drop(asking);
+        assert_eq!(answered.read(&mut answer).unwrap(), 0);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The description of a machine, and turning it into QEMU's arguments.
 
+use std::io::PipeWriter;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use super::devices::{Disk, DiskBus, Medium, Nic, network_id, sparse_file};
@@ -10,6 +12,10 @@ use crate::process::{Program, command};
 /// Time limit of what is awaited of a machine, from power-on: many times the slowest boot of docs/protocol/boot-lab.md. It is reached
 /// when something hangs, not when it is slow: computers differ threefold from day to day, and several machines share two cores.
 pub const MACHINE_LIMIT: Duration = Duration::from_secs(900);
+
+/// What GRUB says first of its five seconds, in which it keeps an emulated processor busy, and the key that ends them.
+const COUNTDOWN: &[u8] = b"executed automatically in 5s";
+const ENTER: &[u8] = b"\r";
 
 /// A machine to be switched on. Devices keep the order in which they are named: it decides their PCI
 /// addresses.
@@ -27,6 +33,7 @@ pub struct Machine {
     clock: Option<i64>,
     order: Order,
     is_lasting: bool,
+    awaits_countdown: bool,
     pub(super) time_limit: Duration,
 }
 
@@ -71,6 +78,7 @@ impl Machine {
             clock: None,
             order: Order::Medium,
             is_lasting: false,
+            awaits_countdown: false,
             time_limit: MACHINE_LIMIT,
         }
     }
@@ -200,6 +208,13 @@ impl Machine {
         self
     }
 
+    /// Nobody presses Enter while GRUB counts down, as on machines that nobody looks at.
+    #[must_use]
+    pub fn awaiting_countdown(mut self) -> Self {
+        self.awaits_countdown = true;
+        self
+    }
+
     /// Until when everything awaited of the machine must have happened, from power-on.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
@@ -228,16 +243,36 @@ impl Machine {
     /// Starts QEMU with the disks and variables in `folder`, which are made if they are not there.
     #[track_caller]
     pub(super) fn launch(&self, folder: &Path) -> Program {
-        let mut qemu = command(self.firmware.program());
-        qemu.args(self.arguments(folder));
-        Program::start(&self.name, &mut qemu, &folder.join("console.log"))
+        let (mut qemu, keyboard) = self.command(folder);
+        self.with_keyboard(
+            Program::start(&self.name, &mut qemu, &folder.join("console.log")),
+            keyboard,
+        )
     }
 
     /// The same with more arguments; the process outlives the thread that starts it.
     pub(crate) fn launch_for_bmc(&self, folder: &Path, more: &[String]) -> Program {
+        let (mut qemu, keyboard) = self.command(folder);
+        qemu.args(more);
+        self.with_keyboard(
+            Program::start_shared(&self.name, qemu, &folder.join("console.log")),
+            keyboard,
+        )
+    }
+
+    /// QEMU, and what types on the serial console.
+    fn command(&self, folder: &Path) -> (Command, PipeWriter) {
+        let (typed, keyboard) = std::io::pipe().unwrap_or_else(|error| panic!("no pipe: {error}"));
         let mut qemu = command(self.firmware.program());
-        qemu.args(self.arguments(folder)).args(more);
-        Program::start_shared(&self.name, qemu, &folder.join("console.log"))
+        qemu.args(self.arguments(folder)).stdin(typed);
+        (qemu, keyboard)
+    }
+
+    fn with_keyboard(&self, program: Program, keyboard: PipeWriter) -> Program {
+        if !self.awaits_countdown {
+            program.transcript().answer(COUNTDOWN, ENTER, keyboard);
+        }
+        program
     }
 
     /// QEMU's name for what the network card with that MAC is plugged into.
