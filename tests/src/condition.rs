@@ -3,14 +3,26 @@
 use std::time::{Duration, Instant};
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+const LONGEST_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Calls `check` until it returns `Ok`, and returns that.
+/// The time between two checks, after so long a wait: a twentieth of it, from 50 to 500 ms, and twice what the last check took (a run
+/// of `kubectl` keeps a processor busy for a quarter of a second) up to a second. What took long is seen a little late; it gets the
+/// processors that those who wait for it would use.
+fn interval_after(waited: Duration, took: Duration) -> Duration {
+    let rest = (took * 2).min(LONGEST_REST);
+    (waited / 20)
+        .clamp(CHECK_INTERVAL, LONGEST_CHECK_INTERVAL)
+        .max(rest)
+}
+
+/// Calls `check` until it returns `Ok`, and returns that. Up to a second passes between two checks.
 ///
 /// # Panics
 /// After `limit`, with `what` and the last thing that `check` saw instead.
 #[track_caller]
 pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Result<T, String>) -> T {
-    await_with(|_| CHECK_INTERVAL, what, limit, check)
+    await_with(interval_after, what, limit, check)
 }
 
 /// The same with so long between two checks, or [longer](without_load): for those that cost something.
@@ -24,7 +36,7 @@ pub fn await_every<T>(
     limit: Duration,
     check: impl FnMut() -> Result<T, String>,
 ) -> T {
-    await_with(|took| without_load(interval, took), what, limit, check)
+    await_with(|_, took| without_load(interval, took), what, limit, check)
 }
 
 /// A check that was held up for a minute says nothing of those that follow.
@@ -38,12 +50,13 @@ pub fn without_load(interval: Duration, took: Duration) -> Duration {
 
 #[track_caller]
 fn await_with<T>(
-    pause: impl Fn(Duration) -> Duration,
+    pause: impl Fn(Duration, Duration) -> Duration,
     what: &str,
     limit: Duration,
     mut check: impl FnMut() -> Result<T, String>,
 ) -> T {
-    let end = Instant::now() + limit;
+    let start = Instant::now();
+    let end = start + limit;
     loop {
         let began = Instant::now();
         match check() {
@@ -51,7 +64,7 @@ fn await_with<T>(
             Err(seen) if Instant::now() >= end => {
                 panic!("waited {} s for {what}; last seen: {seen}", limit.as_secs())
             }
-            Err(_) => std::thread::sleep(pause(began.elapsed())),
+            Err(_) => std::thread::sleep(pause(start.elapsed(), began.elapsed())),
         }
     }
 }
