@@ -40,7 +40,7 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     walk.assert_nodes(&done, "one");
     story.tell("one node");
 
-    // With a machine to spare; without one: `install_cluster_api`.
+    // With a machine to spare.
     walk.announce("two");
     walk.publish_with("two", [self_check()]);
     walk.await_rolled_out(&mut hosts, "two");

@@ -236,22 +236,6 @@ impl Hub {
             }
         });
     }
-
-    /// Takes back the approval of the only host that is available, so that no Machine gets it.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[track_caller]
-    pub fn withhold_spare(&self, hosts: &[Host]) {
-        let agents = self.api.list(&Self::agents_path()).unwrap_or_default();
-        let free = agents.iter().find(|agent| {
-            state(agent) == "known-unbound" && hosts.iter().any(|host| host.name == hostname(agent))
-        });
-        let spare = name(free.expect("a spare host"));
-        let patch = json!({"spec": {"approved": false}}).to_string();
-        self.kubectl
-            .run(&["patch", "agent", spare, "--type", "merge", "-p", &patch]);
-    }
 }
 
 /// The id of the disk that the lab means for the system.

@@ -9,7 +9,7 @@ use super::api::{Api, nodes_path};
 use super::hub::{Hub, is, summary};
 use super::objects;
 use crate::artifacts::muster_program;
-use crate::kube::{CONFIG_LABEL, ControlPlane, Kubectl, Workload};
+use crate::kube::{ControlPlane, Kubectl, Workload};
 use crate::process::{command, run};
 use crate::qemu::USER_NETWORK_HOST;
 
@@ -186,21 +186,6 @@ impl<'a> MachineDeploymentWalk<'a> {
         )]);
     }
 
-    /// Gives the MachineDeployment other bootstrap data, so that it replaces its Machines: one is deleted before another is made.
-    #[track_caller]
-    pub fn roll_out(&self, config: &str) {
-        self.publish(config);
-        let strategy = json!({"maxSurge": 0, "maxUnavailable": 1});
-        let patch = json!({"spec": {
-            "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": strategy}},
-            "template": {"spec": {"bootstrap": {"dataSecretName": config}}},
-        }});
-        let resource = format!("machinedeployments.cluster.x-k8s.io/{NAME}");
-        let patch = patch.to_string();
-        self.kubectl
-            .run(&["patch", &resource, "--type", "merge", "-p", &patch]);
-    }
-
     /// As a person types it.
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
@@ -223,38 +208,11 @@ impl<'a> MachineDeploymentWalk<'a> {
     /// # Panics
     /// After `limit`.
     #[track_caller]
-    pub fn await_nodes(&self, count: usize, limit: Duration, look: impl FnMut()) -> Vec<String> {
-        self.await_fitting(count, limit, |_| true, look)
-    }
-
-    /// The same; each Node was made from that bootstrap data.
-    ///
-    /// # Panics
-    /// After `limit`.
-    #[track_caller]
-    pub fn await_nodes_of(
-        &self,
-        config: &str,
-        count: usize,
-        limit: Duration,
-        look: impl FnMut(),
-    ) -> Vec<String> {
-        let fits = |node: &Value| node["metadata"]["labels"][CONFIG_LABEL] == config;
-        self.await_fitting(count, limit, fits, look)
-    }
-
-    #[track_caller]
-    fn await_fitting(
-        &self,
-        count: usize,
-        limit: Duration,
-        fits: impl Fn(&Value) -> bool,
-        mut look: impl FnMut(),
-    ) -> Vec<String> {
-        let what = format!("{count} such Nodes to be left");
+    pub fn await_nodes(&self, count: usize, limit: Duration, mut look: impl FnMut()) -> Vec<String> {
+        let what = format!("{count} Nodes to be left");
         let nodes = self.nodes.await_in(&what, nodes_path(), limit, |nodes| {
             look();
-            if nodes.len() == count && nodes.iter().all(|node| is(node, "Ready", "True") && fits(node)) {
+            if nodes.len() == count && nodes.iter().all(|node| is(node, "Ready", "True")) {
                 Ok(nodes.to_vec())
             } else {
                 let agents = self.hub.api.list(&Hub::agents_path())?;
