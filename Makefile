@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test
+.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -77,6 +77,11 @@ programs-under-test:
 	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
 	$(LINTED) cargo build --workspace --all-targets
 
+# The agent's last step, minutes long, keeps one processor only.
+all-under-test:
+	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test" "$(MAKE) --no-print-directory released-agent" "$(OTHERS_PROGRAMS)"
+	@$(MAKE) --no-print-directory image-under-test
+
 # Beside the programs under test, where tests look for it.
 image-under-test: released-agent
 	@.ci/deps image
@@ -92,7 +97,7 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 # Three tests at once on two processors, since many wait. (No more than two machines run at a time: tests/src/qemu/slots.rs.)
 test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps rust build image test
-	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
+	@$(MAKE) --no-print-directory all-under-test
 	$(LINTED) .ci/tests
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
@@ -115,8 +120,7 @@ ci: export LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/clippy
 ci: ## What CI runs: lint, generated files, tests
 	@.ci/deps rust build image check test
 	cargo fmt --all --check
-	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
-	@$(MAKE) --no-print-directory generated test
+	@$(MAKE) --no-print-directory all-under-test generated test
 
 fmt: ## Format the code
 	cargo fmt --all
