@@ -93,7 +93,7 @@ WANTED_STATE = {
     "MusterDownloadHostLogs": "known-unbound",
 }
 # Of these few good requests are made up: each gets such a host.
-ALWAYS_WANTED = {"MusterUploadHostLogs", "v2UpdateHostInstallProgress"}
+ALWAYS_WANTED = {"MusterUploadHostLogs"}
 
 
 def ask(method, path, body=None, headers={}, api=API):
