@@ -114,9 +114,9 @@ impl Transcript {
         mut input: impl Write + Send + 'static,
     ) {
         let shared = Arc::clone(&self.shared);
+        let mut seen = shared.received().bytes.len();
         std::thread::spawn(move || {
             let mut received = shared.received();
-            let mut seen = received.bytes.len();
             while received.open_streams > 0 {
                 let mut windows = received.bytes[seen..].windows(question.len());
                 match windows.position(|window| window == question) {
@@ -209,19 +209,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let transcript = Transcript::new(&dir.path().join("log"));
         let (asked, mut asking) = std::io::pipe().unwrap();
-        let (mut answered, answering) = std::io::pipe().unwrap();
+        let (answered, answering) = std::io::pipe().unwrap();
+        let answers = Transcript::new(&dir.path().join("answers"));
         transcript.follow(asked);
+        answers.follow(answered);
         transcript.answer(b"go on? ", b"y", answering);
-        let mut answer = [0];
-        for parts in [["well, go ", "on? "], ["go on? what?", " go o"], ["n? n", "o"]] {
+        for (parts, all) in [
+            (["well, go ", "on? "], "^y$"),
+            (["go on? what?", " go o"], "^yy$"),
+            (["n? n", "o"], "^yyy$"),
+        ] {
             for part in parts {
                 asking.write_all(part.as_bytes()).unwrap();
             }
-            answered.read_exact(&mut answer).unwrap();
-            assert_eq!(&answer, b"y");
+            answers.await_match(all, SOON).unwrap();
         }
         drop(asking);
-        assert_eq!(answered.read(&mut answer).unwrap(), 0);
+        assert!(answers.await_end(SOON));
     }
 
     #[test]

@@ -145,7 +145,11 @@ fn pool_options(kind: Kind) -> AnyPoolOptions {
                 let may_be_used = !connection.is_in_transaction();
                 let in_doubt = unused.idle_for >= TESTED_AFTER || lost::since(unused.idle_for);
                 let must_test = kind == Kind::Postgres && in_doubt;
-                Ok(may_be_used && (!must_test || connection.ping().await.is_ok()))
+                if !may_be_used || !must_test {
+                    return Ok(may_be_used);
+                }
+                let answer = connection.ping().await;
+                Ok(answer.inspect_err(lost::note).is_ok())
             })
         })
 }
