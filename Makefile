@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test
+.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test clean-ours
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -79,6 +79,7 @@ programs-under-test:
 
 # The agent's last step, minutes long, keeps one processor only.
 all-under-test:
+	@.ci/deps rust build image test
 	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test" "$(MAKE) --no-print-directory released-agent" "$(OTHERS_PROGRAMS)"
 	@$(MAKE) --no-print-directory image-under-test
 
@@ -95,9 +96,7 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
 
 # Three tests at once on two processors, since many wait. (No more than two machines run at a time: tests/src/qemu/slots.rs.)
-test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
-	@.ci/deps rust build image test
-	@$(MAKE) --no-print-directory all-under-test
+test: all-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	$(LINTED) .ci/tests
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
@@ -146,3 +145,8 @@ deps: ## Install what all targets need
 clean: ## Remove what was built (not the data, nor what `make` keeps for all clones in ~/.cache/muster)
 	cargo clean
 	rm -rf dist
+
+# In a folder of Cargo's that .ci/run keeps: the compiled crates of others stay.
+clean-ours:
+	@.ci/deps rust
+	@for profile in dev agent; do cargo clean --quiet --workspace --profile "$$profile"; done

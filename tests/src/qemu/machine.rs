@@ -13,7 +13,7 @@ use crate::process::{Program, command};
 /// when something hangs, not when it is slow: computers differ threefold from day to day, and several machines share two cores.
 pub const MACHINE_LIMIT: Duration = Duration::from_secs(900);
 
-/// What GRUB says first of its five seconds, in which it keeps an emulated processor busy, and the key that ends them.
+/// GRUB prints this as its five seconds begin, in which it keeps an emulated processor busy; [`ENTER`] ends them.
 const COUNTDOWN: &[u8] = b"executed automatically in 5s";
 const ENTER: &[u8] = b"\r";
 
