@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test clean-ours
+.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -95,7 +95,6 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 	@.ci/deps check
 	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
 
-# Three tests at once on two processors, since many wait. (No more than two machines run at a time: tests/src/qemu/slots.rs.)
 test: all-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	$(LINTED) .ci/tests
 
@@ -146,7 +145,3 @@ clean: ## Remove what was built (not the data, nor what `make` keeps for all clo
 	cargo clean
 	rm -rf dist
 
-# In a folder of Cargo's that .ci/run keeps: the compiled crates of others stay.
-clean-ours:
-	@.ci/deps rust
-	@for profile in dev agent; do cargo clean --quiet --workspace --profile "$$profile"; done

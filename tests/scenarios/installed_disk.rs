@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use muster_tests::artifacts;
 use muster_tests::initramfs;
 use muster_tests::process::run;
 use muster_tests::qemu::{Machine, Medium};
 
-const DISK: u64 = 48 << 20;
+const DISK: u64 = 32 << 20;
 /// `sda` to `sdab`.
 const DISKS: usize = 28;
 
@@ -16,7 +15,7 @@ const DISKS: usize = 28;
 const SET_UP: &str = r#"
 for module in virtio_pci virtio_scsi sd_mod dm_mod md_mod raid1; do modprobe $module; done
 until [ -b /dev/sdab ]; do sleep 1; done
-for disk in sda sdb sdc sdaa sdab; do yes "content of $disk" | head -c 50331648 > /dev/$disk; done
+for disk in sda sdb sdc sdaa sdab; do yes "content of $disk" | head -c 33554432 > /dev/$disk; done
 # Two partitions of 4 MiB, at 8 MiB and at 16 MiB.
 table() { dd if=/dev/zero of=$1 bs=512 count=1 conv=notrunc 2>/dev/null
   { head -c 446 /dev/zero
@@ -37,15 +36,15 @@ echo insync > dev-sda2/state; echo insync > dev-sdaa1/state
 echo readonly > array_state
 cd /
 echo "SET-UP mirror $(cat /sys/block/md100/md/array_state) holders $(ls /sys/class/block/sda1/holders /sys/class/block/sda2/holders | tr '\n' ' ')"
-others() { for disk in sdb sdc sdaa sdab; do sha256sum /dev/$disk; done; }
+others() { for disk in sdb sdc sdaa sdab; do md5sum /dev/$disk; done; }
 "#;
 
 const WRITE: &str = r#"
 before=$(others)
 mount -t tmpfs none /run; mkdir -p /run/mounted
-muster-agent write-image /image.gz /dev/dm-0; echo "VOLUME $?"
-muster-agent write-image /image.gz /dev/sda1; echo "PARTITION $?"
-muster-agent write-image /image.gz /dev/sda; echo "DISK $?"
+/init write-image /image.gz /dev/dm-0; echo "VOLUME $?"
+/init write-image /image.gz /dev/sda1; echo "PARTITION $?"
+/init write-image /image.gz /dev/sda; echo "DISK $?"
 echo "LEFT $(dmsetup ls | cut -f 1 | tr '\n' ' ') $(ls /sys/block | grep -c md100)"
 [ "$before" = "$(others)" ] && echo OTHERS-UNCHANGED
 gunzip -c /image.gz > /run/image
@@ -59,7 +58,6 @@ fn nothing_but_the_chosen_disk_changes() {
     std::fs::create_dir_all(&tree).unwrap();
     std::fs::write(tree.join("image"), image()).unwrap();
     run(Command::new("gzip").arg(tree.join("image")));
-    add_program(&tree, &artifacts::agent_program(), "muster-agent");
     add_program(&tree, Path::new("/usr/sbin/dmsetup"), "dmsetup");
     let medium = Medium::Kernel {
         kernel: initramfs::kernel_of_live_image(folder.path()),

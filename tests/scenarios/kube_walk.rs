@@ -3,12 +3,12 @@
 //! commands are the same.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use muster_tests::artifacts::live_image;
 use muster_tests::kube::Kubectl;
 use muster_tests::process::Program;
-use muster_tests::qemu::{Medium, Nic, Running, UserNet};
+use muster_tests::qemu::{MACHINE_LIMIT, Medium, Nic, Running, UserNet};
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -46,9 +46,6 @@ spec:
   labelValue: twin
   query: .cpu.count == 2
 "#;
-
-/// Time limit from power-on to inventory; two machines and as many services share two cores.
-const BOOT: Duration = Duration::from_secs(240);
 
 fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api: Api) {
     let world =
@@ -200,26 +197,27 @@ impl Walk<'_> {
 
     /// Waits until the machine has become an Agent with an inventory; returns its name.
     fn discovered(&self, watching: &mut Program, machine: &mut Running) -> String {
-        let heading = watching.await_output(r"NAME +CLUSTER +APPROVED +ROLE +STAGE *\r?\n", BOOT);
+        let heading = watching.await_output(r"NAME +CLUSTER +APPROVED +ROLE +STAGE *\r?\n", MACHINE_LIMIT);
         assert_eq!(
             table(&heading)[0],
             ["NAME", "CLUSTER", "APPROVED", "ROLE", "STAGE"]
         );
         let id = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-        let name = watching.await_output(&format!("({id}) +false"), BOOT);
+        let name = watching.await_output(&format!("({id}) +false"), MACHINE_LIMIT);
         println!(
             "the Agent is there {:.1} s after power-on",
             machine.uptime().as_secs_f32()
         );
         // A slow machine may find a disk, and a link may come up, after the first inventory was sent.
         let whole = "an inventory with both disks and an address";
-        self.kubectl.await_that(whole, &["agent", &name], BOOT, |agent| {
-            assert!(machine.is_on(), "the machine switched itself off");
-            let inventory = &agent["status"]["inventory"];
-            let disks = inventory["disks"].as_array().map_or(0, Vec::len);
-            let address = &inventory["interfaces"][0]["ipV4Addresses"][0];
-            (disks >= 2 && address.is_string()).then_some(())
-        });
+        self.kubectl
+            .await_that(whole, &["agent", &name], MACHINE_LIMIT, |agent| {
+                assert!(machine.is_on(), "the machine switched itself off");
+                let inventory = &agent["status"]["inventory"];
+                let disks = inventory["disks"].as_array().map_or(0, Vec::len);
+                let address = &inventory["interfaces"][0]["ipV4Addresses"][0];
+                (disks >= 2 && address.is_string()).then_some(())
+            });
         println!(
             "its inventory is whole {:.1} s after power-on",
             machine.uptime().as_secs_f32()

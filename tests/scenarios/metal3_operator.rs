@@ -10,7 +10,7 @@ use muster_tests::artifacts::live_image;
 use muster_tests::bmc::BmcMachine;
 use muster_tests::condition::await_condition;
 use muster_tests::kube::{Kubectl, Metal3};
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT};
 use muster_tests::service::Settings;
 use muster_tests::walk::FleetHosts;
 use serde_json::{Value, json};
@@ -20,8 +20,6 @@ use crate::kube::Api;
 use crate::kube_bmcs::bmcs_are_here;
 use crate::kube_world::{INFRA_ENV, NAMESPACE, World, imported_cluster};
 
-/// Time limit of a boot by Ironic, which looks at its nodes every now and then, to an Agent.
-const BOOT_LIMIT: Duration = Duration::from_secs(420);
 /// Time limit of a deprovisioning.
 const GONE_LIMIT: Duration = Duration::from_secs(240);
 
@@ -82,22 +80,24 @@ impl Lab {
     /// Waits until the BareMetalHost fits.
     #[track_caller]
     fn await_host(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        self.kubectl()
-            .await_that(what, &HOST, BOOT_LIMIT, |seen| fits(seen).then(|| seen.clone()))
+        self.kubectl().await_that(what, &HOST, MACHINE_LIMIT, |seen| {
+            fits(seen).then(|| seen.clone())
+        })
     }
 
     /// Waits for the Agent that is the BareMetalHost's, in that state.
     #[track_caller]
     fn await_agent(&self, state: &str) -> Value {
         let what = format!("the Agent to be {state}");
-        self.kubectl().await_that(&what, &["agents"], BOOT_LIMIT, |seen| {
-            let agent = seen["items"].as_array()?.first()?;
-            let is_bound = agent["metadata"]["labels"]["agent-install.openshift.io/bmh"] == "node-1"
-                && agent["spec"]["approved"] == true
-                && agent["spec"]["hostname"] == "worker-1"
-                && agent["status"]["debugInfo"]["state"] == state;
-            is_bound.then(|| agent.clone())
-        })
+        self.kubectl()
+            .await_that(&what, &["agents"], MACHINE_LIMIT, |seen| {
+                let agent = seen["items"].as_array()?.first()?;
+                let is_bound = agent["metadata"]["labels"]["agent-install.openshift.io/bmh"] == "node-1"
+                    && agent["spec"]["approved"] == true
+                    && agent["spec"]["hostname"] == "worker-1"
+                    && agent["status"]["debugInfo"]["state"] == state;
+                is_bound.then(|| agent.clone())
+            })
     }
 
     /// The number of calls of that action of the drive.
@@ -174,14 +174,14 @@ fn a_host_is_detached_when_its_installation_is_over_and_the_operator_boots_it_ag
     lab.await_agent("error");
     // The operator makes no call for a host that it lets go of: the ISO is taken out by Muster.
     assert!(lab.machine.is_on(), "it was switched off");
-    await_condition("the ISO to be taken out", BOOT_LIMIT, || {
+    await_condition("the ISO to be taken out", MACHINE_LIMIT, || {
         lab.emulator.image().map_or(Ok(()), Err)
     });
     let inserts = lab.calls("InsertMedia");
 
     join(lab.kubectl(), "");
     // Ironic ejects nothing from a drive that is empty.
-    await_condition("the operator to insert the ISO again", BOOT_LIMIT, || {
+    await_condition("the operator to insert the ISO again", MACHINE_LIMIT, || {
         let now = lab.calls("InsertMedia");
         (now > inserts).then_some(()).ok_or_else(|| {
             let seen = lab.kubectl().get(&HOST);
@@ -202,7 +202,7 @@ fn a_bare_metal_host_becomes_an_agent_by_a_preprovisioning_image() {
     let image = ["preprovisioningimage", "node-1"];
     let offered = lab
         .kubectl()
-        .await_that("an image to be offered", &image, BOOT_LIMIT, |seen| {
+        .await_that("an image to be offered", &image, MACHINE_LIMIT, |seen| {
             let url = seen["status"]["imageUrl"].as_str()?;
             (!url.is_empty()).then(|| seen.clone())
         });

@@ -19,8 +19,8 @@ on_each_database!(
     a_clock_that_is_set_either_way_loses_no_host,
 );
 
-/// Without a write for so long, what was caused before is done.
-const QUIET: Duration = Duration::from_secs(2);
+/// Without a write for so long, what was caused before is done: longer than the three seconds that an Agent's first status may wait.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// A number that `/metrics` reports.
 fn metric(client: &HttpClient, name: &str) -> u64 {

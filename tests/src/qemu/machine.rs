@@ -222,7 +222,7 @@ impl Machine {
         self
     }
 
-    /// Switches it on, once fewer than two other machines run.
+    /// Switches it on, once one of the [slots](Slots) is free.
     #[track_caller]
     pub fn start(self) -> Running {
         self.start_in(Slots::one())

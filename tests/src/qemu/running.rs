@@ -21,7 +21,7 @@ pub struct Running {
     /// Made when it is needed first.
     qmp: Option<Qmp>,
     folder: TempDir,
-    _slots: Slots,
+    slots: Option<Slots>,
 }
 
 impl Running {
@@ -32,7 +32,7 @@ impl Running {
             power_on: Instant::now(),
             qmp: None,
             folder,
-            _slots: slots,
+            slots: Some(slots),
         }
     }
 
@@ -108,6 +108,11 @@ impl Running {
         let link = json!({"name": self.machine.network_of(mac), "up": is_in});
         qmp.command("set_link", &link)
             .unwrap_or_else(|error| panic!("{}: {error}", self.machine.name));
+    }
+
+    /// Lets another machine be switched on already: from now on this one mostly waits.
+    pub fn give_slots_back(&mut self) {
+        self.slots = None;
     }
 
     /// Cuts its power.

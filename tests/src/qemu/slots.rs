@@ -1,5 +1,5 @@
-//! Limits the machines on this computer, over all test programs, to two: software emulation keeps a core
-//! busy.
+//! Limits the tests whose machines are at work, over all test programs on this computer, to two: software emulation keeps a core
+//! busy. A test with several machines has one slot for all of them: machines share their cores better than tests wait for both slots.
 
 use std::fs::File;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::artifacts::lock_file;
 
 const NAMES: [&str; 2] = ["machine-slot-0", "machine-slot-1"];
 
-/// The right to run a machine; given back when dropped.
+/// The right to run machines; given back when dropped.
 #[derive(Debug)]
 pub struct Slots {
     _held: Vec<File>,
@@ -28,8 +28,7 @@ impl Slots {
         }
     }
 
-    /// The right to run one more machine of a scenario that holds a slot or all: machines that mostly wait can be more than
-    /// cores.
+    /// The right to run one more machine of a scenario that holds a slot or all.
     #[must_use]
     pub fn with(&self) -> Self {
         Self { _held: Vec::new() }

@@ -101,8 +101,9 @@ impl<'a> MachineDeploymentWalk<'a> {
     #[track_caller]
     fn apply(&self) {
         self.kubectl.apply(&[objects::namespace(NAMESPACE)]);
-        self.publish(CONFIG);
+        let bootstrap_data = self.workload.worker_config(CONFIG).to_string();
         self.kubectl.apply(&[
+            typed_secret(CONFIG, &json!({"value": bootstrap_data, "format": "ignition"})),
             typed_secret(
                 &format!("{NAME}-kubeconfig"),
                 &json!({"value": self.workload.kubeconfig()}),
@@ -174,16 +175,6 @@ impl<'a> MachineDeploymentWalk<'a> {
                 },
             }),
         ]
-    }
-
-    /// Makes a Secret of that name with the bootstrap data of such workers.
-    #[track_caller]
-    fn publish(&self, config: &str) {
-        let data = self.workload.worker_config(config).to_string();
-        self.kubectl.apply(&[typed_secret(
-            config,
-            &json!({"value": data, "format": "ignition"}),
-        )]);
     }
 
     /// As a person types it.
