@@ -110,6 +110,8 @@ fn a_host_that_is_reset_while_its_machine_is_off_comes_back_without_a_hand() {
     };
     discovered();
     await_status(&discovery, &machine, HostStatus::KnownUnbound);
+    // It is off for a minute and more below.
+    machine.give_slots_back();
     let host = format!(
         "/infra-envs/{}/hosts/{}",
         discovery.infra_env.id,

@@ -1,6 +1,6 @@
 //! A MachineDeployment of Cluster API's own controllers, on a real API server, makes a node of a blank machine and a machine of the
 //! node. The power of one fails while its disk is written, and it is installed all the same. (Several nodes at once, without
-//! machines: `install_fleet`; new bootstrap data: `install_node_pool`.)
+//! machines: `install_fleet`.)
 
 use std::time::Duration;
 
@@ -21,8 +21,9 @@ fn a_machine_deployment_makes_nodes_of_hosts_and_hosts_of_nodes() {
     let hub = Hub::real(Hub::settings(), &plane);
     let story = hub.story();
     let iso = hub.iso();
-    let mut hosts = [("left", Firmware::Ovmf), ("right", Firmware::SeaBios)]
-        .map(|(name, firmware)| Host::switch_on(name, firmware, &iso, Vec::new(), slots.with()));
+    // A UEFI installs in `install_node_pool`.
+    let mut hosts = ["left", "right"]
+        .map(|name| Host::switch_on(name, Firmware::SeaBios, &iso, Vec::new(), slots.with()));
     let workload = Workload::start();
     let walk = MachineDeploymentWalk::begin(&hub, &workload);
     hub.approve(&mut hosts);

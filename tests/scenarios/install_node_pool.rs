@@ -1,7 +1,7 @@
-//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real
-//! installations, real kubelets. Along the way the service is killed while it installs, new bootstrap data is rolled out onto
-//! the spare machine, whose firmware is another, a disk that nobody chose stays as it is, and `muster-agent self-check` finds
-//! on a node what udev, lsblk and dmidecode find. (Several nodes at once, without machines: `install_fleet`.)
+//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real installations, real
+//! kubelets. Along the way the service is killed while it installs, a disk that nobody chose stays as it is, and `muster-agent
+//! self-check` finds on a node what udev, lsblk and dmidecode find. By name also: new bootstrap data is rolled out onto a spare machine,
+//! whose firmware is another. (Several nodes at once, without machines: `install_fleet`.)
 
 use muster_tests::artifacts::agent_program;
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 const OTHER_DISK: usize = 2;
 /// The serial number of the disk whose content is the agent.
 const AGENT_DISK: &str = "AGENT";
+/// Bytes of that disk: all are copied by an emulated processor.
+const AGENT_DISK_SIZE: u64 = 16 << 20;
 
 #[test]
 fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
@@ -20,15 +22,18 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::built_in(Hub::settings());
     let story = hub.story();
-    let iso = hub.iso();
     let other = folder.path().join("other-disk");
     std::fs::write(&other, other_content()).unwrap();
     let disk = Disk::new(DiskBus::Sata, GIB / 4, "OTHER").content(&other);
-    let agent = Disk::new(DiskBus::Virtio, GIB / 4, AGENT_DISK).content(&agent_program());
-    let mut hosts = [
-        Host::switch_on("bios", Firmware::SeaBios, &iso, vec![disk, agent], slots.with()),
-        Host::switch_on("uefi", Firmware::Ovmf, &iso, Vec::new(), slots.with()),
-    ];
+    let agent = Disk::new(DiskBus::Virtio, AGENT_DISK_SIZE, AGENT_DISK).content(&agent_program());
+    let disks = vec![disk, agent];
+    let mut hosts = [Host::switch_on(
+        "uefi",
+        Firmware::Ovmf,
+        &hub.iso(),
+        disks,
+        slots.with(),
+    )];
     let before = digest_of_other(&hosts[0]);
     let mut walk = NodePoolWalk::begin(hub);
     walk.announce("one");
@@ -39,20 +44,41 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     let done = walk.await_done(&mut hosts, 1);
     walk.assert_nodes(&done, "one");
     story.tell("one node");
+    assert_self_check(&mut hosts[0]);
+    story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
 
-    // With a machine to spare.
-    walk.announce("two");
-    walk.publish_with("two", [self_check()]);
-    walk.await_rolled_out(&mut hosts, "two");
-    story.tell("rolled out onto the spare host");
-    // Each of the hosts has been a node by now.
+    walk.scale(0);
+    walk.await_empty(&mut hosts);
+    story.tell("it is available again");
     assert_eq!(
         digest_of_other(&hosts[0]),
         before,
         "the disk that nobody chose has changed"
     );
-    assert_self_check(&mut hosts[0]);
-    story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
+}
+
+#[test]
+#[ignore = "two installations one after the other: twenty minutes on two cores"]
+fn new_bootstrap_data_is_rolled_out_onto_a_spare_machine() {
+    let slots = Slots::one();
+    let hub = Hub::built_in(Hub::settings());
+    let story = hub.story();
+    let iso = hub.iso();
+    let mut hosts = [("bios", Firmware::SeaBios), ("uefi", Firmware::Ovmf)]
+        .map(|(name, firmware)| Host::switch_on(name, firmware, &iso, Vec::new(), slots.with()));
+    let walk = NodePoolWalk::begin(hub);
+    walk.announce("one");
+    walk.hub.approve(&mut hosts);
+    walk.publish("one");
+    walk.scale(1);
+    let done = walk.await_done(&mut hosts, 1);
+    walk.assert_nodes(&done, "one");
+    story.tell("one node");
+
+    walk.announce("two");
+    walk.publish("two");
+    walk.await_rolled_out(&mut hosts, "two");
+    story.tell("rolled out onto the spare host");
 
     walk.scale(0);
     walk.await_empty(&mut hosts);

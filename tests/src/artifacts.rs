@@ -46,15 +46,15 @@ pub fn fleet_program() -> PathBuf {
     )
 }
 
-/// The `muster-agent` program: `MUSTER_AGENT_BIN`, else the one beside this test program.
+/// The `muster-agent` program as it is released: `MUSTER_AGENT_BIN`, else `dist/muster-agent`.
 ///
 /// # Panics
 /// If there is none; says how to build it.
 pub fn agent_program() -> PathBuf {
     given_or(
         "MUSTER_AGENT_BIN",
-        beside_this_program("muster-agent"),
-        "`cargo build -p muster-agent` (`make test` does)",
+        project_root().join("dist/muster-agent"),
+        "`make released-agent` (`make test` does)",
     )
 }
 

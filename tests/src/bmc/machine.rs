@@ -15,14 +15,15 @@ use crate::transcript::Transcript;
 /// Texts on a serial console by which boot loaders and kernels tell that the firmware has handed over to them.
 const BEGINNINGS: [&str; 3] = ["Welcome to GRUB!", "GNU GRUB", "Linux version"];
 
-/// A machine that is off until its BMC gives it power. It has one of the lab's slots for as long as it is there; dropping it ends it.
+/// A machine that is off until its BMC gives it power. It has one of the lab's slots until it is there no more or gives it back; dropping it
+/// ends it.
 pub struct BmcMachine {
     // Fields are dropped in this order: the process ends before its files and its slot go.
     state: Mutex<State>,
     machine: Machine,
     hardware: Hardware,
     folder: TempDir,
-    _slots: Slots,
+    slots: Mutex<Option<Slots>>,
 }
 
 #[derive(Default)]
@@ -59,7 +60,7 @@ impl BmcMachine {
             machine: machine.smbios(&identity).managed(),
             hardware,
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
-            _slots: slots,
+            slots: Mutex::new(Some(slots)),
         }
     }
 
@@ -95,6 +96,11 @@ impl BmcMachine {
     pub fn console(&self) -> Transcript {
         let console = self.state().console.clone();
         console.expect("a machine that was never on has no console")
+    }
+
+    /// Lets another machine be switched on already: from now on this one mostly waits, or is off.
+    pub fn give_slots_back(&self) {
+        *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
