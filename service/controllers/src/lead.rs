@@ -100,22 +100,11 @@ impl Lead {
         }
     }
 
-    /// Releases the lease, so that another replica leads at once.
+    /// Releases the lease if it is ours, so that another replica leads at once.
     async fn release(&mut self) {
-        let Some(lease) = self.ours.take() else {
-            return;
-        };
-        let spec = lease.spec.clone().unwrap_or_default();
-        let Some(spec) = self.observer.released(&spec, Timestamp::now()) else {
-            return;
-        };
-        let lease = Lease {
-            spec: Some(spec),
-            ..lease
-        };
-        let how = post_params();
-        match timeout(REQUEST_LIMIT, self.api.replace(LEASE, &how, &lease)).await {
-            Ok(Ok(_)) => tracing::info!("the lease is given back"),
+        match timeout(REQUEST_LIMIT, self.give_back()).await {
+            Ok(Ok(true)) => tracing::info!("the lease is given back"),
+            Ok(Ok(false)) => {}
             Ok(Err(error)) => {
                 tracing::warn!(
                     error = words(&error),
@@ -123,6 +112,29 @@ impl Lead {
                 )
             }
             Err(_) => tracing::warn!("the lease could not be given back in time; it runs out by itself"),
+        }
+    }
+
+    /// True when it was ours. A renewal that was cut off may have been written or not, even after the lease was read: then once more.
+    async fn give_back(&mut self) -> kube::Result<bool> {
+        loop {
+            let found = match self.ours.take() {
+                Some(lease) => Some(lease),
+                None => self.api.get_opt(LEASE).await?,
+            };
+            let Some(lease) = found else { return Ok(false) };
+            let spec = lease.spec.clone().unwrap_or_default();
+            let Some(spec) = self.observer.released(&spec, Timestamp::now()) else {
+                return Ok(false);
+            };
+            let lease = Lease {
+                spec: Some(spec),
+                ..lease
+            };
+            match self.api.replace(LEASE, &post_params(), &lease).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                written => return written.map(|_| true),
+            }
         }
     }
 

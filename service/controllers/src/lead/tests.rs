@@ -197,3 +197,18 @@ async fn work_that_breaks_is_begun_anew() {
     one.comes_to("ok, leading").await;
     one.ends().await;
 }
+
+#[tokio::test]
+async fn who_ends_while_it_renews_gives_the_lease_back() {
+    let world = World::new().await;
+    let lead = |name: &str| {
+        let client = client(world.api.service(), Arc::default());
+        Lead::new(client, "default", name.into(), DURATIONS)
+    };
+    let (mut one, mut two) = (lead("one"), lead("two"));
+    assert_eq!(one.attempt().await.unwrap(), Turn::Mine);
+    let cut_off = timeout(Duration::ZERO, one.attempt()).await;
+    assert!(cut_off.is_err(), "{cut_off:?}");
+    one.release().await;
+    assert_eq!(two.attempt().await.unwrap(), Turn::Mine);
+}
