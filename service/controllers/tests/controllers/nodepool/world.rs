@@ -24,10 +24,10 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::pods::Pods;
 use crate::backend::{Backend, eventually};
-use crate::pods::Pods;
 
-const RENDERED: &str = include_str!("../../../../tests/data/hcp-create-cluster-agent.yaml");
+const RENDERED: &str = include_str!("../../../../../tests/data/hcp-create-cluster-agent.yaml");
 pub const USERS: &str = "clusters";
 pub const MADE: &str = "clusters-vcluster2";
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";

@@ -1,20 +1,15 @@
 //! The bridge on a built-in Kubernetes API in this process: hosts become Agents, edits of Agents reach hosts, Events
 //! are published.
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
-#[path = "support/backend.rs"]
-mod backend;
-#[path = "support/plain_bridge.rs"]
-mod plain_bridge;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use backend::{Backend, eventually};
 use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::core::WatchEvent;
 use kube::{Api, ResourceExt};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
@@ -26,11 +21,13 @@ use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::limits::USUAL_SILENCE;
 use muster_operations::now;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv};
-use plain_bridge::plain_bridge;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::backend::{Backend, SOON, eventually};
+use crate::plain_bridge::plain_bridge;
 
 const NAMESPACE: &str = "default";
 
@@ -225,6 +222,32 @@ fn reason<'a>(agent: &'a Agent, type_: &str) -> Option<&'a str> {
     condition.reason.as_deref()
 }
 
+/// The number of writes that the watch shows before the first one of which `is` is true.
+async fn writes_before(
+    watch: &mut BoxStream<'_, kube::Result<WatchEvent<Agent>>>,
+    is: impl Fn(&Agent) -> bool,
+) -> usize {
+    let counted = async {
+        let mut writes = 0;
+        while let Some(event) = watch.next().await {
+            match event.unwrap() {
+                WatchEvent::Added(agent) | WatchEvent::Modified(agent) | WatchEvent::Deleted(agent) => {
+                    if is(&agent) {
+                        return writes;
+                    }
+                    writes += 1;
+                }
+                WatchEvent::Bookmark(_) => {}
+                WatchEvent::Error(error) => panic!("{error:?}"),
+            }
+        }
+        panic!("the watch ended");
+    };
+    timeout(SOON, counted)
+        .await
+        .unwrap_or_else(|_| panic!("the watch is awaited"))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
     let world = World::start().await;
@@ -248,21 +271,16 @@ async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
     );
     assert_eq!(agent.owner_references().len(), 1);
 
-    // Created, and one status: nothing else was written by the time that all is quiet.
+    // Created, and one status: nothing else is written between them and the edit, which comes when all is quiet.
     sleep(Duration::from_millis(1500)).await;
-    let mut writes = 0;
-    while let Ok(Some(event)) = timeout(Duration::from_millis(200), watch.next()).await {
-        event.unwrap();
-        writes += 1;
-    }
-    assert_eq!(writes, 2, "an Agent without inventory costs two writes");
-
     world
         .edit(
             id,
             json!({"approved": true, "hostname": "first", "role": "worker"}),
         )
         .await;
+    let writes = writes_before(&mut watch, |agent| agent.spec.approved).await;
+    assert_eq!(writes, 2, "an Agent without inventory costs two writes");
     eventually("the host to be approved and named", async || {
         let host = world.host(id).await?;
         let named = host.data.requested_hostname.as_deref() == Some("first");

@@ -1,12 +1,7 @@
 //! What waits say, in Events and conditions, on a built-in Kubernetes API in this process.
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
-#[path = "support/backend.rs"]
-mod backend;
 
 use std::sync::Arc;
 
-use backend::{Backend, eventually};
 use k8s_openapi::api::core::v1::{Event, Namespace, ObjectReference};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::events::EventType;
@@ -18,6 +13,8 @@ use muster_resources::hypershift::NodePool;
 use muster_resources::{AgentCluster, AgentMachine, StandardCondition};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::backend::{Backend, eventually};
 
 const NAMESPACE: &str = "clusters";
 

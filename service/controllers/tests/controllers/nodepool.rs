@@ -1,17 +1,11 @@
 //! HostedClusters and NodePools on a built-in Kubernetes API in this process. The infrastructure provider, hosts and kubelets are played;
 //! the workload cluster is another API with Nodes, and pods that are played.
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
-#[path = "support/backend.rs"]
-mod backend;
-#[path = "nodepool/pods.rs"]
 mod pods;
-#[path = "nodepool/world.rs"]
 mod world;
 
 use std::collections::BTreeMap;
 
-use backend::eventually;
 use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -21,6 +15,8 @@ use muster_resources::hypershift::{HostedCluster, HostedControlPlane, NodePool};
 use muster_resources::{AgentMachine, AgentMachineTemplate};
 use serde_json::{Value, json};
 use world::{MADE, USERS, World, condition};
+
+use crate::backend::eventually;
 
 const CLUSTER: &str = "vcluster2-x7k2p";
 
@@ -348,7 +344,7 @@ async fn a_node_is_drained_of_what_must_leave_and_waits_for_what_may_not_until_i
     assert_eq!(world.pods.take_evicted(), ["guarded"]);
     assert_eq!(world.pods.present(), ["daemon", "elsewhere", "mirror"]);
 
-    edit(&world, json!({"nodeDrainTimeout": "6s"})).await;
+    edit(&world, json!({"nodeDrainTimeout": "1h"})).await;
     world.scale("vcluster2", 1).await;
     world.ready("vcluster2", 1).await;
     let machine = world.machines().await[0].name_any();
@@ -356,6 +352,7 @@ async fn a_node_is_drained_of_what_must_leave_and_waits_for_what_may_not_until_i
     world.scale("vcluster2", 0).await;
     let said = draining(&world, &machine, kept).await;
     assert!(said.contains(", until 20"), "{said}");
+    edit(&world, json!({"nodeDrainTimeout": "1s"})).await;
     goes(&world, &machine).await;
     assert_eq!(world.pods.take_evicted(), ["plain"]);
     assert!(world.pods.present().contains(&"guarded".to_owned()));

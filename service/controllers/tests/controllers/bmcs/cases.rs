@@ -11,8 +11,8 @@ use muster_resources::InfraEnv;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::world::{NAMESPACE, PASSWORD, World, fingerprint, of_type};
 use crate::backend::eventually;
-use crate::world::{NAMESPACE, PASSWORD, World, fingerprint, of_type};
 
 /// Longer than a reconcile takes, for what must not happen.
 const A_WHILE: Duration = Duration::from_millis(400);

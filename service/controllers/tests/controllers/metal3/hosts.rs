@@ -12,8 +12,8 @@ use muster_resources::{Agent, ClusterDeployment, InfraEnv};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::world::{World, url};
 use crate::backend::eventually;
-use crate::world::{World, url};
 
 const OLD: Duration = Duration::from_secs(600);
 /// Longer than a reconcile takes, for what must not happen.
@@ -21,6 +21,7 @@ const A_WHILE: Duration = Duration::from_millis(400);
 const DETACHED: &str = "baremetalhost.metal3.io/detached";
 const HARDWARE: &str = "inspect.metal3.io/hardwaredetails";
 const REMOVE: &str = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete";
+const DRAIN_TIMEOUT: &str = "bmac.agent-install.openshift.io/drain-timeout";
 const FINALIZER: &str = "bmac.agent-install.openshift.io/deprovision";
 const THEIRS: &str = "baremetalhost.metal3.io";
 
@@ -190,7 +191,7 @@ async fn drives_are_emptied_when_metal3_has_let_go_and_not_noted_when_they_are_n
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_image_cools_down_and_goes_by_way_of_none() {
     let world = World::start(Flow::LiveIso).await;
-    world.infra_env("hw", Duration::from_secs(57)).await;
+    world.infra_env("hw", Duration::ZERO).await;
     world.host("h", json!({}), json!({}), "available").await;
     world
         .await_host("h", "to be prepared", |host| {
@@ -202,6 +203,8 @@ async fn a_new_image_cools_down_and_goes_by_way_of_none() {
         None,
         "the image is too new"
     );
+    // It is used when it is a minute old, although nothing changes then.
+    world.image_of("hw", &url("hw"), Duration::from_secs(57)).await;
     world
         .await_host("h", "to have the ISO", |host| image_url(host) == Some(&url("hw")))
         .await;
@@ -304,7 +307,7 @@ async fn a_cluster_that_does_not_answer_holds_up_a_deletion_only_for_the_time_of
         Flow::LiveIso,
         json!({"annotations": {
             REMOVE: "true",
-            "bmac.agent-install.openshift.io/drain-timeout": "2s",
+            DRAIN_TIMEOUT: "1h",
             "bmac.agent-install.openshift.io/cluster-reference": "hardware/gone",
         }}),
         json!({}),
@@ -343,6 +346,8 @@ async fn a_cluster_that_does_not_answer_holds_up_a_deletion_only_for_the_time_of
             .deletion_timestamp
             .is_none()
     );
+    let no_time = json!({"metadata": {"annotations": {DRAIN_TIMEOUT: "0s"}}});
+    world.patch::<BareMetalHost>("h", no_time).await;
     world
         .await_host("h", "to give up", |host| {
             host.annotations().get(status).map(String::as_str) == Some("timed out")

@@ -1,16 +1,9 @@
 //! The bridge beside an API server that refuses everything for a while, answers slowly, or does not answer some requests at all.
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
-#[path = "support/backend.rs"]
-mod backend;
-#[path = "support/plain_bridge.rs"]
-mod plain_bridge;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use backend::{Backend, eventually};
 use http::{Request, Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -23,11 +16,13 @@ use muster_core::record::{InfraEnv as Stored, KubeRef};
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::now;
 use muster_resources::{Agent, InfraEnv};
-use plain_bridge::plain_bridge;
 use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::service_fn;
+
+use crate::backend::{Backend, eventually};
+use crate::plain_bridge::plain_bridge;
 
 const NAMESPACE: &str = "default";
 
@@ -228,13 +223,7 @@ async fn requests_that_are_never_answered_are_given_up_and_sent_again() {
     })
     .await;
     world.mood.set(GOOD);
-    let began = Instant::now();
     for id in &hosts {
         world.await_approval(*id).await;
     }
-    println!(
-        "all are approved {:.0} s after the server answers again",
-        began.elapsed().as_secs_f64()
-    );
-    assert!(began.elapsed() < Duration::from_secs(45));
 }

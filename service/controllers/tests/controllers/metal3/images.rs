@@ -8,8 +8,8 @@ use muster_resources::InfraEnv;
 use muster_resources::metal3::PreprovisioningImage;
 use serde_json::{Value, json};
 
+use super::world::{NAMESPACE, THEIR_FINALIZER, World, url};
 use crate::backend::eventually;
-use crate::world::{NAMESPACE, THEIR_FINALIZER, World, url};
 
 const OUR_FINALIZER: &str = "preprovisioningimage.agent-install.openshift.io/ai-deprovision";
 const OLD: Duration = Duration::from_secs(600);
@@ -92,13 +92,15 @@ async fn a_new_url_cools_down_and_then_boots_a_machine_that_is_not_installed() {
             "the first image is no change"
         );
     }
+    world.image_of("hw", "http://x/new.iso", Duration::ZERO).await;
+    for host in ["inspected", "installed"] {
+        let cooling = world.await_image(host, "WaitingForInfraEnvImageToCoolDown").await;
+        assert_eq!(cooling["status"]["imageUrl"], json!(url("hw")));
+    }
+    // It is used when it is a minute old, although nothing changes then.
     world
         .image_of("hw", "http://x/new.iso", Duration::from_secs(58))
         .await;
-    let cooling = world
-        .await_image("inspected", "WaitingForInfraEnvImageToCoolDown")
-        .await;
-    assert_eq!(cooling["status"]["imageUrl"], json!(url("hw")));
     for host in ["inspected", "installed"] {
         let image = world.await_image(host, "InfraEnvAvailable").await;
         assert_eq!(image["status"]["imageUrl"], "http://x/new.iso");

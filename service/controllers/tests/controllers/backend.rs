@@ -24,8 +24,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-/// Time limit of anything that controllers do.
-pub const SOON: Duration = Duration::from_secs(60);
+/// Time limit of anything that controllers do. It is longer than their own limits (60 s for a reconcile), so only a hang reaches it.
+pub const SOON: Duration = Duration::from_secs(120);
 
 /// What controllers talk to.
 pub struct Backend {
@@ -78,7 +78,7 @@ impl Backend {
             image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
-            downloaded_images: std::env::temp_dir(),
+            downloaded_images: folder.path().join("os-images"),
             retention: Retention::default(),
             disk: None,
             bmcs: muster_core::record::BmcLimits::default(),

@@ -1,15 +1,10 @@
 //! The Cluster API provider on a built-in Kubernetes API in this process. Agents, Machines and Clusters are played.
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
-#[path = "support/backend.rs"]
-mod backend;
-#[path = "provider/world.rs"]
 mod world;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use backend::eventually;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
@@ -18,6 +13,8 @@ use muster_resources::{AgentCluster, AgentClusterInstall, AgentMachine, ClusterD
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use world::{AGENTS, NAMESPACE, World, condition};
+
+use crate::backend::eventually;
 
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
@@ -385,6 +382,13 @@ async fn nothing_is_done_while_something_is_paused() {
     .await;
     assert!(world.get_agent("a").await.spec.cluster_deployment_name.is_none());
     world.annotate_machine("m", Some("")).await;
+    eventually("the annotation to be noticed", async || {
+        let machine: AgentMachine = world.get("m").await;
+        let conditions = machine.status?.conditions;
+        let paused = conditions.into_iter().find(|one| one.type_ == "Paused")?;
+        paused.message.contains("The annotation ").then_some(())
+    })
+    .await;
     world.pause_cluster("one", false).await;
     sleep(Duration::from_millis(300)).await;
     assert!(world.get_agent("a").await.spec.cluster_deployment_name.is_none());
@@ -454,10 +458,12 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
             world.get_agent("a").await.resource_version(),
         )
     };
-    sleep(Duration::from_millis(500)).await;
-    let before = versions().await;
-    sleep(Duration::from_millis(1000)).await;
-    assert_eq!(versions().await, before);
+    eventually("a second without a write", async || {
+        let before = versions().await;
+        sleep(Duration::from_secs(1)).await;
+        (versions().await == before).then_some(())
+    })
+    .await;
 
     // The data is rolled while the host is being installed: its Agent keeps what it has.
     world.delete::<Secret>("data").await;

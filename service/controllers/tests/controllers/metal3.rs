@@ -1,0 +1,5 @@
+//! Metal3's kinds on a built-in Kubernetes API in this process. The baremetal-operator, InfraEnvs and Agents are played.
+
+mod hosts;
+mod images;
+mod world;
