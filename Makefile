@@ -3,7 +3,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent static-program programs-under-test image-under-test all-under-test
+
+# The folders of tests/scenarios, but for `smoke`, which is part of `make test`.
+AREAS := rest faults kube cluster_api boot install bmc clients
+
+.PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench demo release ci fmt lint generated deps clean
+.PHONY: try-programs try-image release-programs released-agent static-program programs-under-test image-under-test areas areas-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -13,16 +18,13 @@ endif
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEBUG := $(TARGET)/debug
 LIVE_IMAGE := muster-live-x86_64.iso
-
-# What others wrote, compiled for the tests, and the images that machines of the tests boot. Both images hold Ignition.
-OTHERS_PROGRAMS := .ci/kube ignition; .ci/at-once .ci/coreos '.ci/kube; .ci/target'
+RELEASED_LIVE_IMAGE := $(TARGET)/agent/$(LIVE_IMAGE)
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Two ways to compile. `run` and `test` use unoptimised programs in target/debug, whose dependencies are those of the tests
-# too; `build`, `image` and `bench` the released ones in dist/. The machines of `test` boot the agent as it is released:
-# an emulated processor has no time for an unoptimised one. After `run`, dist/muster and dist/muster-fleet are links to unoptimised
+# Two ways to compile. `run` and the tests use unoptimised programs in target/debug, whose dependencies are those of the tests
+# too; `build`, `image` and `bench` the released ones in dist/. After `run`, dist/muster and dist/muster-fleet are links to unoptimised
 # programs; the first finds its live image beside itself.
 run: try-programs try-image ## Build everything quickly and serve on loopback; data in muster-data/
 	@mkdir -p dist && ln -sf $(abspath $(DEBUG)/muster) $(abspath $(DEBUG)/muster-fleet) dist/
@@ -75,28 +77,41 @@ static-program: release-programs
 programs-under-test:
 	@.ci/deps rust build
 	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
-	$(LINTED) cargo build --workspace --all-targets
+	@.ci/build --workspace --all-targets
+
+# What the machines of the areas boot: with the agent as it is released, since an emulated processor has no time for an unoptimised one.
+image-under-test: released-agent programs-under-test
+	@.ci/deps image
+	@mkdir -p $(dir $(RELEASED_LIVE_IMAGE))
+	$(DEBUG)/muster-image live build --compression-level 9 --output $(RELEASED_LIVE_IMAGE) --agent dist/muster-agent
+
+test: programs-under-test try-image ## Test a change in minutes: libraries, both APIs on SQLite, and a machine that boots, is known and has its disk written
+	@.ci/deps test
+	@.ci/tests quick
+	@echo "make: not run: PostgreSQL, a real Kubernetes, network segments, installations: make test-AREA (AREA is one of: $(AREAS)), make test-all, make test-long"
+
+test-AREA: ## Test an area (a folder of tests/scenarios), e.g. make test-rest: everything of it that CI runs
+	@echo "make: AREA is one of: $(AREAS)" >&2; exit 2
+
+$(AREAS:%=test-%): test-%:
+	@$(MAKE) --no-print-directory areas AREAS=$*
+
+test-all: test ## Test everything that CI runs: make test and all areas
+	@$(MAKE) --no-print-directory areas
+
+areas: areas-under-test
+	@MUSTER_LIVE_IMAGE=$(abspath $(RELEASED_LIVE_IMAGE)) .ci/tests $(AREAS)
 
 # The agent's last step, minutes long, keeps one processor only.
-all-under-test:
-	@.ci/deps rust build image test
-	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test" "$(MAKE) --no-print-directory released-agent" "$(OTHERS_PROGRAMS)"
+areas-under-test:
+	@.ci/deps rust build image
+	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test" "$(MAKE) --no-print-directory released-agent" ".ci/needs $(AREAS)"
 	@$(MAKE) --no-print-directory image-under-test
 
-# Beside the programs under test, where tests look for it.
-image-under-test: released-agent
-	@.ci/deps image
-	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent dist/muster-agent
-
-# The test programs of muster-core, muster-controllers, muster-images and of BMCs start nothing but themselves, as unit tests do; the library
-# of the scenarios starts Kubernetes in its own. All in one go, so that every dependency is compiled with one set of features.
-SELF_CONTAINED_TESTS := agents bmcs metal3 nodepool provider waits core image_streaming bmc bmc_driver emulator
-check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
-	@.ci/deps check
-	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
-
-test: all-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
-	$(LINTED) .ci/tests
+# Those that are `#[ignore]`d, each for the reason that stands there.
+test-long: image-under-test image-aarch64 static-program ## Test what takes hours: long runs, machines of ten BMC vendors, ARM, pods, Metal3's operator
+	@.ci/needs $(AREAS) long
+	MUSTER_LIVE_IMAGE=$(abspath $(RELEASED_LIVE_IMAGE)) MUSTER_STATIC_BIN=$(abspath $(TARGET)/release/muster-static) cargo test --workspace --no-fail-fast --test scenarios -- --ignored
 
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release
@@ -107,26 +122,23 @@ bench: image ## Measure image downloads beside nginx, polls, fleets of 3,000 and
 	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
 	cargo run --release -p muster-tests --bin bench
 
-demo: programs-under-test image-under-test ## Three blank machines under QEMU become nodes of a real cluster, and come back; ends with Ctrl-C (ONCE=1: by itself)
-	@.ci/deps test
-	@.ci/kube
-	@.ci/target
-	cargo run -q -p muster-tests --bin demo -- $(if $(ONCE),--once)
+demo: image-under-test ## Three blank machines under QEMU become nodes of a real cluster, and come back; ends with Ctrl-C (ONCE=1: by itself)
+	@.ci/needs install
+	MUSTER_LIVE_IMAGE=$(abspath $(RELEASED_LIVE_IMAGE)) cargo run -q -p muster-tests --bin demo -- $(if $(ONCE),--once)
 
-# Clippy's advice is given by the compilation that the tests need, and `house` is one of the tests.
-ci: export LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/clippy
-ci: ## What CI runs: lint, generated files, tests
-	@.ci/deps rust build image check test
+ci: ## What CI runs: format, generated files, make test, and the areas whose sources did not pass here before
+	@.ci/deps rust build image test
 	cargo fmt --all --check
-	@$(MAKE) --no-print-directory all-under-test generated test
+	@areas=$$(echo $$(.ci/passed missing)); \
+	  [ -z "$$areas" ] || $(MAKE) --no-print-directory areas-under-test AREAS="$$areas"; \
+	  $(MAKE) --no-print-directory generated test; \
+	  [ -z "$$areas" ] || $(MAKE) --no-print-directory areas AREAS="$$areas"
 
 fmt: ## Format the code
 	cargo fmt --all
 
-lint: ## Check formatting, clippy's advice, and what holds for the source tree
-	@.ci/deps rust build
+lint: programs-under-test ## Check formatting, clippy's advice, and what holds for the source tree
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --test house
 
 generated: programs-under-test
@@ -138,10 +150,9 @@ generated: programs-under-test
 	  echo "api-spec/crds is stale: $(DEBUG)/muster crds --all --dir api-spec/crds" >&2; exit 1; }
 
 deps: ## Install what all targets need
-	@.ci/deps rust build image check test release bench
-	@$(OTHERS_PROGRAMS)
+	@.ci/deps rust build image test release bench
+	@.ci/needs $(AREAS)
 
 clean: ## Remove what was built (not the data, nor what `make` keeps for all clones in ~/.cache/muster)
 	cargo clean
 	rm -rf dist
-

@@ -71,7 +71,8 @@ fn await_files(victim: &Victim) -> usize {
 }
 
 fn together() {
-    eprintln!("all at once for {} s, {HOSTS} hosts ...", TOGETHER.as_secs());
+    const WHAT: &str = "all attacks at once";
+    eprintln!("{WHAT} for {} s, {HOSTS} hosts ...", TOGETHER.as_secs());
     let together = all_at_once(TOGETHER, HOSTS);
     let mut rows = vec![table::row([
         "question",
@@ -97,4 +98,7 @@ fn together() {
         together.attacks,
     );
     table::print(&title, &rows);
+    together.noticed.all_was_answered(WHAT);
+    assert_eq!(together.refused(), [], "{}", together.fleet.text());
+    assert_eq!(together.lost, 0, "hosts that polled were called disconnected");
 }

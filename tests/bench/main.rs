@@ -1,10 +1,11 @@
-//! `make bench`: what downloads and polls cost, beside nginx where it is a peer, in the same run on the same
+//! `make bench`: what downloads, polls and boots cost, beside nginx where it is a peer, in the same run on the same
 //! bytes.
 //!
 //! Numbers of different computers say little; ratios do.
 
 mod attacks;
 mod bmcs;
+mod boot;
 mod bound;
 mod databases;
 mod distance;
@@ -60,6 +61,8 @@ enum Subject {
     Profile,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
     Writes,
+    /// An emulated machine, from power-on to its inventory, beside a bare kernel; some five minutes.
+    Boot,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -106,6 +109,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Writes) {
         writes::measure()?;
+    }
+    if wanted(Subject::Boot) {
+        boot::measure()?;
     }
     Ok(())
 }

@@ -1,94 +1,108 @@
-//! Machines boot what the service gives them, and become known. One file a subject; `discovery` is their
-//! common ground, `kube` that of custom resources.
+//! What a user does, and what happens to a user: each area is a folder, a `make test-AREA`, and what its scenarios need (tests/README.md).
+//! One program: it is linked once, and its threads keep two machines busy, one after the other, whatever the subject.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a scenario that gets no answer has failed, and its machine and service show why"
 )]
 
-mod agents;
-mod clock;
-mod coreos;
-mod coreos_downloads;
-mod database;
-mod discovery;
-mod kube;
-mod kube_world;
-mod login;
-mod raw_http;
-mod workload;
+/// The main job, for `make test`: QEMU, and SQLite as the database.
+mod smoke {
+    mod installed_disk;
+    mod secure_boot;
+    mod service;
+}
 
-mod attack;
-mod authorization;
-mod bmc_discovery;
-mod bmc_foreign;
-mod bmc_machine;
-mod bmc_rack;
-mod bmc_returns;
-mod bmc_vendors;
-mod bmc_walk;
-mod boot_aarch64;
-mod boot_by_ipxe;
-mod boot_by_pxe;
-mod boot_by_uefi_http;
-mod boot_from_cd;
-mod boot_from_usb_stick;
-mod boot_order;
-mod clients;
-mod cluster_api;
-mod cluster_hosts;
-mod cluster_logs;
-mod command_line;
-mod description;
-mod download_api;
-mod event_api;
-mod findings;
-mod fleet;
-mod foreign_provider;
-mod full_disk;
-mod host_api;
-mod host_logs;
-mod hostile_input;
-mod hostile_requests;
-mod hosts_table;
-mod infra_env_api;
-mod install_cluster_api;
-mod install_fleet;
-mod install_node_pool;
-mod installed_disk;
-mod joining;
-mod kube_agents;
-mod kube_bmcs;
-mod kube_bridge;
-mod kube_faults;
-mod kube_hostile;
-mod kube_infra_envs;
-mod kube_installing;
-mod kube_rights;
-mod kube_secrets;
-mod kube_walk;
-mod kube_wire;
-mod live_image;
-mod long_running;
-mod metal3;
-mod metal3_operator;
-mod nodepool;
-mod odd_machines;
-mod os_images;
-mod packages;
-mod pages;
-mod pod;
-mod polling;
-mod power_on_to_inventory;
-mod provider;
-mod reference_machine;
-mod replicas;
-mod service_restarts;
-mod shutdown;
-mod signed_urls;
-mod static_network;
-mod sudden_death;
-mod three_hosts;
-mod tls;
-mod transport;
-mod wire;
+/// REST over a listener: what the routes of `service/rest/tests` cannot show in process.
+mod rest {
+    mod coreos_downloads;
+    mod description;
+    mod downloads;
+    mod hostile_input;
+    mod hostile_requests;
+    mod os_images;
+    mod tls;
+    mod transport;
+}
+
+/// What goes wrong, on both databases.
+mod faults {
+    mod attack;
+    mod cluster_hosts;
+    mod cluster_logs;
+    pub mod conversation;
+    pub mod fleet;
+    mod full_disk;
+    mod hostile_texts;
+    mod long_running;
+    mod polling;
+    mod replicas;
+    mod shutdown;
+    pub mod sudden_death;
+}
+
+/// Custom resources, on the built-in Kubernetes API and a real one.
+mod kube {
+    mod agents;
+    mod bmcs;
+    mod bridge;
+    mod hostile;
+    mod infra_envs;
+    mod installing;
+    pub mod joining;
+    mod metal3;
+    mod metal3_operator;
+    mod outages;
+    mod pod;
+    mod rights;
+    mod secrets;
+    mod walk;
+    mod wire;
+}
+
+/// Cluster API's controllers, and the requests of another provider, with played machines.
+mod cluster_api {
+    mod fleet;
+    mod foreign_provider;
+}
+
+/// Machines boot from each medium and by each firmware, and become known.
+mod boot {
+    mod aarch64;
+    mod by_ipxe;
+    mod by_pxe;
+    mod by_uefi_http;
+    mod coreos;
+    mod from_cd;
+    mod from_usb_stick;
+    mod live_image;
+    mod odd_machines;
+    pub mod order;
+    mod reference_machine;
+    mod static_network;
+    mod three_hosts;
+}
+
+/// Machines are installed, become nodes of a cluster, and come back.
+mod install {
+    mod machine_deployment;
+    mod node_pool;
+}
+
+/// Machines that a BMC switches on.
+mod bmc {
+    mod discovery;
+    mod foreign;
+    mod machine;
+    mod rack;
+    mod returns;
+    mod vendors;
+}
+
+/// Client programs of others, the command line, and what the pages tell their readers to type.
+mod clients {
+    mod command_line;
+    pub mod packages;
+    mod pages;
+    mod published;
+}

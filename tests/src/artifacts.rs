@@ -30,7 +30,7 @@ pub fn static_program() -> PathBuf {
     given_or(
         "MUSTER_STATIC_BIN",
         beside_this_program("muster-static"),
-        "`cargo build -p muster-static` (`make test` does)",
+        "`make static-program`",
     )
 }
 
@@ -54,7 +54,7 @@ pub fn agent_program() -> PathBuf {
     given_or(
         "MUSTER_AGENT_BIN",
         project_root().join("dist/muster-agent"),
-        "`make released-agent` (`make test` does)",
+        "`make released-agent` (`make test-boot` does)",
     )
 }
 

@@ -8,6 +8,7 @@ mod import;
 mod machine;
 mod rack;
 mod simulated;
+pub mod walk;
 
 pub use import::{import, import_table, line};
 pub use machine::BmcMachine;

@@ -1,6 +1,10 @@
-//! Waits for conditions that cannot wake us: they are checked again and again, until a deadline.
+//! Waits for conditions that cannot wake us: they are checked again and again, until a deadline that only a hang reaches.
 
 use std::time::{Duration, Instant};
+
+/// The shortest limit of a wait: one that is given less lasts so long. Machines and compilers may share the computer with a test, so a limit
+/// of seconds would be about them; how long a thing takes is measured by `make bench`.
+pub const LEAST_LIMIT: Duration = Duration::from_secs(120);
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 const LONGEST_CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -19,7 +23,7 @@ fn interval_after(waited: Duration, took: Duration) -> Duration {
 /// Calls `check` until it returns `Ok`, and returns that. Up to a second passes between two checks.
 ///
 /// # Panics
-/// After `limit`, with `what` and the last thing that `check` saw instead.
+/// After `limit`, or [`LEAST_LIMIT`] if that is longer, with `what` and the last thing that `check` saw instead.
 #[track_caller]
 pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Result<T, String>) -> T {
     await_with(interval_after, what, limit, check)
@@ -28,7 +32,7 @@ pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Re
 /// The same with so long between two checks, or [longer](without_load): for those that cost something.
 ///
 /// # Panics
-/// After `limit`, with `what` and the last thing that `check` saw instead.
+/// As [`await_condition`].
 #[track_caller]
 pub fn await_every<T>(
     interval: Duration,
@@ -55,6 +59,7 @@ fn await_with<T>(
     limit: Duration,
     mut check: impl FnMut() -> Result<T, String>,
 ) -> T {
+    let limit = limit.max(LEAST_LIMIT);
     let start = Instant::now();
     let end = start + limit;
     loop {
@@ -69,7 +74,8 @@ fn await_with<T>(
     }
 }
 
-/// Checks for so long that something does not happen.
+/// Checks for so long that something does not happen. What can be shown by a condition is awaited instead: a window that is too short for a
+/// slow computer shows nothing.
 ///
 /// # Panics
 /// As soon as `check` returns an error, with `what` and that.
@@ -98,5 +104,19 @@ pub fn assert_every(
             return;
         }
         std::thread::sleep(interval);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_no_time_is_reached_by_a_hang_alone() {
+        let mut checks = 0;
+        await_condition("the third check", Duration::ZERO, || {
+            checks += 1;
+            (checks == 3).then_some(()).ok_or_else(|| checks.to_string())
+        });
     }
 }

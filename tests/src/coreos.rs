@@ -30,7 +30,7 @@ impl CoreOsLab {
         let folder = PathBuf::from(printed.trim());
         assert!(
             folder.join("rootfs.img").is_file(),
-            "there is no CoreOS lab image in {}: run `.ci/deps test && .ci/coreos` (`make test` does; three minutes, once)",
+            "there is no CoreOS lab image in {}: run `.ci/needs boot` (`make test-boot` does; three minutes, once)",
             folder.display()
         );
         Self { folder }

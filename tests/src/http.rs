@@ -1,5 +1,7 @@
 //! Sends requests to an HTTP server, also ones that no decent client would send, and keeps the whole answer.
 
+pub mod raw;
+
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
@@ -175,50 +177,95 @@ impl HttpClient {
         request.headers(self.headers.clone()).send().map_err(causes)
     }
 
-    /// Sends a request to a path from the root of the server.
-    ///
-    /// # Panics
-    /// If no answer comes.
+    /// As [`Requests::request`].
     #[track_caller]
     pub fn request(&self, method: &str, path: &str, body: Option<&[u8]>) -> Answer {
         self.try_request(method, path, body)
             .unwrap_or_else(|error| panic!("{method} {path}: no answer: {error}"))
     }
 
-    /// `GET` of an operation of the protocol.
+    /// As [`Requests::get`].
     #[track_caller]
     pub fn get(&self, path: &str) -> Answer {
+        Requests::get(self, path)
+    }
+
+    /// As [`Requests::delete`].
+    #[track_caller]
+    pub fn delete(&self, path: &str) -> Answer {
+        Requests::delete(self, path)
+    }
+
+    /// As [`Requests::post`].
+    #[track_caller]
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        Requests::post(self, path, body)
+    }
+
+    /// As [`Requests::put`].
+    #[track_caller]
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        Requests::put(self, path, body)
+    }
+
+    /// As [`Requests::patch`].
+    #[track_caller]
+    pub fn patch(&self, path: &str, body: &Value) -> Answer {
+        Requests::patch(self, path, body)
+    }
+}
+
+/// Sends requests to a service: over a connection, or to its router in this process.
+pub trait Requests {
+    /// Sends a request to a path from the root of the server. A body without a `Content-Type` is JSON.
+    ///
+    /// # Panics
+    /// If no answer comes.
+    #[track_caller]
+    fn request(&self, method: &str, path: &str, body: Option<&[u8]>) -> Answer;
+
+    /// `GET` of an operation of the protocol.
+    #[track_caller]
+    fn get(&self, path: &str) -> Answer {
         self.request("GET", &format!("{BASE_PATH}{path}"), None)
     }
 
     /// `DELETE` of an operation of the protocol.
     #[track_caller]
-    pub fn delete(&self, path: &str) -> Answer {
+    fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", &format!("{BASE_PATH}{path}"), None)
     }
 
     /// `POST` of an operation of the protocol.
     #[track_caller]
-    pub fn post(&self, path: &str, body: &Value) -> Answer {
+    fn post(&self, path: &str, body: &Value) -> Answer {
         self.send_json("POST", path, body)
     }
 
     /// `PUT` of an operation of the protocol.
     #[track_caller]
-    pub fn put(&self, path: &str, body: &Value) -> Answer {
+    fn put(&self, path: &str, body: &Value) -> Answer {
         self.send_json("PUT", path, body)
     }
 
     /// `PATCH` of an operation of the protocol.
     #[track_caller]
-    pub fn patch(&self, path: &str, body: &Value) -> Answer {
+    fn patch(&self, path: &str, body: &Value) -> Answer {
         self.send_json("PATCH", path, body)
     }
 
+    /// Sends JSON to an operation of the protocol.
     #[track_caller]
     fn send_json(&self, method: &str, path: &str, body: &Value) -> Answer {
         let body = body.to_string();
         self.request(method, &format!("{BASE_PATH}{path}"), Some(body.as_bytes()))
+    }
+}
+
+impl Requests for HttpClient {
+    #[track_caller]
+    fn request(&self, method: &str, path: &str, body: Option<&[u8]>) -> Answer {
+        Self::request(self, method, path, body)
     }
 }
 

@@ -2,17 +2,21 @@
 //! and the `kubectl` of the same release; Cluster API's controllers beside it; a workload cluster that machines join.
 //! `.ci/kube` provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
 
+mod api;
 mod cluster_api;
 mod control_plane;
 mod kubectl;
 pub mod list_kind;
 mod metal3;
+pub mod played_nodes;
 mod pod_node;
 mod programs;
 mod scheduler;
 mod signing;
 mod workload;
+pub mod world;
 
+pub use api::{Api, KubeServed, control_plane, on_each_api, serve_in_namespaces};
 pub use cluster_api::ClusterApi;
 pub use control_plane::{ControlPlane, SERVICE_ADDRESS, Settings};
 pub use kubectl::{Kubectl, Output};

@@ -10,13 +10,19 @@
 //!
 //! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
 
+pub mod agents;
 pub mod artifacts;
 pub mod attack;
 pub mod balancer;
 pub mod bmc;
 pub mod certificates;
+pub mod clock;
+pub mod clusters;
 pub mod condition;
 pub mod coreos;
+pub mod database;
+pub mod described;
+pub mod discovery;
 pub mod failures;
 pub mod fleet;
 pub mod http;

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::http::HttpClient;
+use crate::http::Requests;
 use crate::rest::PULL_SECRET;
 
 /// Creates an InfraEnv with nothing but a name; returns its path below the API.
 #[track_caller]
-pub fn infra_env(client: &HttpClient) -> String {
+pub fn infra_env(client: &impl Requests) -> String {
     let body = json!({"name": "rack", "pull_secret": PULL_SECRET});
     let made = client.post("/infra-envs", &body).expect(201).json();
     format!("/infra-envs/{}", made["id"].as_str().expect("an id"))
@@ -20,7 +20,7 @@ pub fn host_id(n: u64) -> String {
 
 /// Registers the host number `n`; returns its path below the API.
 #[track_caller]
-pub fn register(client: &HttpClient, infra_env: &str, n: u64) -> String {
+pub fn register(client: &impl Requests, infra_env: &str, n: u64) -> String {
     let id = host_id(n);
     let body = json!({"host_id": id, "discovery_agent_version": "muster-agent/0.1.0"});
     client.post(&format!("{infra_env}/hosts"), &body).expect(201);
@@ -65,7 +65,7 @@ pub fn reply(step: &str, output: &Value) -> Value {
 
 /// Registers the host number `n` and reports its inventory; returns its path below the API.
 #[track_caller]
-pub fn known_host(client: &HttpClient, infra_env: &str, n: u64) -> String {
+pub fn known_host(client: &impl Requests, infra_env: &str, n: u64) -> String {
     let host = register(client, infra_env, n);
     client
         .post(

@@ -5,6 +5,7 @@
 //! requests. Nothing has a name outside, so nothing can collide or stay behind.
 
 mod networks;
+mod pxe_client;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 
 use crate::process::{Program, command, run};
 pub use networks::ADDRESS6;
+pub use pxe_client::{DhcpAnswer, PxeClient, Stage};
 
 /// The address of the segment's router, where services listen, and its DHCP server.
 pub const ADDRESS: &str = "10.91.0.1";
@@ -33,6 +35,9 @@ pub const FAR_NAME: &str = "muster.lab";
 /// Folder of Debian's package `ipxe` with the programs that firmware loads by TFTP.
 const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
 
+/// Time limit of a server's start, which takes a second.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
 /// Options of the segment's DHCP server beside addresses (`10.91.0.50` to `.150`).
 #[derive(Debug, Clone)]
 pub enum Offer {
@@ -45,20 +50,20 @@ pub enum Offer {
         /// An ISO or EFI program by plain HTTP.
         url: String,
     },
-    /// PXE: iPXE by TFTP, and for iPXE this script.
+    /// PXE: iPXE by TFTP, and for iPXE a script.
     Pxe {
-        /// A script by plain HTTP.
-        script: String,
+        /// Printed by `muster pxe-config dnsmasq`.
+        recipe: String,
     },
-    /// As [`Offer::Pxe`], but by Kea.
+    /// The same by Kea.
     KeaPxe {
         /// Printed by `muster pxe-config kea`.
-        configuration: String,
+        recipe: String,
     },
-    /// As [`Offer::Pxe`], but by a proxyDHCP server beside a DHCP server that knows nothing of booting.
+    /// The same by a proxyDHCP server beside a DHCP server that knows nothing of booting.
     ProxyPxe {
-        /// A script by plain HTTP.
-        script: String,
+        /// Printed by `muster pxe-config proxydhcp`.
+        recipe: String,
     },
 }
 
@@ -213,27 +218,10 @@ impl Segment {
                 configuration += "dhcp-option-force=tag:http,60,HTTPClient\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:http,{url}");
             }
-            Offer::Pxe { script } => {
-                configuration += addresses;
-                configuration +=
-                    "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
-                configuration += "dhcp-match=set:ipxe,175\n";
-                configuration +=
-                    "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
-                let _ = writeln!(configuration, "dhcp-boot=tag:ipxe,{script}");
-                self.offer_tftp(&mut configuration);
-            }
-            Offer::KeaPxe { configuration: kea } => {
-                self.offer_tftp(&mut configuration);
-                self.serve_by_kea(kea);
-            }
-            Offer::ProxyPxe { script } => {
-                configuration += "dhcp-range=10.91.0.0,proxy\ndhcp-userclass=set:ipxe,iPXE\n";
-                configuration += "pxe-service=tag:!ipxe,x86PC,iPXE,undionly.kpxe\n";
-                configuration += "pxe-service=tag:!ipxe,X86-64_EFI,iPXE,snponly.efi\n";
-                let _ = writeln!(configuration, "pxe-service=tag:ipxe,x86PC,script,{script}");
-                let _ = writeln!(configuration, "pxe-service=tag:ipxe,X86-64_EFI,script,{script}");
-                self.offer_tftp(&mut configuration);
+            Offer::Pxe { recipe } => configuration += &self.with_tftp(recipe),
+            Offer::KeaPxe { recipe } => return self.serve_by_kea(recipe),
+            Offer::ProxyPxe { recipe } => {
+                configuration += &self.with_tftp(recipe);
                 self.serve_addresses_only();
             }
         }
@@ -246,38 +234,25 @@ impl Segment {
             .arg("--log-facility=-")
             .arg(format!("--conf-file={}", file.display()));
         let mut server = Program::start("dnsmasq", &mut dnsmasq, &self.folder.path().join("dnsmasq.log"));
-        server.await_output("started, version", Duration::from_secs(10));
+        server.await_output("started, version", START_LIMIT);
         self.servers.push(server);
     }
 
-    /// Kea, beside dnsmasq as TFTP server.
-    fn serve_by_kea(&mut self, configuration: &str) {
-        let mut reservations = String::new();
-        for (mac, hostname) in &self.names {
-            let comma = if reservations.is_empty() { "" } else { ", " };
-            let _ = write!(
-                reservations,
-                r#"{comma}{{"hw-address": "{mac}", "hostname": "{hostname}"}}"#
-            );
-        }
-        // The lab's own: names of hosts, and nothing kept in /var/lib.
-        let text = configuration.replacen(
-            r#""id": 1,"#,
-            &format!(r#""id": 1, "reservations": [{reservations}],"#),
-            1,
-        );
-        let text = text.replacen(r#""memfile""#, r#""memfile", "persist": false"#, 1);
+    /// Kea with that configuration, but for the leases, which it would keep in `/var/lib`.
+    fn serve_by_kea(&mut self, recipe: &str) {
+        let text = recipe.replacen(r#""memfile""#, r#""memfile", "persist": false"#, 1);
         let file = self.write("kea-dhcp4.conf", &text);
         let mut kea = command("kea-dhcp4");
         kea.env("KEA_PIDFILE_DIR", self.folder.path());
         kea.env("KEA_LOCKFILE_DIR", self.folder.path());
         kea.arg("-c").arg(file);
         let mut server = Program::start("kea-dhcp4", &mut kea, &self.folder.path().join("kea.log"));
-        server.await_output("DHCP4_STARTED", Duration::from_secs(20));
+        server.await_output("DHCP4_STARTED", START_LIMIT);
         self.servers.push(server);
     }
 
-    fn offer_tftp(&self, configuration: &mut String) {
+    /// A recipe for dnsmasq as this segment's server takes it: without what is configured already, and with a TFTP folder of its own.
+    fn with_tftp(&self, recipe: &str) -> String {
         let root = self.folder.path().join("tftp");
         std::fs::create_dir_all(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
         for program in ["undionly.kpxe", "snponly.efi"] {
@@ -290,27 +265,26 @@ impl Segment {
                 )
             });
         }
-        let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
+        let ours = format!("tftp-root={}\n", root.display());
+        let text = recipe.replacen("tftp-root=/srv/tftp\n", &ours, 1);
+        assert!(text.contains(&ours), "the recipe has no TFTP folder:\n{recipe}");
+        text.replacen("\nport=0\n", "\n", 1)
     }
 
     /// A DHCP server that gives addresses and offers no boot file: busybox's, for two dnsmasq would want the
     /// same port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
-        let mut text = format!(
+        let text = format!(
             "start 10.91.0.50\nend 10.91.0.150\ninterface br0\noption subnet 255.255.255.0\nlease_file {}\npidfile {}\n",
             leases.display(),
             self.folder.path().join("udhcpd.pid").display()
         );
-        // It has one hostname for all, which is enough for one machine.
-        if let [(_, hostname)] = self.names.as_slice() {
-            let _ = writeln!(text, "option hostname {hostname}");
-        }
         let file = self.write("udhcpd.conf", &text);
         let mut udhcpd = command("busybox");
         udhcpd.args(["udhcpd", "-f"]).arg(file);
         let mut server = Program::start("udhcpd", &mut udhcpd, &self.folder.path().join("udhcpd.log"));
-        server.await_output("started", Duration::from_secs(10));
+        server.await_output("started", START_LIMIT);
         self.servers.push(server);
     }
 

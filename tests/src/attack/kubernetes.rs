@@ -3,13 +3,13 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::Enough;
 use super::connections::is_closed;
 use super::victim::Victim;
-use crate::condition::await_condition;
+use crate::condition::{LEAST_LIMIT, await_condition};
 use crate::http::HttpClient;
 use crate::kube::list_kind;
 use crate::tls_client::unverified;
@@ -43,7 +43,7 @@ fn config_map(name: &str, data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }
 
-pub(super) fn copying_patches(victim: &Victim) {
+pub(super) fn copying_patches(victim: &Victim, _: &Enough<'_>) {
     let client = victim.service.kubectl().http();
     have(&client, CONFIG_MAPS, &config_map("bomb", &json!({})));
     let annotation = json!({"op": "add", "path": "/metadata/annotations", "value": {"a": "x".repeat(1000)}});
@@ -57,7 +57,7 @@ pub(super) fn copying_patches(victim: &Victim) {
     }
 }
 
-pub(super) fn nested_rules(victim: &Victim) {
+pub(super) fn nested_rules(victim: &Victim, _: &Enough<'_>) {
     let client = victim.service.kubectl().http();
     let nested =
         "!has(self.l) || self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))";
@@ -68,12 +68,11 @@ pub(super) fn nested_rules(victim: &Victim) {
     numbers["maxItems"] = json!(1000);
     let pairs = "!has(self.l) || self.l.all(a, self.l.exists(b, a == b))";
     have(&client, DEFINITIONS, &definition(&numbers, pairs));
-    await_condition("the kind to be served", Duration::from_secs(20), || match client
-        .request("GET", THINGS, None)
-        .status
-    {
-        200 => Ok(()),
-        status => Err(status.to_string()),
+    await_condition("the kind to be served", LEAST_LIMIT, || {
+        match client.request("GET", THINGS, None).status {
+            200 => Ok(()),
+            status => Err(status.to_string()),
+        }
     });
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -90,7 +89,7 @@ pub(super) fn nested_rules(victim: &Victim) {
     });
 }
 
-pub(super) fn idle_watches(victim: &Victim) {
+pub(super) fn idle_watches(victim: &Victim, _: &Enough<'_>) {
     let client = victim.service.kubectl().http();
     let data = json!({"d": "x".repeat(900_000)});
     let watch = format!("{CONFIG_MAPS}?watch=true");
@@ -106,7 +105,7 @@ pub(super) fn idle_watches(victim: &Victim) {
     }
 }
 
-pub(super) fn silent_connections(victim: &Victim) {
+pub(super) fn silent_connections(victim: &Victim, _: &Enough<'_>) {
     let address = ("127.0.0.1", victim.service.kube_port());
     let silent: Vec<TcpStream> = (0..50).filter_map(|_| TcpStream::connect(address).ok()).collect();
     let mut spoken = Vec::new();
@@ -117,7 +116,7 @@ pub(super) fn silent_connections(victim: &Victim) {
             spoken.push(stream);
         }
     }
-    await_condition("all of them to be closed", Duration::from_secs(60), || {
+    await_condition("all of them to be closed", LEAST_LIMIT, || {
         let open = silent.iter().filter(|stream| !is_closed(stream)).count();
         let talking = spoken.iter_mut().filter_map(|stream| {
             stream.sock.set_nonblocking(true).ok()?;

@@ -1,16 +1,18 @@
 //! Lists of an InfraEnv with large inventories, with its own token.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
+use super::Enough;
 use super::victim::Victim;
 use crate::plain_host::{host_id, inventory, reply};
 
-const LASTS: Duration = Duration::from_secs(10);
+/// The attacker waits no longer for one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn all_the_time(victim: &Victim) {
+pub(super) fn all_the_time(victim: &Victim, enough: &Enough<'_>) {
     for n in 10..20 {
         let registration = json!({"host_id": host_id(n), "discovery_agent_version": "muster-agent/0.1.0"});
         let mut large = inventory(n);
@@ -28,8 +30,7 @@ pub(super) fn all_the_time(victim: &Victim) {
             scope.spawn(move || {
                 let encoding = if n % 2 == 0 { "gzip" } else { "identity" };
                 let client = victim.attacker().with("Accept-Encoding", encoding);
-                let ends = Instant::now() + LASTS;
-                while Instant::now() < ends {
+                while !enough() {
                     // Listed, told to come again, or cut off beside other attacks.
                     let answer = client.try_request("GET", path, None);
                     let status = answer.map_or(503, |answer| answer.status);
@@ -43,7 +44,7 @@ pub(super) fn all_the_time(victim: &Victim) {
 /// An attacker whose other bodies take all places that it may have is not answered in time.
 fn taken_or_refused(victim: &Victim, path: &str, body: &Value) {
     let (path, body) = (format!("{BASE_PATH}{path}"), body.to_string());
-    let client = victim.attacker().timeout(LASTS);
+    let client = victim.attacker().timeout(PATIENCE);
     if let Ok(answer) = client.try_request("POST", &path, Some(body.as_bytes())) {
         let (status, text) = (answer.status, answer.text());
         assert!(

@@ -151,6 +151,6 @@ fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
         &format!("crd/clusters.{GROUP}"),
         &format!("crd/machines.{GROUP}"),
         &format!("crd/machinedeployments.{GROUP}"),
-        "--timeout=60s",
+        "--timeout=120s",
     ]);
 }

@@ -474,7 +474,7 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": owner}}),
         ]);
         kubectl.run(&["delete", "configmap", "owner"]);
-        kubectl.run(&["wait", "--for=delete", "configmap/owned", "--timeout=60s"]);
+        kubectl.run(&["wait", "--for=delete", "configmap/owned", "--timeout=120s"]);
 
         plane.kill_server();
         assert!(!kubectl.try_run(&["get", "namespaces"]).succeeded);

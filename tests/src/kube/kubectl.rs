@@ -17,8 +17,8 @@ use crate::process::{Program, command, output_within};
 
 use super::programs::program;
 
-/// Time limit of one command. Commands that wait have a shorter limit of their own (`--timeout`).
-const LIMIT: Duration = Duration::from_secs(120);
+/// Time limit of one command. Commands that wait have a shorter limit of their own (`--timeout`), which only a hang reaches, too.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Output of a command.
 #[derive(Debug, Clone)]
@@ -190,10 +190,10 @@ impl Kubectl {
     /// Waits until every kind that was applied is served.
     ///
     /// # Panics
-    /// If one is not within a minute.
+    /// If one is not.
     #[track_caller]
     pub fn await_kinds(&self) {
-        let all = ["--for=condition=Established", "crd", "--all", "--timeout=60s"];
+        let all = ["--for=condition=Established", "crd", "--all", "--timeout=120s"];
         self.run(&[&["wait"], &all[..]].concat());
     }
 

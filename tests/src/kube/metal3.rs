@@ -41,7 +41,7 @@ impl Metal3 {
             "--for=condition=Established",
             "crd",
             "--all",
-            "--timeout=60s",
+            "--timeout=120s",
         ]);
         let folder = tempfile::Builder::new().prefix("muster-metal3-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));

@@ -23,7 +23,7 @@ pub fn program(name: &str) -> PathBuf {
         .find(|path| path.is_file());
     found.unwrap_or_else(|| {
         panic!(
-            "{} is missing: run `.ci/kube {name}` (`make test` builds most; ten minutes, once), or set KUBEBUILDER_ASSETS",
+            "{} is missing: run `.ci/kube {name}` (`make test-AREA` builds what the area needs; all take ten minutes, once), or set KUBEBUILDER_ASSETS",
             built.display()
         )
     })

@@ -1,8 +1,6 @@
 //! Segments of other shapes: two networks with routers, IPv6 alone, a DHCP server that goes away.
 
-use std::time::Duration;
-
-use super::{ADDRESS, FAR_ADDRESS, FAR_NAME, SECOND_ADDRESS, Segment, ip};
+use super::{ADDRESS, FAR_ADDRESS, FAR_NAME, SECOND_ADDRESS, START_LIMIT, Segment, ip};
 use crate::process::{Program, command};
 
 /// The router's address on a segment without IPv4 ([`Segment::ipv6_only`]).
@@ -79,7 +77,7 @@ impl Segment {
             ]);
         let log = self.folder.path().join(format!("names-{address}.log"));
         let mut server = Program::start("dnsmasq", &mut names, &log);
-        server.await_output("started, version", Duration::from_secs(10));
+        server.await_output("started, version", START_LIMIT);
         self.servers.push(server);
     }
 }

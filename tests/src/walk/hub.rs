@@ -77,7 +77,7 @@ impl Hub {
     pub fn iso(&self) -> PathBuf {
         let infra_env = format!("infraenv/{INFRA_ENV}");
         let created = "--for=condition=ImageCreated";
-        self.kubectl.run(&["wait", created, &infra_env, "--timeout=90s"]);
+        self.kubectl.run(&["wait", created, &infra_env, "--timeout=120s"]);
         let url = self
             .kubectl
             .run(&["get", &infra_env, "-o", "jsonpath={.status.isoDownloadURL}"]);

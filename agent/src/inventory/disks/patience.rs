@@ -157,16 +157,15 @@ mod tests {
             }
         };
         let patience = Duration::from_millis(200);
-        let began = Instant::now();
         let found = each("test hang", names(20), patience, ask.clone());
-        assert!(began.elapsed() < Duration::from_secs(20));
         assert_eq!(found.iter().filter(|answer| answer.is_some()).count(), 10);
         let began = Instant::now();
-        let again = each("test hang", names(20), Duration::from_secs(60), ask.clone());
-        assert!(began.elapsed() < Duration::from_secs(30), "they were waited for");
+        let never = Duration::from_secs(600);
+        let again = each("test hang", names(20), never, ask.clone());
+        assert!(began.elapsed() < never, "they were waited for");
         assert_eq!(again, found);
         drop(closed);
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(60);
         while names(20).iter().any(|name| hangs("test hang", name)) {
             assert!(
                 Instant::now() < until,

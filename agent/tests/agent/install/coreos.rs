@@ -84,7 +84,7 @@ async fn an_installation_that_is_stopped_after_the_program_ended_leaves_a_disk_t
     assert!(world.disk.boots());
     let stop = StopInstallation::new(Arc::clone(&world.agent.control));
     succeeded(&stop.run(Vec::new(), Arc::new(Running)).await);
-    let output = tokio::time::timeout(Duration::from_secs(20), installing).await;
+    let output = tokio::time::timeout(Duration::from_secs(60), installing).await;
     assert_eq!(output.unwrap().unwrap().exit_code, 143);
     assert!(!world.disk.boots());
     assert_eq!(world.agent.restarts(), 0);

@@ -240,7 +240,7 @@ async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() 
     assert!(!world.disk.boots());
     let stopped = stop.run(Vec::new(), Arc::new(Running)).await;
     assert_eq!(stopped.exit_code, 0, "{}", stopped.error);
-    let output = tokio::time::timeout(Duration::from_secs(20), installing)
+    let output = tokio::time::timeout(Duration::from_secs(60), installing)
         .await
         .unwrap()
         .unwrap();

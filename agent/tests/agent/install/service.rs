@@ -137,7 +137,7 @@ impl Service {
                 changes.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), waiting)
+        tokio::time::timeout(Duration::from_secs(60), waiting)
             .await
             .unwrap_or_else(|_| panic!("not within 30 s: {what}"));
     }

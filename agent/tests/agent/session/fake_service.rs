@@ -101,7 +101,7 @@ impl FakeService {
     }
 
     pub async fn next(&mut self) -> Seen {
-        let next = tokio::time::timeout(Duration::from_secs(20), self.seen.recv()).await;
+        let next = tokio::time::timeout(Duration::from_secs(60), self.seen.recv()).await;
         next.expect("no request came").expect("the service runs")
     }
 

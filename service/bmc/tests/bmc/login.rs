@@ -122,7 +122,7 @@ async fn a_session_is_deleted_after_an_error_too() {
     let started = Instant::now();
     while lab.bmc.sessions() > 0 {
         assert!(
-            started.elapsed() < Duration::from_secs(5),
+            started.elapsed() < Duration::from_secs(60),
             "the session is still there"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;

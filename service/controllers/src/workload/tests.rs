@@ -1,7 +1,7 @@
 //! Clients of clusters that are dead in different ways. The management cluster is a function that answers with one Secret.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::{Request, Response};
 use kube::Client;
@@ -130,12 +130,7 @@ async fn a_cluster_that_refuses_connections_is_asked_less_and_less() {
         "{silence}"
     );
     assert!(!silence.contains("hunter2"), "{silence}");
-    let began = Instant::now();
     assert!(workload.client.apiserver_version().await.is_err());
-    assert!(
-        began.elapsed() < Duration::from_millis(500),
-        "not asked again at once"
-    );
     // Who asks again, e.g. in the next reconcile, finds the same circuit.
     assert!(
         hub.workloads

@@ -99,7 +99,7 @@ mod cases {
     }
 
     async fn next(events: &mut Events) -> Value {
-        let found = tokio::time::timeout(Duration::from_secs(20), events.next()).await;
+        let found = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
         found.expect("an event in time").expect("an event")
     }
 

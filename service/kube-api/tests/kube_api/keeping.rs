@@ -19,7 +19,7 @@ mod cases {
     use crate::world::{BOOKS, NAMESPACE, World, a_book, client};
 
     async fn next(events: &mut Events) -> Value {
-        let next = tokio::time::timeout(Duration::from_secs(20), events.next());
+        let next = tokio::time::timeout(Duration::from_secs(60), events.next());
         next.await.expect("an event in time").expect("an event")
     }
 

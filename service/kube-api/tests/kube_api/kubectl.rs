@@ -317,7 +317,7 @@ async fn waits_and_deletes(kubectl: &Kubectl) {
         .unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
     let mut next = async || {
-        let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line())
+        let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line())
             .await
             .expect("a line in time");
         line.unwrap().expect("a line")

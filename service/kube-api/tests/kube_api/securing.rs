@@ -66,7 +66,7 @@ async fn a_kubeconfig_with_a_certificate_or_a_token_opens_the_api_and_nothing_el
         );
     }
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(20), serving)
+    tokio::time::timeout(Duration::from_secs(60), serving)
         .await
         .expect("it stops in time")
         .unwrap()

@@ -113,7 +113,7 @@ mod cases {
 
     /// The next event: its type and the object's name.
     async fn next(events: &mut Events) -> (String, String) {
-        let found = tokio::time::timeout(Duration::from_secs(20), events.next())
+        let found = tokio::time::timeout(Duration::from_secs(60), events.next())
             .await
             .expect("an event in time")
             .expect("an event");
@@ -135,14 +135,14 @@ mod cases {
             let store = writer.as_reader();
             let books: kube::Api<kube::api::DynamicObject> = world.books();
             let mut seen = Box::pin(reflector(writer, watcher(books, config)).applied_objects());
-            let one = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+            let one = tokio::time::timeout(Duration::from_secs(60), seen.try_next())
                 .await
                 .unwrap()
                 .unwrap()
                 .unwrap();
             assert_eq!(one.metadata.name.as_deref(), Some("a"));
             world.post(BOOKS, a_book("b", 2)).await;
-            let two = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+            let two = tokio::time::timeout(Duration::from_secs(60), seen.try_next())
                 .await
                 .unwrap()
                 .unwrap()
@@ -153,7 +153,7 @@ mod cases {
                 .send("DELETE", &format!("{BOOKS}/b"), "application/json", "")
                 .await;
             world.merge(&format!("{BOOKS}/a"), json!({"metadata": {"labels": {"x": world.get(BOOKS).await["metadata"]["resourceVersion"]}}})).await;
-            let three = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+            let three = tokio::time::timeout(Duration::from_secs(60), seen.try_next())
                 .await
                 .unwrap()
                 .unwrap()
@@ -272,7 +272,7 @@ mod cases {
         let fresh = world.another().await;
         let mut events = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={start}")).await;
         for pages in 2..6 {
-            let found = tokio::time::timeout(Duration::from_secs(20), events.next())
+            let found = tokio::time::timeout(Duration::from_secs(60), events.next())
                 .await
                 .unwrap()
                 .unwrap();
@@ -285,13 +285,13 @@ mod cases {
 
     pub async fn a_watch_ends_after_its_time(world: World) {
         let mut events = watch(&world.api, &format!("{BOOKS}?watch=true&timeoutSeconds=1")).await;
-        let end = tokio::time::timeout(Duration::from_secs(20), events.next())
+        let end = tokio::time::timeout(Duration::from_secs(60), events.next())
             .await
             .expect("the watch ends");
         assert!(end.is_none());
         let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
         world.api.stop();
-        let end = tokio::time::timeout(Duration::from_secs(20), events.next())
+        let end = tokio::time::timeout(Duration::from_secs(60), events.next())
             .await
             .expect("the watch ends");
         assert!(end.is_none());
@@ -323,7 +323,7 @@ mod cases {
             // Nobody else writes, so nobody looks: the next write shows it.
             world.post(BOOKS, a_book("e", 1)).await;
         }
-        let told = tokio::time::timeout(Duration::from_secs(20), events.next())
+        let told = tokio::time::timeout(Duration::from_secs(60), events.next())
             .await
             .expect("an event in time")
             .expect("an event");

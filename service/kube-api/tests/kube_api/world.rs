@@ -136,7 +136,7 @@ impl World {
 
     /// Waits until the answer for `path` fits; panics with the last answer if it never does.
     pub async fn await_that(&self, path: &str, fits: impl Fn(StatusCode, &Value) -> bool) -> Value {
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
         loop {
             let (status, body) = self.send("GET", path, "application/json", "").await;
             if fits(status, &body) {

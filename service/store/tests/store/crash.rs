@@ -233,7 +233,7 @@ fn await_quiet(world: &World) {
     );
     await_condition(
         "the server to forget the writer",
-        Duration::from_secs(20),
+        Duration::from_secs(60),
         || match cluster.query("postgres", &sql).trim() {
             "0" => Ok(()),
             busy => Err(format!("{busy} transactions")),

@@ -24,7 +24,7 @@ mod cases {
 
     use crate::world::{World, at, cluster, host, infra_env, registered};
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn of(namespace: &str, name: &str) -> Option<KubeRef> {
         Some(KubeRef::new(namespace, name))

@@ -20,7 +20,7 @@ fn follow(store: &Store) -> tokio::task::JoinHandle<()> {
 
 /// Waits until polls of the host read nothing.
 async fn await_kept(store: &Store, host: &Host) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
         let before = store.statement_counts().reads;
         store.polled_host(host.infra_env_id, host.id).await.unwrap();
@@ -34,7 +34,7 @@ async fn await_kept(store: &Store, host: &Host) {
 
 /// Waits until a poll of the host sees that version.
 async fn await_version(store: &Store, host: &Host, version: i64) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
         let seen = store
             .polled_host(host.infra_env_id, host.id)

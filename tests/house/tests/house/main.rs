@@ -6,7 +6,7 @@ mod finder;
 use std::path::Path;
 
 use muster_house::modules::Crate;
-use muster_house::{allowed, circles, citations, comments, dependencies, storeys, tree};
+use muster_house::{allowed, areas, circles, citations, comments, dependencies, storeys, tree};
 
 /// Files in one circle of imports at most.
 const CIRCLE: usize = 3;
@@ -40,6 +40,11 @@ fn crates_are_built_from_those_below_them() {
 fn crates_of_others_have_licences_and_origins_that_we_take_and_are_there_once() {
     let violations = dependencies::violations().expect("cargo lists the dependencies");
     hold("dependency", violations);
+}
+
+#[test]
+fn areas_have_one_name_everywhere_and_cover_sources_that_exist() {
+    hold("area", areas::violations().expect("the lists of areas are there"));
 }
 
 #[test]

@@ -73,6 +73,34 @@ dns-resolver:
 }
 
 #[test]
+fn a_bridge_takes_the_address_of_its_port() {
+    let yaml = "
+interfaces:
+- name: br-ex
+  type: linux-bridge
+  state: up
+  copy-mac-from: one
+  ipv4: {enabled: true, dhcp: false, address: [{ip: 10.91.0.13, prefix-length: 24}]}
+  bridge:
+    options: {stp: {enabled: false}}
+    port: [{name: one}]
+";
+    let network = live_network(&host(yaml, &CARDS)).unwrap();
+    let names: Vec<&str> = network.interfaces.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["one", "br-ex"]);
+    let bridge = &network.interfaces[1];
+    assert_eq!(bridge.mac.as_deref(), Some("52:54:00:aa:00:01"));
+    assert_eq!(bridge.ipv4.addresses.len(), 1);
+    let Kind::Bridge(options) = &bridge.kind else {
+        panic!("{bridge:?}")
+    };
+    assert_eq!(
+        (options.ports.as_slice(), options.stp),
+        (["one".to_owned()].as_slice(), false)
+    );
+}
+
+#[test]
 fn a_card_may_be_named_by_its_address_in_the_document_and_documents_may_be_json() {
     let json = r#"{"interfaces":[{"name":"nic","type":"ethernet","identifier":"mac-address",
         "mac-address":"52:54:00:AA:00:09","ipv4":{"enabled":true,"dhcp":true},"ipv6":{"enabled":true,"autoconf":true,"dhcp":true}}]}"#;

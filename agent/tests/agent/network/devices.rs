@@ -1,0 +1,79 @@
+//! Devices of static networks. Bonds and VLANs, which many kernels make by modules alone, are made in machines
+//! (`tests/scenarios/boot/static_network.rs`).
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use muster_agent::net::configuration::Configuration;
+use muster_agent::net::{devices, links};
+use muster_api::live::network::{Bridge, Interface, Kind};
+use rtnetlink::Handle;
+
+use super::lab::{Cable, Host, Switch, mac, runtime};
+
+/// Far beyond what a packet to the next host takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Makes the bridge on the host, with its card as the only port.
+async fn make(handle: &Handle, wanted: &Interface, configuration: &Configuration) -> anyhow::Result<()> {
+    let index = |name: &str| nix::net::if_::if_nametoindex(name);
+    let made = devices::make(handle, wanted, |part| index(part).ok()).await;
+    made.map_err(anyhow::Error::msg)?;
+    let bridge = index(&wanted.name)?;
+    devices::add_port(handle, index("nic0")?, bridge).await?;
+    links::set_up(handle, bridge).await?;
+    links::apply(handle, bridge, configuration).await?;
+    Ok(())
+}
+
+#[test]
+fn a_bridge_has_the_mac_of_its_card_and_the_address_that_the_card_loses() {
+    let mut switch = Switch::new();
+    let other = switch.host(1);
+    let host = Host::start();
+    let cable = Cable {
+        mac: 2,
+        addresses: &["10.77.0.2/24"],
+        ..Cable::default()
+    };
+    switch.plug(&host, cable);
+    let wanted = Interface {
+        name: "br-ex".into(),
+        kind: Kind::Bridge(Bridge {
+            ports: vec!["uplink".into()],
+            stp: false,
+        }),
+        mac: Some(mac(2)),
+        ..Interface::default()
+    };
+    let configuration = Configuration {
+        addresses: vec![("10.77.0.13".parse().unwrap(), 24)],
+        ..Configuration::default()
+    };
+    let (found, addresses) = host.run(move || {
+        runtime().block_on(async {
+            let (connection, handle, _) = rtnetlink::new_connection().unwrap();
+            tokio::spawn(connection);
+            make(&handle, &wanted, &configuration).await.unwrap();
+            let all = links::links(&handle).await.unwrap();
+            (all, links::addresses(&handle).await.unwrap())
+        })
+    });
+    let link = |name: &str| found.iter().find(|link| link.name == name).unwrap();
+    let (bridge, card) = (link("br-ex"), link("nic0"));
+    assert_eq!((&bridge.mac, card.controller), (&card.mac, Some(bridge.index)));
+    assert!(
+        addresses
+            .iter()
+            .all(|one| one.index != card.index || one.address.is_ipv6()),
+        "{addresses:?}"
+    );
+
+    // Nothing listens there: it is the host that refuses.
+    let reach = |address: &str| {
+        let closed = SocketAddr::new(address.parse().unwrap(), 9);
+        other.run(move || TcpStream::connect_timeout(&closed, LIMIT).unwrap_err().kind())
+    };
+    assert_eq!(reach("10.77.0.13"), ErrorKind::ConnectionRefused);
+}

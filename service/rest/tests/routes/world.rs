@@ -1,0 +1,370 @@
+//! The service's router on a database of its own, with all that a listener adds to it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, Response, header};
+use http_body_util::BodyExt;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::{BASE_PATH, MUSTER_PATH};
+use muster_core::record::{HostState, InfraEnv};
+use muster_core::rules::limits::WaitLimits;
+use muster_core::rules::os_image;
+use muster_core::rules::requirements::Requirements;
+use muster_http::listener::whole;
+use muster_http::only_known_names;
+use muster_operations::auth::{Auth, Claims, Keys};
+use muster_operations::bridge::{BridgeState, BridgeStatus};
+use muster_operations::clock::SystemClock;
+use muster_operations::hosts::HostSettings;
+use muster_operations::image_options::ImageOptions;
+use muster_operations::jobs::retention::Retention;
+use muster_operations::live_image::LiveImages;
+use muster_operations::urls::Urls;
+use muster_operations::{OperationSettings, Operations, now};
+use muster_rest::Rest;
+use muster_store::{HistoryEntry, Store};
+use muster_tests::http::Answer;
+use muster_tests::plain_host::{inventory, reply};
+use muster_tests::rest::PULL_SECRET;
+use muster_tests::service::OS_IMAGES;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use crate::log;
+
+/// The name of the service in its addresses and in requests.
+pub const HOST: &str = "muster.example.test";
+
+/// File name of the live image.
+const LIVE_IMAGE: &str = "live.iso";
+
+/// A credential as a client carries it.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    Nothing,
+    Operator(String),
+    Agent(String),
+    Url(String),
+}
+
+/// Options of a service.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// With `--auth local`.
+    pub asks_for_tokens: bool,
+    /// `--url-lifetime`.
+    pub url_lifetime: Option<Duration>,
+    /// Without `--no-agent-upgrade`.
+    pub replaces_agents: bool,
+    /// `--os-images`.
+    pub os_images: &'static str,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            asks_for_tokens: true,
+            url_lifetime: None,
+            replaces_agents: true,
+            os_images: OS_IMAGES,
+        }
+    }
+}
+
+pub struct World {
+    pub operations: Arc<Operations>,
+    pub operator: Credential,
+    pub router: Router,
+    settings: Settings,
+    keys: String,
+    folder: Arc<TempDir>,
+}
+
+impl World {
+    pub async fn open() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    /// With other options.
+    pub async fn with(settings: Settings) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self::on(folder, Keys::generate(), settings).await
+    }
+
+    /// The place of the live image.
+    pub fn live_image(&self) -> PathBuf {
+        self.folder.path().join(LIVE_IMAGE)
+    }
+
+    /// Another service with the same database and keys.
+    pub async fn replica(&self) -> Self {
+        Self::on(self.folder.clone(), self.keys.clone(), self.settings.clone()).await
+    }
+
+    async fn on(folder: Arc<TempDir>, pem: String, given: Settings) -> Self {
+        log::start();
+        let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()))
+            .await
+            .unwrap();
+        let keys = Keys::from_pem(&pem).unwrap();
+        let operator = keys.sign(&Claims::operator());
+        let image_options = ImageOptions::open(&store, String::new(), "", now())
+            .await
+            .unwrap();
+        let settings = OperationSettings {
+            hosts: HostSettings {
+                requirements: Requirements::default(),
+                agent_version: "muster-agent/0".into(),
+                agent_image: None,
+                replaces_agents: given.replaces_agents,
+                listening_since: now(),
+                installer_image: None,
+                controller_image: None,
+                node_agent: true,
+                limits: WaitLimits::default(),
+                max_hosts: 1000,
+                max_inventories: 1 << 30,
+            },
+            urls: Urls {
+                public: format!("https://{HOST}"),
+                boot: format!("http://{HOST}:8091"),
+            },
+            image_options,
+            openshift_versions: ["4.18", "4.19", "4.20", "4.21", "4.22", "5.0"]
+                .map(str::to_owned)
+                .into(),
+            os_images: os_image::parse(given.os_images).unwrap(),
+            downloaded_images: folder.path().join("os-images"),
+            retention: Retention::default(),
+            disk: None,
+            bmcs: muster_core::record::BmcLimits::default(),
+            clock: Arc::new(SystemClock::default()),
+        };
+        let operations = Arc::new(Operations::new(
+            store,
+            Auth::new(given.asks_for_tokens, keys, given.url_lifetime),
+            LiveImages::new([folder.path().join(LIVE_IMAGE)], [], None),
+            BridgeState::new(BridgeStatus::Off, false),
+            settings,
+        ));
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let rest = Rest {
+            operations: operations.clone(),
+            metrics,
+        };
+        // As `service/src/serve/run.rs` has it, but for the images.
+        let mut router = whole(muster_rest::api(rest.clone()).merge(muster_rest::metrics(rest)));
+        if !given.asks_for_tokens {
+            router = only_known_names(router, &operations.urls);
+        }
+        Self {
+            operations,
+            operator: Credential::Operator(operator),
+            router,
+            settings: given,
+            keys: pem,
+            folder,
+        }
+    }
+
+    /// Sends a request to a path below the API's base path.
+    pub async fn ask(
+        &self,
+        credential: &Credential,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Answer {
+        self.send(credential, method, path, body, &[]).await
+    }
+
+    /// The same with further headers.
+    pub async fn send(
+        &self,
+        credential: &Credential,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&str, String)],
+    ) -> Answer {
+        let body = body.map(|body| ("application/json", body.to_string()));
+        let request = request(credential, method, path, body, headers);
+        answer(&self.router, request).await
+    }
+
+    /// Sends a body of another type than JSON.
+    pub async fn post_text(&self, credential: &Credential, path: &str, body: (&str, String)) -> Answer {
+        let request = request(credential, "POST", path, Some(body), &[]);
+        answer(&self.router, request).await
+    }
+
+    /// The answer to `GET`, whose body is not read yet.
+    pub async fn unread(&self, credential: &Credential, path: &str) -> Response<Body> {
+        let request = request(credential, "GET", path, None, &[]);
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    pub async fn get(&self, credential: &Credential, path: &str) -> Answer {
+        self.ask(credential, "GET", path, None).await
+    }
+
+    pub async fn post(&self, credential: &Credential, path: &str, body: &Value) -> Answer {
+        self.ask(credential, "POST", path, Some(body)).await
+    }
+
+    pub async fn patch(&self, credential: &Credential, path: &str, body: &Value) -> Answer {
+        self.ask(credential, "PATCH", path, Some(body)).await
+    }
+
+    /// A new InfraEnv.
+    pub async fn infra_env(&self, extra: Value) -> InfraEnvId {
+        let mut body = json!({"name": "hw", "pull_secret": PULL_SECRET});
+        body.as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().cloned().unwrap_or_default());
+        let made = self
+            .post(&self.operator, "/infra-envs", &body)
+            .await
+            .expect(201)
+            .json();
+        made["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    pub async fn record(&self, id: InfraEnvId) -> Arc<InfraEnv> {
+        self.operations.infra_envs.get(id).await.unwrap()
+    }
+
+    /// What an image of the InfraEnv holds.
+    pub async fn agent(&self, id: InfraEnvId) -> Credential {
+        let record = self.record(id).await;
+        Credential::Agent(self.operations.auth.infra_env_token(&record).unwrap())
+    }
+
+    /// What a signed URL of the InfraEnv holds.
+    pub async fn url(&self, id: InfraEnvId) -> Credential {
+        let record = self.record(id).await;
+        Credential::Url(self.operations.auth.url_token(&record, now()).token.unwrap())
+    }
+
+    /// A new cluster.
+    pub async fn cluster(&self) -> ClusterId {
+        let body = json!({
+            "name": "day2", "api_vip_dnsname": "api.day2.example.test",
+            "openshift_cluster_id": "00000000-0000-0000-0000-000000000009",
+        });
+        let made = self
+            .post(&self.operator, "/clusters/import", &body)
+            .await
+            .expect(201)
+            .json();
+        made["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// A host that registers with the token of its image, and tells what it is made of; its path.
+    pub async fn host(&self, infra_env: InfraEnvId, number: u32) -> String {
+        let (id, hosts) = (host_id(number), format!("/infra-envs/{infra_env}/hosts"));
+        let agent = self.agent(infra_env).await;
+        self.post(&agent, &hosts, &json!({"host_id": id}))
+            .await
+            .expect(201);
+        let host = format!("{hosts}/{id}");
+        self.report(infra_env, &host, "inventory", &inventory(number.into()))
+            .await;
+        host
+    }
+
+    /// The host replies to a step.
+    pub async fn report(&self, infra_env: InfraEnvId, host: &str, step: &str, output: &Value) {
+        let agent = self.agent(infra_env).await;
+        let path = format!("{host}/instructions");
+        self.post(&agent, &path, &reply(step, output)).await.expect(204);
+    }
+
+    /// Puts a host into this state.
+    pub async fn put(&self, infra_env: InfraEnvId, number: u32, state: HostState) {
+        let id = host_id(number).parse().unwrap();
+        let mut host = self.operations.hosts.get(infra_env, id).await.unwrap();
+        let history = HistoryEntry {
+            at: now(),
+            who: "test".into(),
+            event: "put".into(),
+            from: Some(host.state.status()),
+            to: state.status(),
+            reason: String::new(),
+        };
+        host.state = state;
+        self.operations
+            .store
+            .save_host(&host, Some(&history), &[])
+            .await
+            .unwrap();
+    }
+
+    pub async fn bind(&self, host: &str, cluster: ClusterId) {
+        let body = json!({"cluster_id": cluster});
+        self.post(&self.operator, &format!("{host}/actions/bind"), &body)
+            .await
+            .expect(200);
+    }
+}
+
+/// A request with that credential to a path below the API's base path.
+fn request(
+    credential: &Credential,
+    method: &str,
+    path: &str,
+    body: Option<(&str, String)>,
+    headers: &[(&str, String)],
+) -> Request<Body> {
+    // What is no part of the protocol has a path of its own.
+    let base = if path.starts_with(MUSTER_PATH) {
+        ""
+    } else {
+        BASE_PATH
+    };
+    let mut url = format!("{base}{path}");
+    let mut request = Request::builder().method(method).header(header::HOST, HOST);
+    for (name, value) in headers {
+        request = request.header(*name, value);
+    }
+    match credential {
+        Credential::Nothing => {}
+        Credential::Operator(token) => request = request.header("authorization", format!("Bearer {token}")),
+        Credential::Agent(token) => request = request.header("x-secret-key", token),
+        Credential::Url(token) => {
+            let join = if url.contains('?') { '&' } else { '?' };
+            url = format!("{url}{join}api_key={token}");
+        }
+    }
+    if let Some((media_type, text)) = &body {
+        request = request.header(header::CONTENT_TYPE, *media_type);
+        request = request.header(header::CONTENT_LENGTH, text.len());
+    }
+    let body = body.map_or_else(Body::empty, |(_, text)| Body::from(text));
+    request.uri(url).body(body).unwrap()
+}
+
+/// Sends a request to a router, and reads the whole answer.
+pub async fn answer(router: &Router, request: Request<Body>) -> Answer {
+    let asked = format!("{} {}", request.method(), request.uri());
+    let began = Instant::now();
+    let (head, body) = router.clone().oneshot(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Answer {
+        asked,
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body: body.into(),
+        took: began.elapsed(),
+    }
+}
+
+pub fn host_id(number: u32) -> String {
+    format!("00000000-0000-0000-0000-{number:012}")
+}

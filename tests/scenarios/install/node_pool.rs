@@ -1,0 +1,129 @@
+//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real installations, real
+//! kubelets. Along the way the service is killed while it installs, a disk that nobody chose stays as it is, and `muster-agent
+//! self-check` finds on a node what udev, lsblk and dmidecode find. By name also: new bootstrap data is rolled out onto a spare machine,
+//! whose firmware is another. (Several nodes at once, without machines: `cluster_api::fleet`.)
+
+use muster_tests::artifacts::agent_program;
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
+use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// The number of the part of a machine that is its other disk: after the system's disk and the network card.
+const OTHER_DISK: usize = 2;
+/// The serial number of the disk whose content is the agent.
+const AGENT_DISK: &str = "AGENT";
+/// Bytes of that disk: all are copied by an emulated processor.
+const AGENT_DISK_SIZE: u64 = 16 << 20;
+
+#[test]
+fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
+    let slots = Slots::one();
+    let folder = tempfile::tempdir().unwrap();
+    let hub = Hub::built_in(Hub::settings());
+    let story = hub.story();
+    let other = folder.path().join("other-disk");
+    std::fs::write(&other, other_content()).unwrap();
+    let disk = Disk::new(DiskBus::Sata, GIB / 4, "OTHER").content(&other);
+    let agent = Disk::new(DiskBus::Virtio, AGENT_DISK_SIZE, AGENT_DISK).content(&agent_program());
+    let disks = vec![disk, agent];
+    let mut hosts = [Host::switch_on(
+        "uefi",
+        Firmware::Ovmf,
+        &hub.iso(),
+        disks,
+        slots.with(),
+    )];
+    let before = digest_of_other(&hosts[0]);
+    let mut walk = NodePoolWalk::begin(hub);
+    walk.announce("one");
+    walk.hub.approve(&mut hosts);
+    walk.publish_with("one", [self_check()]);
+    walk.scale(1);
+    kill_the_service_while_it_writes(&mut walk, &mut hosts, &story);
+    let done = walk.await_done(&mut hosts, 1);
+    walk.assert_nodes(&done, "one");
+    story.tell("one node");
+    assert_self_check(&mut hosts[0]);
+    story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
+
+    walk.scale(0);
+    walk.await_empty(&mut hosts);
+    story.tell("it is available again");
+    assert_eq!(
+        digest_of_other(&hosts[0]),
+        before,
+        "the disk that nobody chose has changed"
+    );
+}
+
+#[test]
+#[ignore = "two installations one after the other: twenty minutes on two cores"]
+fn new_bootstrap_data_is_rolled_out_onto_a_spare_machine() {
+    let slots = Slots::one();
+    let hub = Hub::built_in(Hub::settings());
+    let story = hub.story();
+    let iso = hub.iso();
+    let mut hosts = [("bios", Firmware::SeaBios), ("uefi", Firmware::Ovmf)]
+        .map(|(name, firmware)| Host::switch_on(name, firmware, &iso, Vec::new(), slots.with()));
+    let walk = NodePoolWalk::begin(hub);
+    walk.announce("one");
+    walk.hub.approve(&mut hosts);
+    walk.publish("one");
+    walk.scale(1);
+    let done = walk.await_done(&mut hosts, 1);
+    walk.assert_nodes(&done, "one");
+    story.tell("one node");
+
+    walk.announce("two");
+    walk.publish("two");
+    walk.await_rolled_out(&mut hosts, "two");
+    story.tell("rolled out onto the spare host");
+
+    walk.scale(0);
+    walk.await_empty(&mut hosts);
+    story.tell("both are available again");
+}
+
+/// The unit that checks a node which has the agent's disk, and says on the console what came of it.
+fn self_check() -> Value {
+    let disk = format!("/dev/disk/by-id/virtio-{AGENT_DISK}");
+    let unit = format!(
+        "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'udevadm settle; test -e {disk} || exit 0; exec > /dev/console 2>&1; \
+         cp {disk} /root/muster-agent; chmod +x /root/muster-agent; /root/muster-agent self-check; \
+         echo self-check ended with $$?.'\n[Install]\nWantedBy=multi-user.target\n"
+    );
+    json!({"name": "self-check.service", "enabled": true, "contents": unit})
+}
+
+/// Each difference that is not explained is on the console.
+fn assert_self_check(host: &mut Host) {
+    let status = host.machine.await_serial(r"self-check ended with (\d+)");
+    assert_eq!(status, "0", "{}", host.machine.console().tail());
+}
+
+/// A host goes on writing while the service is gone, and is not asked to begin again.
+fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host], story: &Story) {
+    walk.hub.await_writing(hosts, MACHINE_LIMIT);
+    story.tell("the service is killed");
+    walk.hub.service.kill();
+    walk.hub.service.start_again();
+    story.tell("the service is there again");
+}
+
+/// A file system's and a partition table's beginnings, and bytes that nothing else has.
+fn other_content() -> Vec<u8> {
+    let mut content = vec![0; 8 << 20];
+    content[0x438] = 0x53;
+    content[0x439] = 0xef;
+    content[0x200..0x208].copy_from_slice(b"EFI PART");
+    for (at, chunk) in content[4096..].chunks_mut(32).enumerate() {
+        chunk.copy_from_slice(&Sha256::digest(at.to_le_bytes()));
+    }
+    content
+}
+
+fn digest_of_other(host: &Host) -> String {
+    let content = std::fs::read(host.machine.disk(OTHER_DISK)).unwrap();
+    hex::encode(Sha256::digest(content))
+}

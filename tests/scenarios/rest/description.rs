@@ -1,0 +1,113 @@
+//! The service answers as its description says, whatever it is asked: schemathesis makes up requests from
+//! `api-spec/openapi.json`, good and bad, alone and in sequences, and compares the answers. It asks about
+//! what exists as well, and with texts of the right form (`tests/clients/schemathesis_hooks.py`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use muster_tests::artifacts::{live_image, project_root};
+use muster_tests::process::Program;
+use muster_tests::python::Environment;
+use muster_tests::rest::PULL_SECRET;
+use serde_json::Value;
+
+use muster_tests::database::{Database, Served, inventory};
+
+/// Made-up requests for each operation in the phase of random ones; the others have as many as the
+/// description gives cause for.
+const EXAMPLES: &str = "8";
+
+/// The same requests each time, as long as the description stays.
+const SEED: &str = "20261121";
+
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Checks of every answer: no 5xx; status, media type, headers and body as described; `Allow` beside a 405;
+/// what is deleted is gone. Not that all of what was made is there at once: a host's ignition comes with its cluster.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+    response_schema_conformance,unsupported_method,allow_header_conformance,use_after_free";
+
+/// More where tokens are asked for: without one, or with a wrong one, 401; and what the description forbids
+/// is refused.
+const CHECKS_WITH_TOKENS: &str = "ignored_auth,missing_required_header,negative_data_rejection";
+
+#[test]
+fn every_answer_is_described() {
+    let service = Database::Sqlite.serve_with(|settings| settings.live_image(&live_image()));
+    let seen = compare(&service, None);
+    let description = fs::read_to_string(project_root().join("api-spec/openapi.json")).unwrap();
+    let description: Value = serde_json::from_str(&description).unwrap();
+    let succeeded = |statuses: &Vec<u16>| statuses.iter().any(|status| (200..300).contains(status));
+    let without_success: Vec<&str> = can_succeed(&description)
+        .filter(|operation| !seen.get(*operation).is_some_and(succeeded))
+        .collect();
+    assert!(
+        without_success.is_empty(),
+        "never asked so that they could succeed (teach tests/clients/schemathesis_hooks.py): {without_success:?}"
+    );
+}
+
+/// The operations that do not refuse always.
+fn can_succeed(description: &Value) -> impl Iterator<Item = &str> {
+    let paths = description["paths"].as_object().expect("there are paths");
+    let operations = paths
+        .values()
+        .flat_map(|path| path.as_object().expect("operations").values());
+    operations
+        .filter(|operation| {
+            let answers = operation["responses"].as_object().expect("it has answers");
+            answers.keys().any(|code| code.starts_with('2'))
+        })
+        .map(|operation| operation["operationId"].as_str().expect("an id"))
+}
+
+#[test]
+fn every_answer_is_described_where_tokens_are_asked_for() {
+    let service = Database::Sqlite.serve_with(|settings| settings.auth_local().live_image(&live_image()));
+    let token = service.token(None);
+    compare(&service, Some(&token));
+}
+
+/// Returns the statuses that each operation has answered.
+fn compare(service: &Served, token: Option<&str>) -> BTreeMap<String, Vec<u16>> {
+    let home = tempfile::tempdir().unwrap();
+    let good_machine = home.path().join("inventory.json");
+    fs::write(&good_machine, inventory(1).to_string()).unwrap();
+    let seen = home.path().join("seen.json");
+    let url = format!("http://127.0.0.1:{}", service.port());
+    let description = project_root().join("api-spec/openapi.json");
+    let mut asking = Environment::of("schemathesis").program("schemathesis", home.path());
+    asking
+        .env("SCHEMATHESIS_HOOKS", "schemathesis_hooks")
+        .env("PYTHONPATH", project_root().join("tests/clients"))
+        .env("SERVICE_URL", &url)
+        .env("DESCRIPTION", &description)
+        .env("INVENTORY", good_machine)
+        .env("SEEN", &seen)
+        .env("PULL_SECRET", PULL_SECRET);
+    asking
+        .arg("run")
+        .arg(description)
+        .args(["--url", &url, "--no-color", "--continue-on-failure"])
+        .args(["--seed", SEED, "--max-examples", EXAMPLES])
+        .args(["--generation-database", "none"])
+        .args(["--generation-with-security-parameters", "false"]);
+    match token {
+        None => asking.args(["--checks", CHECKS]),
+        Some(token) => {
+            // Random requests are the same as without tokens.
+            asking.env("TOKEN", token).args(["--phases", "coverage"]);
+            asking.args(["--header", &format!("Authorization: {token}")]);
+            asking.args(["--checks", &format!("{CHECKS},{CHECKS_WITH_TOKENS}")])
+        }
+    };
+    let mut program = Program::start("schemathesis", &mut asking, &home.path().join("schemathesis.log"));
+    let status = program.await_exit(LIMIT);
+    let printed = program.transcript().text();
+    assert!(status.success(), "{printed}\nschemathesis: {status}");
+    println!("{printed}");
+    let seen = serde_json::from_slice(&fs::read(seen).unwrap()).unwrap();
+    println!("{seen:?}");
+    seen
+}
