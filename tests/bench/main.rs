@@ -61,7 +61,7 @@ enum Subject {
     Profile,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
     Writes,
-    /// An emulated machine, from power-on to its inventory, beside a bare kernel; some five minutes.
+    /// An emulated machine, from power-on to its inventory, beside a bare kernel; some four minutes.
     Boot,
 }
 

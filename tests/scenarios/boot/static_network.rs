@@ -8,6 +8,7 @@ use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Interface, Inventory};
 use muster_tests::condition::await_condition;
 use muster_tests::discovery::interface;
+use muster_tests::discovery::login::Key;
 use muster_tests::qemu::{Disk, DiskBus, GIB, MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots};
 use muster_tests::rest::{Client, inventory};
 use muster_tests::segment::{ADDRESS, SECOND_ADDRESS, in_segment};
@@ -28,6 +29,7 @@ const ANOTHER: &str = "52:54:00:dd:00:08";
 
 /// In the second network, where nothing else leads to the machine.
 const PLAIN_ADDRESS: &str = "10.92.0.11";
+const BONDED_ADDRESS: &str = "10.91.0.12";
 
 /// The networks in the image: one is of another machine.
 fn networks() -> Value {
@@ -64,7 +66,7 @@ fn kernel_arguments() -> Value {
         format!("ifname=right:{right}"),
         "bond=bond0:left,right:mode=active-backup,miimon=100,primary=right".to_owned(),
         format!("vlan=bond0.{VLAN}:bond0"),
-        format!("ip=10.91.0.12::{ADDRESS}:255.255.255.0::bond0.{VLAN}:none"),
+        format!("ip={BONDED_ADDRESS}::{ADDRESS}:255.255.255.0::bond0.{VLAN}:none"),
     ];
     let append = |value: &String| json!({"operation": "append", "value": value});
     arguments.iter().map(append).collect()
@@ -84,7 +86,9 @@ fn without_dhcp_a_plain_card_bonds_and_vlans_are_set_up_by_the_image_and_by_kern
         };
         let by_image = json!({"static_network_config": networks()});
         let by_image = client.create_infra_env_with("by-image", &by_image).unwrap();
-        let by_arguments = json!({"kernel_arguments": kernel_arguments()});
+        let key = Key::generate();
+        let by_arguments =
+            json!({"kernel_arguments": kernel_arguments(), "ssh_authorized_key": key.public()});
         let by_arguments = client
             .create_infra_env_with("by-arguments", &by_arguments)
             .unwrap();
@@ -126,13 +130,18 @@ fn without_dhcp_a_plain_card_bonds_and_vlans_are_set_up_by_the_image_and_by_kern
             ("lag.100", "vlan")
         );
 
-        let found = await_host(client, &by_arguments, &mut machines, &["10.91.0.12/24"]);
-        let vlan = card(&found, "10.91.0.12/24");
+        let address = format!("{BONDED_ADDRESS}/24");
+        let found = await_host(client, &by_arguments, &mut machines, &[&address]);
+        let vlan = card(&found, &address);
         assert_eq!((vlan.name.as_str(), vlan.kind.as_str()), ("bond0.100", "vlan"));
         // The ports of the bond keep their own addresses in the inventory.
-        for mac in BONDED {
-            interface(&found, &mac.to_lowercase());
-        }
+        let [_, right] = BONDED.map(|mac| interface(&found, &mac.to_lowercase()));
+        let options = key.run_at(
+            BONDED_ADDRESS,
+            "cd /sys/class/net/bond0/bonding && cat mode miimon primary",
+        );
+        let wanted = format!("active-backup 1\n100\n{}\n", right.name);
+        assert_eq!(String::from_utf8_lossy(&options.stdout), wanted, "{options:?}");
         assert_has_default_route(&found, ADDRESS);
         assert_switch_ports(client, &by_arguments, &mut machines);
     });

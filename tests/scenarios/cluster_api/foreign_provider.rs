@@ -136,11 +136,6 @@ impl Provider {
     }
 
     #[track_caller]
-    fn put(&self, path: &str, object: &Value) -> Value {
-        self.send("PUT", path, object).expect(200).json()
-    }
-
-    #[track_caller]
     fn post(&self, path: &str, object: &Value) -> Value {
         self.send("POST", path, object).expect(201).json()
     }

@@ -12,6 +12,9 @@ use crate::fleet::{Fleet, Run};
 /// Files that the service may open: fewer than attackers ask for, more than the fleet needs.
 const FILES: u32 = 16_384;
 
+/// An attack that lasts is made anew after so long.
+const TURN: Duration = Duration::from_secs(12);
+
 /// The outcome of all attacks for those who do not attack.
 pub struct Together {
     pub victim: Victim,
@@ -69,15 +72,15 @@ pub fn all_at_once(lasts: Duration, hosts: usize) -> Together {
     });
     let probe = Probe::of(&victim);
     let ends = Instant::now() + lasts;
-    let enough = || Instant::now() >= ends;
     let attacks = std::thread::scope(|scope| {
         let running: Vec<_> = attackers()
             .map(|attack| {
-                let (victim, enough) = (&victim, &enough);
+                let victim = &victim;
                 let repeated = scope.spawn(move || {
                     let mut times = 0;
-                    while !enough() {
-                        (attack.run)(victim, enough);
+                    while Instant::now() < ends {
+                        let ends = ends.min(Instant::now() + TURN);
+                        (attack.run)(victim, &|| Instant::now() >= ends);
                         times += 1;
                     }
                     times

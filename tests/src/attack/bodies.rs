@@ -1,37 +1,32 @@
 //! Bodies that are held open, with the token of one InfraEnv.
 
 use std::io::Write as _;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::Enough;
+use super::connections::hold;
 use super::victim::Victim;
 use crate::plain_host::{inventory, reply};
 
 /// Sent of each body's 8 MiB; the rest never comes.
 const SENT: usize = 6_000_000;
 
-pub(super) fn held_open(victim: &Victim, _: &Enough<'_>) {
-    let head = format!(
-        "POST /api/assisted-install/v2{}/instructions HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {}\r\n\
-         Content-Type: application/json\r\nContent-Length: 8388608\r\n\r\n",
-        victim.attackers_host, victim.attackers_token
-    );
-    let piece = vec![b' '; 1 << 16];
-    let mut open = Vec::new();
-    for _ in 0..150 {
-        let Ok(mut stream) = Victim::connect(victim.service.port()) else {
-            continue;
-        };
-        let sent = stream
-            .set_write_timeout(Some(Duration::from_millis(200)))
-            .and_then(|()| stream.write_all(head.as_bytes()));
-        // One that has no place is not read: it takes what the kernel's buffers take.
-        let pieces = (0..SENT / piece.len()).map_while(|_| stream.write_all(&piece).ok());
-        let _ = sent.map(|()| pieces.count());
-        open.push(stream);
-    }
+/// Bodies that are begun at once by each of so many threads.
+const THREADS: usize = 10;
+const OF_EACH: usize = 15;
+
+pub(super) fn held_open(victim: &Victim, enough: &Enough<'_>) {
+    let open: Vec<TcpStream> = std::thread::scope(|scope| {
+        let begun: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| begin(victim))).collect();
+        let begun = begun
+            .into_iter()
+            .flat_map(|some| some.join().expect("nothing panics"));
+        begun.collect()
+    });
+    hold(&open, enough);
 
     // Another InfraEnv's host has a long inventory of its own to report.
     let mut large = inventory(1);
@@ -40,4 +35,25 @@ pub(super) fn held_open(victim: &Victim, _: &Enough<'_>) {
     let path = format!("{}/instructions", victim.host());
     let answer = victim.client.post(&path, &reply("inventory", &large));
     assert_eq!(answer.status, 204, "{}", answer.text());
+}
+
+/// Bodies of which the rest never comes.
+fn begin(victim: &Victim) -> Vec<TcpStream> {
+    let head = format!(
+        "POST /api/assisted-install/v2{}/instructions HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 8388608\r\n\r\n",
+        victim.attackers_host, victim.attackers_token
+    );
+    let piece = vec![b' '; 1 << 16];
+    let begun = (0..OF_EACH).filter_map(|_| {
+        let mut stream = Victim::connect(victim.service.port()).ok()?;
+        let sent = stream
+            .set_write_timeout(Some(Duration::from_millis(200)))
+            .and_then(|()| stream.write_all(head.as_bytes()));
+        // One that has no place is not read: it takes what the kernel's buffers take.
+        let pieces = (0..SENT / piece.len()).map_while(|_| stream.write_all(&piece).ok());
+        let _ = sent.map(|()| pieces.count());
+        Some(stream)
+    });
+    begun.collect()
 }

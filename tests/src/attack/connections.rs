@@ -10,6 +10,9 @@ use super::Enough;
 use super::victim::Victim;
 use crate::condition::{LEAST_LIMIT, await_condition};
 
+/// Between two looks at connections that are open.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// The attacker needs a descriptor for each connection, too.
 ///
 /// # Panics
@@ -45,7 +48,7 @@ fn keep_open(port: u16, count: usize, begin: &[u8], enough: &Enough<'_>) -> Vec<
             let _ = stream.write_all(begin);
             open.push(stream);
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(PAUSE);
     }
     open
 }
@@ -79,7 +82,7 @@ pub(super) fn half_heads_to_api(victim: &Victim, enough: &Enough<'_>) {
     keep_open(victim.service.port(), 1400, half, enough);
 }
 
-pub(super) fn large_heads(victim: &Victim, _: &Enough<'_>) {
+pub(super) fn large_heads(victim: &Victim, enough: &Enough<'_>) {
     let mut head = b"GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ".to_vec();
     head.resize(395_000, b'a');
     let mut open = Vec::new();
@@ -94,5 +97,13 @@ pub(super) fn large_heads(victim: &Victim, _: &Enough<'_>) {
                 .and_then(|()| stream.write_all(&head));
             open.push(stream);
         }
+    }
+    hold(&open, enough);
+}
+
+/// Keeps connections for as long as the attack lasts.
+pub(super) fn hold(_: &[TcpStream], enough: &Enough<'_>) {
+    while !enough() {
+        std::thread::sleep(PAUSE);
     }
 }

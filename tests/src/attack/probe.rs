@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,14 +31,18 @@ pub struct Question {
 /// Asks in a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct Probe {
-    ends: Arc<AtomicBool>,
-    /// So often each question has had its answer.
-    rounds: Arc<AtomicUsize>,
-    asking: Option<JoinHandle<Noticed>>,
+    shared: Arc<Shared>,
+    asking: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    ends: AtomicBool,
+    noticed: Mutex<Noticed>,
 }
 
 /// The answers that a probe had.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Noticed {
     pub questions: BTreeMap<&'static str, Seen>,
     /// Memory of the service, bytes: before, and the most.
@@ -60,62 +64,76 @@ impl Probe {
     /// Asks for a host's instructions, for 4 KiB of the discovery ISO as a BMC does, and for the service's health.
     pub fn of(victim: &Victim) -> Self {
         let (questions, service) = (victim.questions(), victim.service.id());
-        let (ends, rounds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let (has_ended, answered) = (ends.clone(), rounds.clone());
         let before = resident(service);
-        let asking = std::thread::spawn(move || {
-            let mut noticed = Noticed {
+        let shared = Arc::new(Shared {
+            ends: AtomicBool::new(false),
+            noticed: Mutex::new(Noticed {
                 before,
                 most: before,
                 ..Noticed::default()
-            };
-            let began = Instant::now();
-            while !has_ended.load(Ordering::Relaxed) {
+            }),
+        });
+        let told = Arc::clone(&shared);
+        let asking = std::thread::spawn(move || {
+            let attack = Instant::now();
+            while !told.ends.load(Ordering::Relaxed) {
                 for question in &questions {
-                    noticed.ask(question, began);
+                    let began = Instant::now();
+                    let answer = ask(question);
+                    told.noticed()
+                        .note(question, answer, began - attack, began.elapsed());
                 }
-                answered.store(noticed.rounds(), Ordering::Relaxed);
-                noticed.most = noticed.most.max(resident(service));
+                let now = resident(service);
+                let mut noticed = told.noticed();
+                noticed.most = noticed.most.max(now);
+                drop(noticed);
                 std::thread::sleep(PAUSE);
             }
-            noticed.most = noticed.most.max(resident(service));
-            noticed
         });
         Self {
-            ends,
-            rounds,
+            shared,
             asking: Some(asking),
         }
     }
 
-    /// How often each question was answered until now.
-    pub fn rounds(&self) -> usize {
-        self.rounds.load(Ordering::Relaxed)
+    /// What it has noticed until now.
+    pub fn noticed(&self) -> Noticed {
+        self.shared.noticed().clone()
     }
 
     /// Ends it.
     pub fn end(mut self) -> Noticed {
-        self.ends.store(true, Ordering::Relaxed);
-        let asking = self.asking.take().expect("it is ended once");
-        asking.join().expect("the probe ends")
+        self.stop();
+        self.noticed()
+    }
+
+    fn stop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        if let Some(asking) = self.asking.take() {
+            // It fails with the service, which says why.
+            let _ = asking.join();
+        }
     }
 }
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn noticed(&self) -> MutexGuard<'_, Noticed> {
+        self.noticed.lock().expect("nothing panics with the lock")
     }
 }
 
 impl Noticed {
-    /// Asks during an attack that began then.
-    fn ask(&mut self, question: &Question, attack: Instant) {
-        let began = Instant::now();
-        let answer = ask(question);
-        let took = began.elapsed();
+    /// An answer to a question that was asked so long after the attack began.
+    fn note(&mut self, question: &Question, answer: Result<(), String>, at: Duration, took: Duration) {
         let seen = self.questions.entry(question.name).or_default();
         if took > seen.worst {
-            (seen.worst, seen.worst_at) = (took, began - attack);
+            (seen.worst, seen.worst_at) = (took, at);
         }
         match answer {
             Ok(()) => seen.answered += 1,
@@ -124,7 +142,7 @@ impl Noticed {
     }
 
     /// How often each question was answered.
-    fn rounds(&self) -> usize {
+    pub fn rounds(&self) -> usize {
         let answered = self.questions.values().map(|seen| seen.answered);
         answered.min().unwrap_or_default()
     }

@@ -74,7 +74,12 @@ impl Key {
 
     /// Runs a script on the machine as root.
     pub fn run(&self, discovery: &Discovery, script: &str) -> Output {
-        self.ssh(&[], "root", &address(discovery), script)
+        self.run_at(&address(discovery), script)
+    }
+
+    /// Runs a script as root on the machine that has this address.
+    pub fn run_at(&self, address: &str, script: &str) -> Output {
+        self.ssh(&[], "root", address, script)
     }
 
     /// Fingerprint of the host's key that was seen at the first login.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::api::Api;
 use super::{Host, Story, objects};
 use crate::artifacts::live_image;
+use crate::condition::{LEAST_LIMIT, await_condition};
 use crate::kube::{ControlPlane, Kubectl};
 use crate::qemu::MACHINE_LIMIT;
 use crate::service::{Service, Settings};
@@ -89,16 +90,17 @@ impl Hub {
         file
     }
 
-    /// The InfraEnv's id in the REST API.
+    /// The InfraEnv's id in the REST API, as soon as it is there.
     ///
     /// # Panics
-    /// If REST has none.
+    /// If it does not come.
     #[track_caller]
     pub fn infra_env_id(&self) -> String {
-        let all = self.service.http().get("/infra-envs").expect(200).json();
-        let id = all[0]["id"].as_str();
-        id.unwrap_or_else(|| panic!("REST has no InfraEnv: {all}"))
-            .to_owned()
+        await_condition("REST to know the InfraEnv", LEAST_LIMIT, || {
+            let all = self.service.http().get("/infra-envs").expect(200).json();
+            let id = all[0]["id"].as_str().map(str::to_owned);
+            id.ok_or_else(|| all.to_string())
+        })
     }
 
     /// Approves so many Agents of fit hosts for which there is an OS image.

@@ -1,7 +1,7 @@
 //! The bridge beside an API server that refuses everything for a while, answers slowly, or does not answer some requests at all.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -32,6 +32,8 @@ struct Mood {
     mode: Arc<AtomicU8>,
     refused: Arc<AtomicU32>,
     swallowed: Arc<AtomicU32>,
+    /// Writes of this Agent are answered whatever the mood.
+    spared: Arc<OnceLock<HostId>>,
 }
 
 const GOOD: u8 = 0;
@@ -45,6 +47,10 @@ const SILENT: u8 = 3;
 impl Mood {
     fn set(&self, mode: u8) {
         self.mode.store(mode, Ordering::SeqCst);
+    }
+
+    fn spares(&self, path: &str) -> bool {
+        self.spared.get().is_some_and(|id| path.contains(&id.to_string()))
     }
 
     /// A way to `client`'s server in that mood.
@@ -63,7 +69,11 @@ impl Mood {
                             .header("retry-after", "1");
                         Ok(answer.body(Body::from(status.to_string().into_bytes())).unwrap())
                     }
-                    SILENT if request.method() == "PATCH" && request.uri().path().contains("/agents/") => {
+                    SILENT
+                        if request.method() == "PATCH"
+                            && request.uri().path().contains("/agents/")
+                            && !mood.spares(request.uri().path()) =>
+                    {
                         mood.swallowed.fetch_add(1, Ordering::SeqCst);
                         std::future::pending().await
                     }
@@ -225,5 +235,34 @@ async fn requests_that_are_never_answered_are_given_up_and_sent_again() {
     world.mood.set(GOOD);
     for id in &hosts {
         world.await_approval(*id).await;
+    }
+}
+
+/// What users request has workers of its own, and does not stand behind what hosts report.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_overtakes_what_hosts_report() {
+    let world = World::start_in(GOOD).await;
+    let approved = world.register().await;
+    world.await_agent(approved).await;
+    world.mood.spared.set(approved).unwrap();
+    world.mood.set(SILENT);
+    let mut others = Vec::new();
+    for _ in 0..12 {
+        others.push(world.register().await);
+    }
+    // As many as there are for what hosts report.
+    eventually("all other workers to hang", async || {
+        (world.mood.swallowed.load(Ordering::SeqCst) >= 6).then_some(())
+    })
+    .await;
+    world.approve(approved).await;
+    world.await_approval(approved).await;
+    for id in &others {
+        let agent = world.agents().get_opt(&id.to_string()).await.unwrap();
+        assert!(agent.is_none_or(|agent| agent.status.is_none()), "{id}");
+    }
+    world.mood.set(GOOD);
+    for id in others {
+        world.await_agent(id).await;
     }
 }

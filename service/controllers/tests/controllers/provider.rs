@@ -114,9 +114,17 @@ async fn a_machine_that_is_deleted_gives_its_agent_back() {
     assert!(!agent.labels().contains_key("agentMachineRef") && agent.spec.approved);
     assert!(agent.spec.ignition_endpoint_token_reference.is_none());
     assert!(agent.spec.ignition_endpoint_http_headers.is_empty());
-    // Until the host has left, the Machine stays.
+    // Until the host has left, the Machine stays, and the AgentMachine names the Agent that it waits for.
     world.left("a", "unbinding").await;
-    sleep(Duration::from_millis(300)).await;
+    eventually("the AgentMachine to name the Agent", async || {
+        let machine: AgentMachine = world.get("m").await;
+        let conditions = machine.status?.conditions;
+        let deleting = conditions.into_iter().find(|one| one.type_ == "Deleting")?;
+        let names =
+            deleting.message.contains(&format!("{AGENTS}/a")) && deleting.message.contains("unbinding");
+        (deleting.reason == "WaitingForAgent" && names).then_some(())
+    })
+    .await;
     assert!(world.get_machine("m").await.annotations().contains_key(HOOK));
     world.left("a", "discovering-unbound").await;
     eventually("the hook to be taken off", async || {
@@ -528,6 +536,16 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
     world.delete::<ClusterDeployment>("theirs").await;
     eventually("it to be made", async || {
         ready("theirs").await.filter(|(status, _)| status.ready)
+    })
+    .await;
+    // It goes with its AgentCluster, to which it belongs.
+    world.delete::<AgentCluster>("plain").await;
+    eventually("the ClusterDeployment to go", async || {
+        world
+            .find::<ClusterDeployment>("plain")
+            .await
+            .is_none()
+            .then_some(())
     })
     .await;
 }

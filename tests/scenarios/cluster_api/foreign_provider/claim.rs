@@ -177,12 +177,13 @@ impl Provider {
         assert!(agent["spec"]["clusterDeploymentName"].is_null(), "{agent}");
         assert_eq!(agent["spec"]["approved"], true, "it can be taken again");
 
-        let mut machine = self.get(&machine_path);
-        machine["metadata"]["annotations"]
-            .as_object_mut()
-            .unwrap()
-            .remove(HOOK);
-        self.put(&machine_path, &machine);
+        await_condition("the hook to be taken off", SOON, || {
+            let mut machine = self.get(&machine_path);
+            let annotations = machine["metadata"]["annotations"].as_object_mut().unwrap();
+            annotations.remove(HOOK);
+            let answer = self.send("PUT", &machine_path, &machine);
+            (answer.status == 200).then_some(()).ok_or_else(|| answer.text())
+        });
         let agent_machine = path(PROVIDER, HCP, "agentmachines", "east-1");
         self.http.request("DELETE", &agent_machine, None).expect(200);
         self.merge(&agent_machine, &json!({"metadata": {"finalizers": null}}));

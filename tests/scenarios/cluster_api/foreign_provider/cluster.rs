@@ -16,22 +16,29 @@ impl Provider {
     /// The hook on the Machine, the label on the bootstrap data, and the token, which is written again and again.
     #[track_caller]
     pub fn prepares_the_machine(&self) {
+        // Those who make Machines write them and their data, too. What meets another write is tried again.
         let machine_path = path(CAPI, HCP, "machines", "east-1");
-        let mut machine = self.get(&machine_path);
-        machine["metadata"]["annotations"][HOOK] = json!("");
-        self.put(&machine_path, &machine);
+        await_condition("the hook to be written", SOON, || {
+            let mut machine = self.get(&machine_path);
+            machine["metadata"]["annotations"][HOOK] = json!("");
+            let answer = self.send("PUT", &machine_path, &machine);
+            (answer.status == 200).then_some(()).ok_or_else(|| answer.text())
+        });
 
         let data_path = path("v1", HCP, "secrets", "user-data-east-1");
-        let data = self.get(&data_path);
-        let value = STANDARD.decode(data["data"]["value"].as_str().unwrap()).unwrap();
-        let labelled = Secret {
-            name: "user-data-east-1",
-            resource_version: data["metadata"]["resourceVersion"].as_str(),
-            labels: &["cluster.open-cluster-management.io/backup"],
-            key: "value",
-            value: &value,
-        };
-        assert_eq!(self.send_secret("PUT", &data_path, &labelled), 200);
+        await_condition("the label to be written", SOON, || {
+            let data = self.get(&data_path);
+            let value = STANDARD.decode(data["data"]["value"].as_str().unwrap()).unwrap();
+            let labelled = Secret {
+                name: "user-data-east-1",
+                resource_version: data["metadata"]["resourceVersion"].as_str(),
+                labels: &["cluster.open-cluster-management.io/backup"],
+                key: "value",
+                value: &value,
+            };
+            let status = self.send_secret("PUT", &data_path, &labelled);
+            (status == 200).then_some(()).ok_or_else(|| status.to_string())
+        });
 
         let token = Secret {
             name: "agent-user-data-east-1",
