@@ -9,6 +9,7 @@ mod world;
 mod infra_envs;
 
 mod agent_program;
+mod findings;
 mod hosts;
 
 mod clusters;
