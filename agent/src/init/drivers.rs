@@ -41,6 +41,8 @@ const PANIC_STORE: &str = "efi_pstore";
 const THREADS: usize = 3;
 /// Drivers probe their devices asynchronously, so that loading one does not wait for all others.
 const PARAMETERS: &CStr = c"async_probe";
+/// Of the driver of bonds, which otherwise makes a `bond0` with the kernel's options, and so in place of a configured one.
+const NO_BONDS: &CStr = c"max_bonds=0";
 
 /// Starts threads that load drivers and listen for devices. Changes of disks go to `events`.
 pub fn start(events: DeviceEvents) {
@@ -207,10 +209,11 @@ impl Loader {
 
     /// True when the module is loaded now.
     fn load_one(&self, name: &str, file: &str) -> bool {
+        let parameters = if name == "bonding" { NO_BONDS } else { PARAMETERS };
         let loaded = File::open(self.folder.join(file))
             .map_err(|error| error.to_string())
             .and_then(
-                |file| match finit_module(&file, PARAMETERS, ModuleInitFlags::empty()) {
+                |file| match finit_module(&file, parameters, ModuleInitFlags::empty()) {
                     Ok(()) | Err(Errno::EEXIST) => Ok(()),
                     Err(error) => Err(error.to_string()),
                 },

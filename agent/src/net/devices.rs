@@ -103,9 +103,10 @@ pub async fn add_port(handle: &Handle, port: u32, controller: u32) -> Result<(),
 /// # Errors
 /// From the kernel.
 pub async fn set_primary(handle: &Handle, bond: &str, port: u32) -> Result<(), rtnetlink::Error> {
+    // A request that sets a link (RTM_SETLINK) changes no option of its kind.
     handle
         .link()
-        .set(LinkBond::new(bond).primary(port).build())
+        .change(LinkBond::new(bond).primary(port).build())
         .execute()
         .await
 }

@@ -86,8 +86,10 @@ impl Manager<'_> {
             }
         }
         for link in links.iter_mut() {
-            link.wired |= fixed.devices().any(|device| device.name == link.name);
-            if link.wired && !self.nics.contains_key(&link.index) {
+            let is_device = fixed.devices().any(|device| device.name == link.name);
+            link.wired |= is_device;
+            // A card that has appeared meanwhile is adopted by the next reconcile, which its event starts.
+            if is_device && !self.nics.contains_key(&link.index) {
                 // Without an address of its own: it has that of a part.
                 let nic = NicState {
                     name: link.name.clone(),
