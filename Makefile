@@ -118,7 +118,7 @@ release: image static-program ## Pack what `make image` made: archive, Debian pa
 	.ci/release
 
 bench: image ## Measure image downloads beside nginx, polls, fleets of 3,000 and 10,000 hosts, custom resources, 200 BMCs, attacks; draw flame graphs; prints tables
-	@.ci/deps bench
+	@.ci/deps test bench
 	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
 	cargo run --release -p muster-tests --bin bench
 

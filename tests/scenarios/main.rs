@@ -8,8 +8,8 @@
 
 /// The main job, for `make test`: QEMU, and SQLite as the database.
 mod smoke {
+    mod discovery;
     mod installed_disk;
-    mod secure_boot;
     mod service;
 }
 
