@@ -8,7 +8,7 @@ SHELL := /bin/bash
 AREAS := rest faults kube cluster_api boot install bmc clients
 
 .PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench demo release ci fmt lint generated deps clean
-.PHONY: try-programs try-image release-programs released-agent static-program programs-under-test image-under-test areas areas-under-test
+.PHONY: try-programs try-image release-programs released-agent static-program programs-under-test quick-programs image-under-test areas areas-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -76,8 +76,8 @@ static-program: release-programs
 # Programs and tests in one go, so that every dependency is compiled with one set of features.
 programs-under-test:
 	@.ci/deps rust build
-	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
-	@.ci/build --workspace --all-targets
+	@echo "make: compiling all programs and tests (the first time: some 10 minutes on two cores)"
+	@.ci/build build --workspace --all-targets
 
 # What the machines of the areas boot: with the agent as it is released, since an emulated processor has no time for an unoptimised one.
 image-under-test: released-agent programs-under-test
@@ -85,7 +85,13 @@ image-under-test: released-agent programs-under-test
 	@mkdir -p $(dir $(RELEASED_LIVE_IMAGE))
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(RELEASED_LIVE_IMAGE) --agent dist/muster-agent
 
-test: programs-under-test try-image ## Test a change in minutes: libraries, both APIs on SQLite, and a machine that boots, is known and has its disk written
+# Neither benchmarks nor the test programs of areas, which take a minute or two to compile.
+quick-programs:
+	@.ci/deps rust build
+	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
+	@.ci/tests compile
+
+test: quick-programs try-image ## Test a change in minutes: libraries, both APIs on SQLite, and a machine that boots, is known and has its disk written
 	@.ci/deps test
 	@.ci/tests quick
 	@echo "make: not run: PostgreSQL, a real Kubernetes, network segments, installations: make test-AREA (AREA is one of: $(AREAS)), make test-all, make test-long"

@@ -20,6 +20,7 @@ pub use victim::Victim;
 
 use crate::condition::{LEAST_LIMIT, await_condition};
 use probe::Probe;
+use victim::Enough;
 
 /// Most that a probe may wait in a release build on a machine that does nothing else.
 const SOON: Duration = Duration::from_millis(50);
@@ -51,9 +52,6 @@ pub struct Attack {
     pub most: u64,
     run: fn(&Victim, &Enough<'_>),
 }
-
-/// True when an attack has lasted long enough.
-type Enough<'a> = dyn Fn() -> bool + Sync + 'a;
 
 pub const SILENT_BOOT: Attack = Attack {
     name: "1,400 silent connections to the boot listener of 1,024 files",

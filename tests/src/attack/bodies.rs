@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Enough;
 use super::connections::hold;
-use super::victim::Victim;
+use super::victim::{Enough, Victim};
 use crate::plain_host::{inventory, reply};
 
 /// Sent of each body's 8 MiB; the rest never comes.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::Enough;
-use super::victim::Victim;
+use super::victim::{Enough, Victim};
 use crate::condition::{LEAST_LIMIT, await_condition};
 
 /// Between two looks at connections that are open.

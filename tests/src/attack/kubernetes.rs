@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::Enough;
 use super::connections::is_closed;
-use super::victim::Victim;
+use super::victim::{Enough, Victim};
 use crate::condition::{LEAST_LIMIT, await_condition};
 use crate::http::HttpClient;
 use crate::kube::list_kind;

@@ -5,8 +5,7 @@ use std::time::Duration;
 use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
-use super::Enough;
-use super::victim::Victim;
+use super::victim::{Enough, Victim};
 use crate::plain_host::{host_id, inventory, reply};
 
 /// The attacker waits no longer for one answer.

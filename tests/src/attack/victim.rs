@@ -20,6 +20,9 @@ const AGENT_KEY: &str = "X-Secret-Key";
 /// The address that attackers have: the service shares its connections out among addresses.
 const ATTACKER: Ipv4Addr = Ipv4Addr::new(127, 66, 0, 1);
 
+/// True when an attack has lasted long enough.
+pub(super) type Enough<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// A service, and what is known of it.
 pub struct Victim {
     pub service: Service,
