@@ -135,6 +135,7 @@ demo: image-under-test ## Three blank machines under QEMU become nodes of a real
 ci: ## What CI runs: format, generated files, make test, and the areas whose sources did not pass here before
 	@.ci/deps rust build image test
 	cargo fmt --all --check
+	.ci/deny
 	@areas=$$(echo $$(.ci/passed missing)); \
 	  [ -z "$$areas" ] || $(MAKE) --no-print-directory areas-under-test AREAS="$$areas"; \
 	  $(MAKE) --no-print-directory generated test; \
@@ -143,8 +144,9 @@ ci: ## What CI runs: format, generated files, make test, and the areas whose sou
 fmt: ## Format the code
 	cargo fmt --all
 
-lint: programs-under-test ## Check formatting, clippy's advice, and what holds for the source tree
+lint: programs-under-test ## Check formatting, clippy's advice, crates of others, and what holds for the source tree
 	cargo fmt --all --check
+	.ci/deny
 	cargo test --workspace --test house
 
 generated: programs-under-test

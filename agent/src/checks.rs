@@ -1,4 +1,4 @@
-//! Checks a host's network: who answers on its links, how far its packets get, how names resolve, whether it
+//! Checks a host's network: which machines reply on its links, how far its packets get, how names resolve, whether it
 //! can download its ignition. Uses sockets directly and runs no program. Source of every rule:
 //! docs/protocol/agent-protocol.md#6 and #7.
 //!

@@ -14,16 +14,16 @@ use url::Url;
 /// The version of this program, for people.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version that services are told until one assigns another. Muster's tells its own agents by the prefix.
+/// The version reported to services until one assigns another. Muster recognizes its own agents by the prefix.
 pub const OWN_VERSION: &str = concat!("muster-agent/", env!("CARGO_PKG_VERSION"));
 
-/// Where systems have their public certificates: the live image and Debian, and CoreOS.
+/// Paths of the system's public certificates: on the live image and Debian, and on CoreOS.
 const SYSTEM_CERTIFICATES: [&str; 2] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
 ];
 
-/// The system's public certificates, PEM; empty where there are none.
+/// The system's public certificates, PEM; empty if it has none.
 pub fn system_certificates() -> Vec<u8> {
     let read = |path: &&str| std::fs::read(path).ok();
     SYSTEM_CERTIFICATES.iter().find_map(read).unwrap_or_default()
@@ -39,7 +39,7 @@ impl Token {
         Self(text.into())
     }
 
-    /// The secret itself, for the header alone.
+    /// The secret itself, for the header only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -66,15 +66,15 @@ pub struct Settings {
     pub infra_env_id: InfraEnvId,
     /// The InfraEnv's name, for display; may be empty.
     pub infra_env_name: String,
-    /// The agent's token; empty when the service asks for none.
+    /// The agent's token; empty for a service without authentication.
     pub token: Token,
-    /// PEM certificates to trust beside the system's.
+    /// PEM certificates to trust in addition to the system's.
     pub ca_certificates: String,
     /// Do not verify the service's certificate.
     pub insecure: bool,
     /// Proxies for the way to the service.
     pub proxy: LiveProxy,
-    /// Time sources to ask, names or addresses.
+    /// Time sources to query, names or addresses.
     pub ntp_sources: Vec<String>,
     /// Longest wait between two attempts to register.
     pub interval: Duration,

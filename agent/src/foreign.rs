@@ -1,5 +1,4 @@
-//! Steps that only services of other makes ask for; Muster's own service never sends them
-//! (`service/core`, `instructions/arguments.rs`).
+//! Steps that only other services send; Muster's own service never does (`service/core`, `instructions/arguments.rs`).
 //!
 //! An assisted-service sends them while it installs a new cluster, which Muster does not do: whether registries have
 //! the images of an installation, which addresses of a network are free, whether the VIPs of a cluster are free, and

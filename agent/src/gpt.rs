@@ -4,11 +4,11 @@ use crate::root::Reason;
 
 const SIGNATURE: &[u8] = b"EFI PART";
 const HEADER: usize = 92;
-/// As many as Linux takes.
+/// Linux's limit.
 const MOST_ENTRIES: u32 = 1024;
 const SMALLEST_ENTRY: u32 = 128;
 const LARGEST_ENTRY: u32 = 4096;
-/// Logical sectors that disks have.
+/// Sizes of logical sectors.
 const SECTORS: [u32; 2] = [512, 4096];
 
 /// C12A7328-F81F-11D2-BA4B-00A0C93EC93B, as stored.
@@ -63,10 +63,10 @@ pub fn at_beginning(head: &[u8]) -> Option<Table> {
         .find_map(|sector| table(sector, read).ok().flatten())
 }
 
-/// The table of a disk with sectors of so many bytes; none if it has none. `read` gives bytes at an offset.
+/// The table of a disk with sectors of so many bytes; none if it has none. `read` returns bytes at an offset.
 ///
 /// # Errors
-/// The table is broken or cannot be read.
+/// Fails if the table is broken or cannot be read.
 pub fn table(
     sector: u32,
     read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>,

@@ -1,4 +1,4 @@
-//! Makes way for a newer program of the agent: downloads it from the service, tries it, and becomes it in place, as the same host.
+//! Hands over to a newer program of the agent: downloads it from the service, tries it, and becomes it in place, as the same host.
 
 pub mod build;
 pub mod error;

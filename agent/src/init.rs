@@ -1,5 +1,5 @@
 //! Runs the agent as process 1 of the live image: mounts, drivers, network, time, console, and the session.
-//! It never ends; a part that fails is started again.
+//! The agent never ends there; a part that fails is started again.
 
 pub mod drivers;
 pub mod early;

@@ -1,7 +1,7 @@
 //! Installs the host: chooses the disk and nothing else, writes the image to it, puts the ignition where the target
 //! reads it, and restarts the machine. Source: docs/protocol/install-flow.md#2.
 //!
-//! The first mebibyte of the disk, which makes it bootable, is written last: whatever ends an installation before, the
+//! The first mebibyte of the disk, which makes it bootable, is written last: whatever ends an installation earlier, the
 //! disk does not boot and the host can be discovered again.
 
 pub mod arguments;

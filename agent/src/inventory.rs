@@ -15,6 +15,8 @@
 
 mod bmc;
 mod boot;
+#[cfg(test)]
+mod captured;
 mod collect;
 mod cpu;
 pub(crate) mod disks;

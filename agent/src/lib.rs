@@ -1,4 +1,4 @@
-//! The agent of the discovery image as a library: finds out a host's hardware, talks to its service, and runs the
+//! The agent of the discovery image as a library: collects a host's hardware, communicates with its service, and runs the
 //! discovery image as process 1.
 
 pub mod boot_artifacts;

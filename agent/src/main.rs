@@ -70,7 +70,7 @@ fn is_init() -> bool {
     std::process::id() == 1 && (called_init || given.next().is_none())
 }
 
-/// The arguments with Go's spelling of flags accepted; `run` is implied when the program is called `agent`,
+/// The arguments with Go's spelling of flags accepted; `run` is implied if the program is called `agent`,
 /// as upstream's units call it.
 fn arguments() -> Vec<String> {
     let mut given = std::env::args();

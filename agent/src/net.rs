@@ -1,6 +1,7 @@
 //! The host's network: name resolution, HTTP clients, and (as PID 1) links and their configuration.
 
 pub mod arp;
+pub mod bonds;
 pub mod card_runtime;
 pub mod configuration;
 pub mod devices;
@@ -16,6 +17,7 @@ pub mod names;
 pub mod paths;
 pub mod predictable_names;
 pub mod preference;
+pub mod problem;
 pub mod resolv_conf;
 pub mod router_options;
 pub mod stateless;

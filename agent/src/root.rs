@@ -1,7 +1,7 @@
 //! Reads files and probes from the running machine, or from a tree captured on another one.
 //!
-//! Every file that a probe reads goes through [`Root`], and so does every question that no file answers
-//! (netlink, ioctls): that is a *probe with a key*, whose answer a capture keeps in `capture.json`. Reading a
+//! Every file that a probe reads goes through [`Root`], and so does every query that no file answers
+//! (netlink, ioctls): that is a *probe with a key*, and a capture keeps its result in `capture.json`. Reading a
 //! captured tree never follows a link out of the tree, so captures from strangers are safe to read.
 
 mod capture;
@@ -23,7 +23,7 @@ pub use capture::{CAPTURE_FILE, CaptureError, CaptureFile, Recording};
 /// Longest file that is read; sysfs and procfs files are far shorter, a SMBIOS table is about 64 KiB at most.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Text that says why a probe has no answer. It is printed, logged and kept in captures.
+/// The reason why a probe has no result. It is printed, logged and kept in captures.
 pub type Reason = String;
 
 /// The machine that probes read. Paths given to its methods are absolute (`/sys/block`).
@@ -59,10 +59,10 @@ impl Root {
         }
     }
 
-    /// A captured tree. Without `capture.json` the answers to probes are unknown.
+    /// A captured tree. Without `capture.json` the results of probes are unknown.
     ///
     /// # Errors
-    /// `dir` is no directory, or its `capture.json` cannot be parsed.
+    /// Fails if `dir` is no directory, or its `capture.json` cannot be parsed.
     pub fn tree(dir: &Path) -> Result<Self, CaptureError> {
         let dir = dir.canonicalize().map_err(|source| CaptureError::Tree {
             dir: dir.to_owned(),
@@ -168,11 +168,11 @@ impl Root {
         there
     }
 
-    /// The answer to a question that no file answers. On the running machine `ask` finds it; a captured tree
+    /// The result of a query that no file answers. On the running machine `ask` finds it; a captured tree
     /// has it under `key`.
     ///
     /// # Errors
-    /// The reason that there is no answer.
+    /// The reason why there is no result.
     pub fn probe<T, F>(&self, key: &str, ask: F) -> Result<T, Reason>
     where
         T: Serialize + DeserializeOwned,
@@ -191,7 +191,7 @@ impl Root {
         }
     }
 
-    /// The files and answers read so far, when this root records.
+    /// The files and results read so far, if this root records.
     pub fn into_recording(self) -> Option<Recording> {
         self.recording
             .map(|recording| recording.into_inner().unwrap_or_else(PoisonError::into_inner))

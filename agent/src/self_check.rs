@@ -1,5 +1,5 @@
-//! Compares what the agent derives by itself with what the programs of a running Linux say: udev's database, `lsblk`, `lscpu`,
-//! `dmidecode` and `ip`. For people who run it on machines that we do not have; nothing else of the agent starts a program for facts.
+//! Compares the facts that the agent derives by itself with the output of the programs of a running Linux: udev's database, `lsblk`,
+//! `lscpu`, `dmidecode` and `ip`. For users with machines that we do not have; nothing else of the agent starts a program for facts.
 
 mod memory;
 mod report;

@@ -1,7 +1,8 @@
-//! Generates machines for tests: a tree that is written file by file.
+//! Generates machines for tests: a tree that is written file by file, and a static network.
 
 use std::path::PathBuf;
 
+use muster_api::live::network::{Bond, Card, Interface, Kind, StaticNetwork, Vlan};
 use serde_json::{Value, json};
 
 use crate::root::{CAPTURE_FILE, Root};
@@ -83,7 +84,7 @@ impl Machine {
             .link(&format!("/sys/class/net/{name}"), &format!("/sys/devices/{path}"))
     }
 
-    /// The answer to a question that no file answers.
+    /// Adds the result of a query that no file answers.
     pub(crate) fn answer(mut self, key: &str, value: Value) -> Self {
         self.probes.insert(key.to_owned(), json!({ "is": value }));
         self
@@ -99,5 +100,44 @@ impl Machine {
         let place = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         place
+    }
+}
+
+/// Addresses of the cards `left` and `right` of [`network`].
+pub(crate) const LEFT: &str = "52:54:00:aa:bb:01";
+pub(crate) const RIGHT: &str = "52:54:00:aa:bb:02";
+
+/// Two cards as a bond, and VLAN 250 over it; nothing has an address.
+pub(crate) fn network() -> StaticNetwork {
+    let card = |mac: &str, name: &str| Card {
+        mac: mac.into(),
+        name: name.into(),
+    };
+    let bond = Bond {
+        ports: vec!["left".into(), "right".into()],
+        ..Bond::default()
+    };
+    let vlan = Vlan {
+        base: "bond0".into(),
+        id: 250,
+    };
+    StaticNetwork {
+        cards: vec![card(LEFT, "left"), card(RIGHT, "right")],
+        interfaces: vec![
+            interface("left", Kind::Ethernet),
+            interface("right", Kind::Ethernet),
+            interface("bond0", Kind::Bond(bond)),
+            interface("bond0.250", Kind::Vlan(vlan)),
+        ],
+        ..StaticNetwork::default()
+    }
+}
+
+/// One without settings.
+pub(crate) fn interface(name: &str, kind: Kind) -> Interface {
+    Interface {
+        name: name.into(),
+        kind,
+        ..Interface::default()
     }
 }

@@ -1,4 +1,4 @@
-//! Time: sources, their answers, and (as PID 1) setting the clock.
+//! Time: sources, their responses, and (as PID 1) setting the clock.
 
 pub mod agreement;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! Names the versions of Muster's own agents and the protocol that they speak.
+//! Versions of Muster's own agents and of their protocol.
 
 /// Before the version of our agents: `muster-agent/0.1.0`.
 pub const OWN_PREFIX: &str = "muster-agent/";
@@ -9,11 +9,11 @@ pub const AGENT_BUILD_HEADER: &str = "x-muster-agent-build";
 /// Between version and protocol, from protocol 2 on: `muster-agent/0.4.0+protocol.2`.
 const PROTOCOL_MARK: &str = "+protocol.";
 
-/// Number of the protocol that our agents and service speak. It rises only when one side no longer understands the other; what is
-/// added so that the other side may pass it over does not raise it. A service takes a new number one release before agents tell it.
+/// Version of the protocol between our agents and service. It rises only when one side no longer understands the other, not for additions
+/// that the other side may ignore. A service accepts a new number one release before agents send it.
 pub const PROTOCOL: u32 = 1;
 
-/// The oldest protocol that the service still speaks. It rises no sooner than a year after the last agent that told it.
+/// The oldest protocol that the service still supports. It rises no sooner than a year after the last agent that sent it.
 pub const OLDEST_PROTOCOL: u32 = 1;
 
 /// True for the version of an agent of ours.
@@ -21,7 +21,7 @@ pub fn is_own(version: &str) -> bool {
     version.starts_with(OWN_PREFIX)
 }
 
-/// The protocol of an agent of ours by its version; 0 when it tells one that is no number. `None`: another make.
+/// The protocol of an agent of ours by its version; 0 when its number cannot be parsed. `None`: another make.
 pub fn protocol(version: &str) -> Option<u32> {
     let version = version.strip_prefix(OWN_PREFIX)?;
     let told = version.split_once(PROTOCOL_MARK);

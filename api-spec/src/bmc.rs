@@ -30,23 +30,23 @@ mod power;
 pub use power::{BmcPower, BmcPowerAction, BmcPowerOutcome, BmcPowerParams, BmcPowerRequest};
 
 words! {
-    /// How far the discovery of a machine through its BMC has come.
+    /// Phase of the discovery of a machine through its BMC.
     BmcPhase {
-        /// For its turn.
+        /// Waits for its turn.
         Waiting,
-        /// The BMC is looked at; nothing is changed.
+        /// The BMC is checked; nothing is changed.
         Checking,
         /// The machine is switched off, and the image is inserted.
         Inserting,
-        /// The machine is told to boot from the image once, and switched on.
+        /// The boot override is set to the image, once, and the machine is switched on.
         Booting,
-        /// The machine is on; its agent has not spoken.
+        /// The machine is on; its agent has not registered.
         WaitingForAgent,
         /// The agent's host is known.
         Discovered,
-        /// It went no further; see [`BmcFailure`].
+        /// The discovery failed; see [`BmcFailure`].
         Failed,
-        /// Somebody stopped it, or nobody has started it.
+        /// A user stopped it, or it was not started.
         Stopped,
     }
 }
@@ -56,7 +56,7 @@ words! {
     BmcFailure {
         /// The BMC refuses user and password. They are not tried again: BMCs lock users out.
         Credentials,
-        /// The BMC shows another certificate than the one that is trusted, or one that nobody trusts.
+        /// The BMC presents another certificate than the trusted one, or one that no authority signed.
         Certificate,
         /// The address is not allowed, or has no meaning.
         Address,
@@ -72,15 +72,15 @@ words! {
         Boot,
         /// The machine is a host already that is installed, or being installed.
         InUse,
-        /// The machine was booted, and no agent spoke.
+        /// The machine was booted, and no agent registered.
         NoAgent,
-        /// Something else was refused, or did not end in time.
+        /// Another request was refused, or did not end in time.
         Refused,
     }
 }
 
 words! {
-    /// The way in which a machine is given the image.
+    /// The way in which a machine gets the image.
     #[derive(Default)]
     BmcBoot {
         /// The BMC shows it to the machine as a CD.
@@ -92,15 +92,15 @@ words! {
 }
 
 words! {
-    /// The certificates that are taken from a BMC.
+    /// The certificates that are accepted from a BMC.
     BmcCertificateMode {
         /// Signed by an authority that the service's system trusts, for the name in the address.
         System,
         /// Signed by one of the authorities in `bundle`, for the name in the address.
         Bundle,
-        /// The one with this fingerprint, whatever its name; without one, that of the first contact, which is kept then.
+        /// The one with this fingerprint, whatever its name; without one, that of the first contact, which is stored then.
         Pin,
-        /// Any: whoever is in between reads the password.
+        /// Any: an attacker in between can read the password.
         Insecure,
     }
 }
@@ -110,7 +110,7 @@ words! {
     BmcOutcome {
         Pass,
         Fail,
-        /// A check before it failed, or there is nothing to look at.
+        /// A check before it failed, or there is nothing to check.
         Skipped,
     }
 }
@@ -120,10 +120,10 @@ words! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BmcCertificate {
     pub mode: BmcCertificateMode,
-    /// SHA-256 of the certificate, 64 hexadecimal digits with or without colons. Of the mode `pin` alone.
+    /// SHA-256 of the certificate, 64 hexadecimal digits with or without colons. Only for the mode `pin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// PEM certificates. Of the mode `bundle` alone.
+    /// PEM certificates. Only for the mode `bundle`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
 }
@@ -152,19 +152,19 @@ pub struct BmcCheck {
     pub advice: String,
 }
 
-/// Something that the BMC and the agent tell differently about the machine.
+/// A property of the machine that the BMC and the agent report with different values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BmcDifference {
     /// `MAC address`, `UUID`, `serial number`, `memory`, `processors` or `disks`.
     pub what: String,
-    /// As the BMC tells it.
+    /// The value that the BMC reports.
     pub bmc: String,
-    /// As the agent tells it.
+    /// The value that the agent reports.
     pub host: String,
 }
 
-/// What was read of the image through this BMC's own URL.
+/// Reads of the image by this BMC's own URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BmcImageReads {
@@ -178,7 +178,7 @@ pub struct BmcImageReads {
     pub last_at: Option<String>,
 }
 
-/// A BMC and how far the discovery of its machine has come. The password is never told.
+/// A BMC and the progress of its machine's discovery. The password is never returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bmc {
@@ -195,10 +195,10 @@ pub struct Bmc {
     pub system_id: Option<String>,
     pub boot: BmcBoot,
     pub phase: BmcPhase,
-    /// Of the phase `failed` alone.
+    /// Only in the phase `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<BmcFailure>,
-    /// Says what is awaited, or why it went no further and what to do.
+    /// What the discovery waits for, or why it failed and what to do.
     pub reason: String,
     /// When this phase began: RFC 3339 with milliseconds.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
@@ -209,28 +209,29 @@ pub struct Bmc {
     pub deadline: Option<String>,
     /// Attempts of this phase that failed.
     pub attempts: u32,
-    /// The image is in a slot of the BMC, or may be, and will be taken out.
+    /// The image is in a slot of the BMC, or may be: the discovery ended while it was inserted, and the slot was not checked since. It is
+    /// ejected later.
     pub medium_inserted: bool,
     /// The last checks, in order.
     #[serde(default)]
     pub checks: Vec<BmcCheck>,
-    /// SHA-256 of the certificate that was shown last, trusted or not.
+    /// SHA-256 of the certificate that was presented last, trusted or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate_shown: Option<String>,
     pub image: BmcImageReads,
-    /// The machine as its BMC tells it. Left out in lists.
+    /// The machine as its BMC reports it. Left out in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<BmcInventory>,
     /// The host that the machine is, or was before a further discovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_id: Option<HostId>,
-    /// What BMC and agent tell differently. For people to look at: the host was found all the same.
+    /// Properties that BMC and agent report with different values, for operators to check: the host was found all the same.
     #[serde(default)]
     pub differences: Vec<BmcDifference>,
-    /// Left out: nobody has asked about it.
+    /// Left out: it was never requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<BmcPower>,
-    /// `NAMESPACE/NAME` of the custom resource that decides about its settings; left out: REST does.
+    /// `NAMESPACE/NAME` of the custom resource that holds its settings; left out: REST does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_resource: Option<String>,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]

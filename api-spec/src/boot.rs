@@ -1,11 +1,11 @@
-//! Machines that fetched files to boot from, as far as their requests tell. Additions to the protocol.
+//! Machines that fetched files to boot from, as far as their requests show. Additions to the protocol.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
 use crate::ids::HostId;
 
-/// A file that machines fetch before the agent speaks. In the order of a boot; wire names are kebab-case.
+/// A file that machines fetch before the agent registers. In the order of a boot; wire names are kebab-case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -51,7 +51,7 @@ pub struct BootingMachine {
     pub mac_address: String,
     /// The address of its last request: its own, that of its BMC, or that of a proxy.
     pub ip_address: String,
-    /// The program that it said it was; empty: it said nothing.
+    /// The program by its `User-Agent`; empty: the request had none.
     pub user_agent: String,
     /// The host that has this card, this address or this BMC.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,7 +24,7 @@ impl Severity {
     }
 }
 
-/// Audience of an event; lists show `user` unless asked otherwise.
+/// Audience of an event; lists show `user` by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

@@ -1,7 +1,9 @@
-//! Defines the fingerprint of a machine: ids of its parts, sent by our agent in a header at registration, which tell apart two
+//! Defines the fingerprint of a machine: ids of its parts, sent by our agent in a header at registration, which distinguish two
 //! machines that compute the same host id. Services of other makes ignore the header; their bodies would refuse an unknown field.
 
 use serde::{Deserialize, Serialize};
+
+use crate::placeholder::is_placeholder;
 
 /// Name of the header that carries a [`Fingerprint`] as JSON, in ASCII.
 pub const FINGERPRINT_HEADER: &str = "x-muster-fingerprint";
@@ -39,7 +41,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// The same in one form: ids in lower case, without blanks around them and control characters in them, lists sorted, each entry
-    /// once, and everything within the limits above.
+    /// once, none that names nothing, and everything within the limits above.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         for text in [
@@ -54,7 +56,7 @@ impl Fingerprint {
                 *text = plain(text).to_lowercase();
             }
             // Such ids are ASCII; what is not would grow when it is escaped.
-            list.retain(|text| !text.is_empty() && text.is_ascii());
+            list.retain(|text| !is_placeholder(text) && text.is_ascii());
             list.sort();
             list.dedup();
             list.truncate(MAX_ENTRIES);
@@ -124,8 +126,12 @@ mod tests {
                 "52:54:00:AA:BB:CC".into(),
                 "52:54:00:00:00:01".into(),
                 String::new(),
+                "00:00:00:00:00:00".into(),
             ],
-            disk_wwns: vec!["0xB".into(), "0xA".into(), "0xA".into()],
+            // The last two are those of NVMe disks without a number of their maker.
+            disk_wwns: ["0xB", "0xA", "0xA", "eui.0000000000000000", "0xFFFFFFFFFFFFFFFF"]
+                .map(str::to_owned)
+                .into(),
         }
     }
 

@@ -127,7 +127,7 @@ pub struct HostUpdateParams {
     pub fencing_credentials: Option<Value>,
 }
 
-/// Body of `POST .../actions/settle-identity`, which is our own.
+/// Body of `POST .../actions/settle-identity`, an addition to the protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -353,7 +353,7 @@ pub struct Host {
     /// JSON object text.
     #[serde(default, skip_serializing_if = "is_default")]
     pub node_labels: String,
-    /// Ours alone: what is noteworthy beyond the protocol's validations.
+    /// An addition: noteworthy findings beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "is_default")]
     pub findings: Vec<HostFinding>,
 }
@@ -374,7 +374,7 @@ pub struct HostFinding {
     pub message: String,
 }
 
-/// The command that a registration hands out.
+/// The command that a registration returns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -390,7 +390,7 @@ pub struct NextStepRunnerCommand {
     pub retry_seconds: i64,
 }
 
-/// Answer of a registration: the host and how to go on.
+/// Response to a registration: the host and the command to continue with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HostRegistrationResponse {

@@ -1,9 +1,9 @@
 //! Defines the proof by which our agent shows that it is the machine that registered: a signature in a header. Agents and services of other
 //! makes ignore it.
 //!
-//! At registration the agent sends the public part of an Ed25519 key pair that it has made, in [`HOST_KEY_HEADER`]. With each request that
-//! speaks for the host it sends [`HOST_PROOF_HEADER`]. A proof is good once, around one moment of the service's clock, which the agent
-//! knows from the answers' `Date`.
+//! At registration the agent sends the public part of an Ed25519 key pair that it has generated, in [`HOST_KEY_HEADER`]. With each request
+//! for the host it sends [`HOST_PROOF_HEADER`]. A proof is valid once, around one moment of the service's clock, which the agent knows from
+//! the `Date` of responses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub const HOST_PROOF_HEADER: &str = "x-muster-host-proof";
 /// Longest nonce, characters.
 const MAX_NONCE: usize = 32;
 
-/// A signature with what it was made of, beside the request's own parts. On the wire: `v1;TIME;NONCE;SIGNATURE`.
+/// A signature, and what it signs in addition to the request's own parts. On the wire: `v1;TIME;NONCE;SIGNATURE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     /// Seconds since 1970, of the service's clock.
@@ -67,8 +67,8 @@ impl FromStr for Proof {
     }
 }
 
-/// The text that a proof signs. `path`: of the request; what a proxy has put before or taken from the base paths of the APIs does not matter.
-/// No operation of a host stands below both.
+/// The text that a proof signs. `path`: of the request; a proxy may add or remove anything before the base paths of the APIs. No operation
+/// of a host is below both.
 pub fn signed_text(method: &str, path: &str, host: HostId, time: i64, nonce: &str) -> String {
     let bases = [BASE_PATH, MUSTER_PATH];
     let below = bases.iter().find_map(|base| path.split_once(base));

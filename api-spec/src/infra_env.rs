@@ -152,7 +152,7 @@ pub struct InfraEnvCreateParams {
     pub openshift_version: Option<String>,
     pub proxy: Option<Proxy>,
     pub rendezvous_ip: Option<String>,
-    /// An addition: hosts prove by a key of their own that they are who registered, and others are refused.
+    /// An addition: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub require_host_keys: Option<bool>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
@@ -170,11 +170,14 @@ pub struct InfraEnvUpdateParams {
     pub kernel_arguments: Option<Vec<KernelArgument>>,
     pub network_discovery_delay_seconds: Option<i64>,
     pub ntp_sources: Option<String>,
+    /// An addition: `NAMESPACE/NAME` of the InfraEnv resource that may take this one over with its hosts, by its annotation
+    /// `infraenv.agent-install.openshift.io/adopt`; empty: none may.
+    pub offered_to: Option<String>,
     pub openshift_version: Option<String>,
     pub proxy: Option<Proxy>,
     pub pull_secret: Option<String>,
     pub rendezvous_ip: Option<String>,
-    /// An addition: hosts prove by a key of their own that they are who registered, and others are refused.
+    /// An addition: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub require_host_keys: Option<bool>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
@@ -213,6 +216,9 @@ pub struct InfraEnv {
     /// An addition.
     #[serde(default, skip_serializing_if = "is_default")]
     pub require_host_keys: bool,
+    /// An addition: `NAMESPACE/NAME` of the InfraEnv resource that may take this one over.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub offered_to: String,
     #[serde(default, skip_serializing_if = "is_default")]
     pub ignition_config_override: String,
     /// JSON text of the list of [`KernelArgument`].

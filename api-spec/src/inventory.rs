@@ -40,8 +40,8 @@ pub struct Inventory {
     pub tpm_version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<Truncation>,
-    /// Values that are unknown, devices that do not work, errors of the kernel, the panic that ended the boot before. Additive:
-    /// agents of the field do not report them.
+    /// Unknown values, devices that do not work, errors of the kernel, the panic that ended the previous boot. Additive: agents of the
+    /// field do not report them.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub problems: Vec<InventoryProblem>,
 }
@@ -51,7 +51,8 @@ pub struct Inventory {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct InventoryProblem {
-    /// A field of the inventory (`disks.sda.serial`), `pci.ADDRESS`, `firmware`, `kernel` or `boot.last`.
+    /// A field of the inventory (`disks.sda.serial`), `pci.ADDRESS`, `firmware`, `kernel`, `boot.last`, `network.INTERFACE` (it differs
+    /// from the static network) or `kernel-argument.ARGUMENT`.
     #[serde(deserialize_with = "null_as_default")]
     pub subject: String,
     #[serde(deserialize_with = "null_as_default")]
@@ -98,7 +99,7 @@ pub struct Cpu {
     pub model_name: String,
 }
 
-/// Memory, bytes. `physical_bytes_method` is `dmidecode`, `ghw` or `meminfo`; the tolerance of the memory check hangs on it.
+/// Memory, bytes. `physical_bytes_method` is `dmidecode`, `ghw` or `meminfo`; the tolerance of the memory check depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -131,7 +132,7 @@ pub struct Disk {
     pub hctl: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub holders: String,
-    /// The key that users, the service and the install step use: `by_id`, else `by_path`, else `path`.
+    /// The key that users, the service and the install step use: `by_id`, otherwise `by_path`, otherwise `path`.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub id: String,
     #[serde(deserialize_with = "null_as_default")]
@@ -146,7 +147,7 @@ pub struct Disk {
     pub model: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub name: String,
-    /// Device nodes of all paths to it, where there are several. Only our agents tell them: those of others list each path as a disk.
+    /// Device nodes of all paths to it, where there are several. Only our agents report them: others list each path as a disk.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub paths: Vec<String>,
     #[serde(
@@ -242,24 +243,24 @@ pub struct Interface {
     pub switch_port: Option<SwitchPort>,
 }
 
-/// The port of a switch, as it tells of itself by LLDP (IEEE 802.1AB).
+/// The port of a switch, as the switch reports itself by LLDP (IEEE 802.1AB).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct SwitchPort {
-    /// The name of the switch, else its address.
+    /// The name of the switch, otherwise its address.
     #[serde(deserialize_with = "null_as_default")]
     pub switch: String,
     /// As the switch calls it, e.g. `Gi1/0/12`.
     #[serde(deserialize_with = "null_as_default")]
     pub port: String,
-    /// The VLAN of untagged frames; 0: it is not told.
+    /// The VLAN of untagged frames; 0: not reported.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub native_vlan: u16,
-    /// VLANs whose frames have a tag, in order; empty: none is told.
+    /// VLANs of tagged frames, in order; empty: none is reported.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub tagged_vlans: Vec<u16>,
-    /// VLANs that the host is configured to use on this port, and that are not among those told.
+    /// VLANs that the host is configured to use on this port, and that the switch does not report.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub missing_vlans: Vec<u16>,
 }
@@ -336,7 +337,7 @@ pub struct SystemVendor {
     pub is_virtual: bool,
 }
 
-/// Said by an agent that had to leave things out.
+/// Sent by an agent that had to leave parts out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]

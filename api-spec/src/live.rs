@@ -19,7 +19,7 @@ pub const CONFIG_PATH: &str = "/muster/config.json";
 /// The format that this code writes and reads. Raise it when an older agent would do wrong with a newer file.
 pub const CONFIG_VERSION: u32 = 1;
 
-/// Kernel arguments that say the same as the file, for those who boot the image by hand; they win over it.
+/// Kernel arguments with the same settings as the file, for users who boot the image by hand; they win over it.
 pub mod kernel_arguments {
     /// `muster.url=https://...`
     pub const URL: &str = "muster.url";
@@ -46,27 +46,27 @@ pub struct LiveConfig {
         deserialize_with = "null_as_default"
     )]
     pub infra_env_name: String,
-    /// The agent's token; absent when the service asks for none.
+    /// The agent's token; absent when the service requires none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// PEM certificates to trust beside the public ones: the service's own CA and the InfraEnv's trust bundle.
+    /// PEM certificates to trust in addition to the public ones: the service's own CA and the InfraEnv's trust bundle.
     #[serde(
         default,
         skip_serializing_if = "is_default",
         deserialize_with = "null_as_default"
     )]
     pub ca_certificates: String,
-    /// Proxy for the way to the service.
+    /// Proxy to the service.
     #[serde(default, skip_serializing_if = "is_default")]
     pub proxy: LiveProxy,
-    /// Time sources to ask, names or addresses; those of DHCP are asked too.
+    /// Time sources, names or addresses; those of DHCP are used, too.
     #[serde(
         default,
         skip_serializing_if = "is_default",
         deserialize_with = "null_as_default"
     )]
     pub ntp_sources: Vec<String>,
-    /// Of machines whose network is not by DHCP and router advertisements; each takes the one that names a card of its own.
+    /// Networks of machines without DHCP and router advertisements; each machine takes the one that names a card of its own.
     #[serde(
         default,
         skip_serializing_if = "is_default",

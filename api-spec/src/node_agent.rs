@@ -6,7 +6,7 @@ use crate::ids::{HostId, InfraEnvId};
 use crate::live::LiveProxy;
 use crate::serialize::{is_default, null_as_default};
 
-/// Path of the agent's program on the node, as the unit starts it and the installer puts it.
+/// Path of the agent's program on the node, where the installer puts it and the unit starts it.
 pub const PROGRAM_PATH: &str = "/usr/local/bin/muster-agent";
 
 /// Path of the configuration on the node, mode 0600.
@@ -22,17 +22,17 @@ pub struct NodeAgentConfig {
     pub service_url: String,
     pub infra_env_id: InfraEnvId,
     pub host_id: HostId,
-    /// The agent's token; absent when the service asks for none.
+    /// The agent's token; absent when the service requires none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// PEM certificates to trust beside the public ones.
+    /// PEM certificates to trust in addition to the public ones.
     #[serde(
         default,
         skip_serializing_if = "is_default",
         deserialize_with = "null_as_default"
     )]
     pub ca_certificates: String,
-    /// Proxy for the way to the service.
+    /// Proxy to the service.
     #[serde(default, skip_serializing_if = "is_default")]
     pub proxy: LiveProxy,
 }

@@ -16,7 +16,7 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Writes an empty list as `null`, as a Go service writes a list that was never made.
+/// Writes an empty list as `null`, as a Go service writes a list that was never allocated.
 pub fn empty_as_null<S: Serializer, T: Serialize>(list: &[T], serializer: S) -> Result<S::Ok, S::Error> {
     if list.is_empty() {
         serializer.serialize_none()

@@ -119,7 +119,7 @@ pub struct Steps {
 #[serde(default)]
 #[serde(deny_unknown_fields)]
 pub struct StepReply {
-    /// Routing uses this alone.
+    /// Only this is used for routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_type: Option<StepType>,
     /// As sent; only logged.
@@ -138,7 +138,7 @@ pub struct StepReply {
 /// The JSON text in `next_step_runner_command.args[0]` of a registration's answer. All three are required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextStepRunnerArgs {
-    /// The version that the service wants the host to call itself from now on.
+    /// The version that the host shall report from now on.
     pub agent_version: String,
     /// The id that the host has from now on.
     pub host_id: HostId,

@@ -5,6 +5,16 @@ use chrono::{DateTime, SecondsFormat, Utc};
 /// A time, always UTC.
 pub type Timestamp = DateTime<Utc>;
 
+/// The present time in whole microseconds.
+pub fn now() -> Timestamp {
+    whole_micros(Utc::now())
+}
+
+/// `time` in whole microseconds.
+pub fn whole_micros(time: Timestamp) -> Timestamp {
+    Timestamp::from_timestamp_micros(time.timestamp_micros()).unwrap_or(time)
+}
+
 /// "Never" in `date-time` fields (clients test for year 1).
 pub const NEVER_MILLIS: &str = "0001-01-01T00:00:00.000Z";
 

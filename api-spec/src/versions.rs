@@ -1,4 +1,4 @@
-//! Versions that the service knows about. Source: docs/protocol/rest-behaviour.md#7.
+//! Versions that the service supports. Source: docs/protocol/rest-behaviour.md#7.
 
 use std::collections::BTreeMap;
 

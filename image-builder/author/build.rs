@@ -1,4 +1,4 @@
-//! Finds libisoburn, and says which packages to install when it is not there.
+//! Finds libisoburn, or names the packages to install.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

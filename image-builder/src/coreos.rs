@@ -1,7 +1,7 @@
 //! Opens the live images of CoreOS and describes what is made of them for one InfraEnv: nothing is rebuilt, only the areas that
 //! the images reserve are written. Source: docs/protocol/image-service.md#8.
 //!
-//! Three generations are known by what tells the places of the areas: a header before the first volume descriptor, that header with
+//! Three generations differ in where the places of the areas are recorded: a header before the first volume descriptor, that header with
 //! another for kernel arguments, and JSON files.
 
 mod archive;

@@ -1,5 +1,7 @@
 //! Customises the live image for one InfraEnv, as byte plans.
 
+use std::io;
+
 use bytes::Bytes;
 use muster_api::live::LiveConfig;
 
@@ -8,12 +10,13 @@ use crate::etag::etag;
 use crate::kargs::{KargsAreas, KargsError};
 use crate::live::LiveImage;
 use crate::overlay::{OutOfImage, Piece, Plan};
+use crate::read_at::{Planned, ReadAt, digest};
 
 /// Settings of an InfraEnv that its images hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customisation {
     pub config: LiveConfig,
-    /// Arguments behind the image's own, unescaped.
+    /// Arguments after the image's own, unescaped.
     pub kernel_arguments: Vec<String>,
 }
 
@@ -42,7 +45,19 @@ pub enum CustomiseError {
 }
 
 impl ImageBytes {
-    /// The same image with one more kernel argument, in areas that were written when it was made: nothing else of it is made anew.
+    /// SHA-256 of the whole, over its base file.
+    ///
+    /// # Errors
+    /// If `base` cannot be read.
+    pub fn sha256<R: ReadAt + ?Sized>(&self, base: &R) -> io::Result<[u8; 32]> {
+        let view = Planned {
+            base,
+            plan: &self.plan,
+        };
+        digest(&view, self.plan.length())
+    }
+
+    /// The same image with one more kernel argument, in areas that were written when it was made: nothing else of it is rebuilt.
     pub(crate) fn with_argument(&self, kargs: &KargsAreas, argument: &str) -> Option<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'=');
         if !argument.bytes().all(is_plain) {

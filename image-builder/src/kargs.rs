@@ -1,6 +1,6 @@
 //! Writes the kernel-argument areas of a discovery image (`docs/live-image.md`, `kargs`).
 //!
-//! A boot loader reads an area as the end of a line of its configuration. GRUB's is a script, so what has a meaning there is
+//! A boot loader reads an area as the end of a line of its configuration. GRUB's is a script, so characters with a meaning there are
 //! escaped; others pass the line on as it is.
 
 use bytes::Bytes;
@@ -37,7 +37,7 @@ pub struct KargsFile {
     pub path: String,
     /// Offset of the area in that file.
     pub offset: u64,
-    /// Overrides that of the layout: CoreOS's images say it for each file.
+    /// Overrides the layout's; in CoreOS's images each file has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// Like `end`.
@@ -82,7 +82,7 @@ impl Reader {
     }
 }
 
-/// An image does not have the areas that it says.
+/// The image lacks areas that it describes.
 #[derive(Debug, thiserror::Error)]
 pub enum AreaError {
     #[error(transparent)]
@@ -191,8 +191,8 @@ impl KargsAreas {
         &self.default
     }
 
-    /// The same where a `console=` among the user's arguments replaces those of the image of its kind, display or serial line: the
-    /// kernel prints to the first serial line that is named, and would never come to the user's.
+    /// The default arguments without the consoles of a kind (display or serial line) for which the user's arguments have a `console=`: the
+    /// kernel prints to the first serial line that is named, and would never reach the user's.
     #[must_use]
     pub fn default_arguments_before(&self, arguments: &[String]) -> String {
         let chosen: Vec<Console> = arguments
@@ -214,7 +214,7 @@ impl KargsAreas {
         })
     }
 
-    /// The same areas with other arguments of the image's own.
+    /// The same areas with other default arguments.
     #[must_use]
     pub fn with_default(&self, default: String) -> Self {
         Self {
@@ -223,7 +223,7 @@ impl KargsAreas {
         }
     }
 
-    /// Offset and bytes of each area, for these arguments behind the image's own.
+    /// Offset and bytes of each area, for these arguments after the image's own.
     pub fn written(&self, arguments: &[String]) -> Result<Vec<(u64, Bytes)>, KargsError> {
         let area = |area: &Area| {
             let bytes = area_bytes(&self.default, arguments, self.size, *area)?;
@@ -232,8 +232,8 @@ impl KargsAreas {
         self.areas.iter().map(area).collect()
     }
 
-    /// An image that was made with these areas, with one more argument behind those that it has; `None`: it does not fit, or an area of
-    /// the image was not written. It holds no character that GRUB would interpret.
+    /// An image that was made with these areas, with one more argument after the existing ones; `None`: it does not fit, or an area of the
+    /// image was not written. The argument must not hold characters that GRUB would interpret.
     pub(crate) fn appended(&self, plan: &Plan, argument: &str) -> Option<Plan> {
         let mut next = plan.clone();
         for area in &self.areas {
@@ -293,7 +293,7 @@ fn check_size(size: usize) -> Result<(), AreaError> {
     Ok(())
 }
 
-/// All bytes of one area of `size` bytes, for these arguments behind the image's own.
+/// All bytes of one area of `size` bytes, for these arguments after the image's own.
 pub fn area_bytes(
     default: &str,
     arguments: &[String],
@@ -323,11 +323,11 @@ pub fn area_bytes(
     Ok(bytes)
 }
 
-/// Escapes for GRUB's script lexer. Within double quotes only `\` and `$` have a meaning, and a backslash
-/// before anything else would stay (GRUB manual, "Quoting"); a `#` begins a comment where a word begins.
+/// Escapes for GRUB's script lexer. Within double quotes only `\` and `$` have a meaning, and a backslash before any other character would
+/// stay (GRUB manual, "Quoting"); a `#` begins a comment where a word begins.
 ///
-/// GRUB's loader writes words with spaces as `"name=value with spaces"`, wherever the quotes were, and puts a backslash before `'` and
-/// `\`; nothing avoids that (seen with GRUB 2.06).
+/// GRUB's loader writes words with spaces as `"name=value with spaces"`, wherever the quotes were, and puts a backslash before `'` and `\`;
+/// nothing avoids that (seen with GRUB 2.06).
 fn escape(argument: &str, out: &mut String) {
     let mut quoted = false;
     for (index, character) in argument.chars().enumerate() {

@@ -1,11 +1,9 @@
 //! Describes discovery images as data: the writable areas of an ISO, and the bytes in them.
 //!
-//! Nothing here does I/O but the positioned reads of [`read_at::ReadAt`], and nothing is asynchronous. An
-//! image for one InfraEnv is a [`overlay::Plan`]: ranges of the base file, computed bytes and zeros, in
-//! order. The contract of the image is `docs/live-image.md`.
+//! There is no I/O here except the positioned reads of [`read_at::ReadAt`], and no asynchronous code. An image for one InfraEnv is a
+//! [`overlay::Plan`]: ranges of the base file, computed bytes and zeros, in order. The contract of the image is `docs/live-image.md`.
 //!
-//! Reading order: [`live`] opens a base ISO, [`customise`] says what one InfraEnv wants of it,
-//! [`overlay`] is the arithmetic.
+//! Reading order: [`live`] opens a base ISO, [`customise`] holds the settings of one InfraEnv, [`overlay`] is the arithmetic.
 
 mod config_archive;
 pub mod coreos;

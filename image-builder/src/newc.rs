@@ -1,14 +1,14 @@
 //! Writes cpio archives in the format "newc", which the kernel unpacks into its root file system.
 //!
-//! Everything in them belongs to root and bears no time, so that equal content gives equal bytes.
+//! Everything in them belongs to root and has no time, so that equal content gives equal bytes.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use cpio::newc::{self, Builder, ModeFileType};
 
-/// An archive being written. Entries keep the order of the calls. The directories of a path are added before
-/// it, once: the kernel drops a file whose directory is missing, silently.
+/// An archive being written. Entries keep the order of the calls. The directories of a path are added before it, once: the kernel silently
+/// drops a file in a missing directory.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,

@@ -17,7 +17,7 @@ pub struct Plan {
     segments: Vec<Piece>,
 }
 
-/// A run of bytes and where they come from.
+/// A run of bytes and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes of the base file.
@@ -36,7 +36,7 @@ impl Piece {
         }
     }
 
-    /// The part of it that `range`, which must lie within, selects.
+    /// The part that `range` selects, which must lie within.
     fn slice(&self, range: Range<u64>) -> Self {
         match self {
             Self::Base(extent) => Self::Base(Extent {
@@ -75,7 +75,7 @@ impl Plan {
         Self::concatenation([Piece::Base(extent)])
     }
 
-    /// The same with the bytes from `offset` on replaced.
+    /// This plan with the bytes from `offset` on replaced.
     pub fn overlaid(&self, offset: u64, piece: Piece) -> Result<Self, OutOfImage> {
         let out_of_image = OutOfImage {
             offset,
@@ -91,14 +91,14 @@ impl Plan {
         Ok(Self::concatenation(before.chain([piece]).chain(after)))
     }
 
-    /// The same with `area` filled: these bytes, and zeros behind them. The bytes fit.
+    /// This plan with `area` filled: these bytes, and zeros after them. The bytes fit.
     pub(crate) fn filled(&self, area: Extent, bytes: Bytes) -> Result<Self, OutOfImage> {
         let rest = area.length.saturating_sub(bytes.len() as u64);
         self.overlaid(area.end() - rest, Piece::Zeros(rest))?
             .overlaid(area.offset, Piece::Bytes(bytes))
     }
 
-    /// An initramfs of the base and an archive behind it, each padded: the kernel looks for a further archive at multiples of four
+    /// An initramfs: that of the base and an archive after it, each padded. The kernel looks for a further archive at multiples of four
     /// bytes and skips zeros before it.
     pub(crate) fn initrd_with(initrd: Extent, archive: Bytes) -> Self {
         let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT) - length);

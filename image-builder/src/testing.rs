@@ -27,7 +27,7 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// A complete tree whose initramfs has `initrd_length` bytes.
+    /// A complete tree with an initramfs of `initrd_length` bytes.
     pub fn new(initrd_length: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let menu_head = "menuentry 'Muster' {\n  linux /images/pxeboot/vmlinuz ";
@@ -60,7 +60,7 @@ impl LiveTree {
         fs::write(path, bytes).unwrap();
     }
 
-    /// Takes a file out of the tree.
+    /// Removes a file from the tree.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.folder.path().join(path)).unwrap();
     }

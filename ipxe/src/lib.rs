@@ -1,4 +1,4 @@
-//! Writes the iPXE scripts of machines that boot from the network, and the configurations of DHCP servers that lead there.
+//! Writes iPXE scripts for machines that boot from the network, and configurations of DHCP servers that lead to them.
 //!
 //! Forms and facts: docs/protocol/ipxe.md#2. Everything here is text in, text out.
 

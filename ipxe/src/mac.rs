@@ -40,7 +40,7 @@ impl FromStr for MacAddress {
         let pairs: [&str; 6] = separated.try_into().map_err(|_| MacError)?;
         let mut octets = [0; 6];
         for (octet, pair) in octets.iter_mut().zip(pairs) {
-            // from_str_radix alone would take "+f" too.
+            // from_str_radix accepts "+f", too.
             if pair.len() != 2 || !pair.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Err(MacError);
             }

@@ -21,11 +21,11 @@ const UEFI_PROGRAM: &str = "snponly.efi";
 pub enum Server {
     /// As the network's only DHCP server.
     Dnsmasq,
-    /// dnsmasq beside another DHCP server, to which it adds the boot options alone.
+    /// dnsmasq next to another DHCP server, adding only the boot options.
     ProxyDhcp,
     /// ISC's dhcpd.
     IscDhcp,
-    /// ISC's successor of it.
+    /// The successor of ISC's dhcpd.
     Kea,
 }
 
@@ -51,10 +51,10 @@ pub enum RecipeError {
         "the script's URL {0} is neither http:// nor tftp://: the iPXE of distributions has no TLS (--boot-url)"
     )]
     NotHttp(String),
-    /// It would end a string or an option.
+    /// The character would end a string or an option.
     #[error("the script's URL {0} has a character that configurations cannot hold")]
     Character(String),
-    /// Nothing is left to give.
+    /// No address is left to give.
     #[error("{0} is too small to give addresses from: take a prefix of at most 29 bits")]
     Small(Ipv4Net),
     /// The server would refuse it.

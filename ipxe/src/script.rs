@@ -10,7 +10,7 @@ const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard igni
     ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 \
     coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
 
-/// Tells the live image the card that it came through, in PXELINUX's form: its way to the service is tried first.
+/// Names the network card that the live image was loaded by, in PXELINUX's form: the image tries this card's route to the service first.
 const BOOT_CARD: &str = " BOOTIF=01-${netX/mac:hexhyp}";
 
 /// The URLs and arguments of a boot script.
@@ -28,7 +28,7 @@ pub struct BootScript<'a> {
 /// What a machine does when a script cannot be done: the service is away, or an answer is broken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The script ends, and the firmware goes on to the next boot device, which may be a disk with an old system. The form of
+    /// The script ends, and the firmware continues with the next boot device, which may be a disk with an old system. The form of
     /// docs/protocol/ipxe.md#2.
     Leave,
     /// It tries again, for ever. Requests name the machine's network card.
@@ -92,11 +92,12 @@ impl BootScript<'_> {
             arguments.push(' ');
             arguments.push_str(argument);
         }
+        // `imgfree` drops what was loaded before, by a failed attempt or by the script that led here: the kernel would get that, too.
         Ok(match self.on_failure {
             OnFailure::Leave => {
-                format!("#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} {arguments}\nboot\n")
+                format!("#!ipxe\nimgfree\ninitrd --name initrd {initrd}\nkernel {kernel} {arguments}\nboot\n")
             }
-            // `imgfree` forgets what was loaded of the attempt before; arguments end a line, so the check stands on the next.
+            // Arguments end a line, so the check is on the next one.
             OnFailure::Retry => format!(
                 "#!ipxe\n:again\nimgfree\ninitrd --name initrd {} || goto failed\nkernel {} {arguments} || goto failed\n\
                  boot || goto failed\n:failed\necho The discovery image could not be loaded; trying again in {PAUSE} s\n\
@@ -114,11 +115,10 @@ fn with_mac(url: &str, card: &str) -> String {
     format!("{url}{separator}mac=${{{card}/mac}}")
 }
 
-/// The script that asks again with the machine's MAC, so that the service can send installed hosts to their
-/// disk. `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it
-/// is always `net0`.
+/// The script that requests the script again with the machine's MAC, so that the service can send installed hosts to their disk.
+/// `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it is always `net0`.
 ///
-/// With [`OnFailure::Retry`] the service is to answer [`to_disk_script`] for an installed host, and whatever else fails is tried again.
+/// With [`OnFailure::Retry`] the service answers [`to_disk_script`] for an installed host, and any other failure is retried.
 pub fn redirect_script(script_url: &str, on_failure: OnFailure) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
     let asks = with_mac(url, "net0");
@@ -134,7 +134,7 @@ pub fn redirect_script(script_url: &str, on_failure: OnFailure) -> Result<String
 /// The query parameter of a machine that takes [`to_disk_script`] for an answer.
 const DISK_SCRIPT_WANTED: &str = "installed=exit";
 
-/// Ends iPXE, so that the firmware goes on to the next boot device: the disk of an installed host.
+/// Ends iPXE, so that the firmware continues with the next boot device: the disk of an installed host.
 pub fn to_disk_script() -> &'static str {
     "#!ipxe\necho This host is installed: booting from its disk\nexit\n"
 }

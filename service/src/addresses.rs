@@ -2,18 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
-use url::Url;
+use muster_operations::urls::Urls;
+use url::{Host, Url};
 
-/// Port of the API where none is given.
+/// Default port of the API.
 const API_PORT: u16 = 8090;
 
-/// Port of the boot listener where none is given.
+/// Default port of the boot listener.
 const BOOT_PORT: u16 = 8091;
 
-/// Port of the built-in Kubernetes API where none is given.
+/// Default port of the built-in Kubernetes API.
 const KUBE_PORT: u16 = 6443;
 
-/// Port of the status listener where none is given.
+/// Default port of the status listener.
 const STATUS_PORT: u16 = 8092;
 
 /// Reads `--listen`.
@@ -36,7 +37,7 @@ pub fn status(text: &str) -> Result<SocketAddr, String> {
     address(text, STATUS_PORT)
 }
 
-/// The boot listener beside an API listener at `api`.
+/// The address of the boot listener that goes with an API listener at `api`.
 pub fn boot_beside(api: SocketAddr) -> SocketAddr {
     SocketAddr::new(api.ip(), BOOT_PORT)
 }
@@ -51,7 +52,17 @@ pub fn seen_from_here(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// `ADDRESS:PORT`, `NAME:PORT`, either without its port, `:PORT` for every IPv4 address, `PORT` for this computer alone.
+/// The IP addresses in the service's URLs; host names are skipped.
+pub fn literal(urls: &Urls) -> Vec<IpAddr> {
+    let ip = |url: &String| match Url::parse(url).ok()?.host()? {
+        Host::Ipv4(ip) => Some(ip.into()),
+        Host::Ipv6(ip) => Some(ip.into()),
+        Host::Domain(_) => None,
+    };
+    [&urls.public, &urls.boot].into_iter().filter_map(ip).collect()
+}
+
+/// Parses `ADDRESS:PORT`, `NAME:PORT`, either without its port, `:PORT` for every IPv4 address, or `PORT` for this computer only.
 fn address(text: &str, usual_port: u16) -> Result<SocketAddr, String> {
     let text = text.trim();
     if let Ok(address) = text.parse() {
@@ -88,7 +99,7 @@ fn address(text: &str, usual_port: u16) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("the name {name:?} has no address here; write ADDRESS:PORT"))
 }
 
-/// A URL with its scheme. Which schemes are good is asked later, with the option's name.
+/// Parses a URL that has a scheme. The allowed schemes are checked later, where the option's name is known.
 pub fn url(text: &str) -> Result<Url, String> {
     if !text.contains("://") {
         return Err(format!(

@@ -6,13 +6,14 @@ use muster_kube_api::Authority;
 use muster_operations::now;
 use muster_store::Store;
 
-/// Where an earlier version kept the one of the built-in Kubernetes API in the data dir: certificate and key.
+/// Files of an earlier version in the data dir, with the authority of the built-in Kubernetes API: certificate and key.
 pub const EARLIER_FILES: [&str; 2] = ["kube-ca.crt", "kube-ca.key"];
 
-/// The authority of that common name, which is the setting's name, too. Where there is none, `earlier` (PEM) becomes it, or a new one.
+/// Returns the authority with that common name, which is also the name of the setting. If there is none, stores `earlier` (PEM) or a new
+/// one.
 ///
 /// # Errors
-/// Those of the database, and when what is there is no authority.
+/// Fails if the database does, or if the stored value is not an authority.
 pub async fn open(store: &Store, name: &str, earlier: Option<String>) -> Result<Authority> {
     let known = match store.setting(name).await? {
         Some(known) => known,

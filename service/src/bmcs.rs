@@ -1,7 +1,6 @@
 //! Reads the operator's settings of BMCs, and keeps the driver from machines that Metal3 drives.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -11,12 +10,13 @@ use kube::Client;
 use muster_bmc_driver::{
     Answer, CertificateMode, Client as BmcClient, Credentials, Ejector, Other, Others, Settings, Target,
 };
-use muster_controllers::metal3::drives::{Drives, Emptied, HostBmc};
-use muster_controllers::metal3::owner::Owners;
-use muster_controllers::namespaces::Namespaces;
+use muster_controller::namespaces::Namespaces;
+use muster_metal3::drives::{Drives, Emptied, HostBmc};
+use muster_metal3::owner::Owners;
 use muster_operations::chain;
 use muster_operations::urls::Urls;
-use url::{Host, Url};
+
+use crate::addresses;
 
 /// Options about BMCs.
 #[derive(Debug, Clone, Args)]
@@ -30,25 +30,26 @@ pub struct BmcArgs {
     #[arg(long, env = "MUSTER_BMC_ALLOW_HTTP", value_parser = FalseyValueParser::new())]
     bmc_allow_http: bool,
 
+    /// Send passwords only to BMCs whose certificate somebody gave or accepted, or an authority signed: none is taken at the first contact, or unseen
+    #[arg(long, env = "MUSTER_BMC_KNOWN_CERTIFICATES", value_parser = FalseyValueParser::new())]
+    bmc_known_certificates: bool,
+
     /// BMCs that are talked to at once, by each replica
     #[arg(long, env = "MUSTER_BMC_PARALLEL", value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     bmc_parallel: u16,
 }
 
 impl BmcArgs {
-    /// The settings of the driver; the service's own addresses are no BMCs. `metal3`: the API whose BareMetalHosts are looked after.
-    /// `namespaces`: those of them.
+    /// The settings of the driver; the service's own addresses are not taken for BMCs. `metal3`: the API with the BareMetalHosts to manage;
+    /// `namespaces`: the namespaces of these.
     pub fn settings(&self, urls: &Urls, metal3: Option<Client>, namespaces: Namespaces) -> Settings {
-        let own: Vec<IpAddr> = [&urls.public, &urls.boot]
-            .into_iter()
-            .filter_map(|url| ip_of(url))
-            .collect();
-        let settings = Settings::new(
+        let mut settings = Settings::new(
             Some(usize::from(self.bmc_parallel)),
             &self.bmc_networks,
             self.bmc_allow_http,
-            &own,
+            &addresses::literal(urls),
         );
+        settings.rules.known_certificates = self.bmc_known_certificates;
         let metal3 = metal3.map(|client| Metal3(Owners::new(client, namespaces)));
         let others = metal3.map(|metal3| Arc::new(metal3) as Arc<dyn Others>);
         Settings { others, ..settings }
@@ -76,7 +77,7 @@ impl Others for Metal3 {
     }
 }
 
-/// Empties the drives of machines that Metal3 was told to leave alone.
+/// Empties the drives of machines that are detached from Metal3.
 pub fn drives(client: Arc<BmcClient>) -> Arc<dyn Drives> {
     Arc::new(OfDetached(Ejector::new(client)))
 }
@@ -100,13 +101,5 @@ impl Drives for OfDetached {
             };
             ejector.eject(&target).await.map_err(|error| chain(&error))
         })
-    }
-}
-
-fn ip_of(url: &str) -> Option<IpAddr> {
-    match Url::parse(url).ok()?.host()? {
-        Host::Ipv4(ip) => Some(ip.into()),
-        Host::Ipv6(ip) => Some(ip.into()),
-        Host::Domain(_) => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Who may use the built-in Kubernetes API: its authority and its tokens. They are in the database, so that all replicas know them and a
-//! kubeconfig outlives restarts.
+//! Credentials of the built-in Kubernetes API: its authority and its tokens. They are in the database, so that all replicas share them and
+//! a kubeconfig outlives restarts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::authority;
 /// The setting that holds the administrator's token.
 const TOKEN_SETTING: &str = "kube_api_token";
 
-/// The setting that holds the token of those who only look.
+/// The setting that holds the token of viewers.
 const VIEWER_TOKEN_SETTING: &str = "kube_api_viewer_token";
 
 /// Common name of the authority, and the setting that holds it. Issued certificates name it, so it must not change.
@@ -29,10 +29,10 @@ pub struct BuiltinAccess {
 }
 
 impl BuiltinAccess {
-    /// Those in the database; they are made where there are none. `folder`: the data dir, where an earlier version kept the authority.
+    /// Returns the keys in the database, and makes the missing ones. `folder`: the data dir, where an earlier version kept the authority.
     ///
     /// # Errors
-    /// Those of the database, and when what is there is no authority.
+    /// Fails if the database does, or if the stored value is not an authority.
     pub async fn open(store: &Store, folder: &Path) -> Result<Self> {
         let authority = authority::open(store, AUTHORITY, authority_of_a_file(folder)?)
             .await
@@ -45,10 +45,10 @@ impl BuiltinAccess {
         })
     }
 
-    /// Makes new ones in place of those in the database. Services take them when they start.
+    /// Replaces the keys in the database. Services load them when they start.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn rotate(store: &Store) -> Result<()> {
         let authority = Authority::generate(AUTHORITY)?.to_pem();
         for (setting, value) in [
@@ -68,17 +68,17 @@ impl BuiltinAccess {
             .with(self.viewer.reveal(), Caller::viewer())
     }
 
-    /// The kubeconfig of those who only look.
+    /// The kubeconfig of viewers.
     pub fn viewers_kubeconfig(&self, server: &str) -> String {
         let credentials = Credentials::Token(self.viewer.reveal());
         kubeconfig(server, self.authority.certificate_pem(), &credentials)
     }
 
-    /// The administrator's kubeconfig, with two ways to prove who it is: the context in use shows the token, `muster-certificate` a
+    /// The administrator's kubeconfig, with two ways to authenticate: the context in use has the token, `muster-certificate` a
     /// client certificate.
     ///
     /// # Errors
-    /// The certificate cannot be made.
+    /// Fails if the certificate cannot be made.
     pub fn kubeconfig(&self, server: &str) -> Result<String> {
         let identity = self.authority.client(&Caller::administrator())?;
         let of = |credentials| -> Result<Value> {

@@ -20,11 +20,15 @@ use url::Url;
 use crate::addresses::seen_from_here;
 use crate::builtin_access::BuiltinAccess;
 use crate::sealed_objects::SealedObjects;
+use crate::viewers;
+
+/// The administrator's kubeconfig in the data dir.
+pub const KUBECONFIG: &str = "kubeconfig";
 
 /// Namespace of the client in the process.
 const NAMESPACE: &str = "default";
 
-/// The API, ready to be listened to.
+/// The API, ready to listen.
 pub struct BuiltinApi {
     api: KubeApi,
     listener: Listener,
@@ -37,8 +41,8 @@ pub struct BuiltinApi {
 }
 
 impl BuiltinApi {
-    /// Opens it on the database of `store` with our custom resources, and writes the administrator's kubeconfig into `folder`.
-    /// `public`: the URL under which others reach it.
+    /// Opens it on the database of `store` with Muster's custom resources, and writes the administrator's kubeconfig into `folder`.
+    /// `public`: the URL at which clients on other machines reach it.
     pub async fn open(
         store: &Store,
         listener: Listener,
@@ -53,7 +57,7 @@ impl BuiltinApi {
         definitions.iter_mut().for_each(add_to_all);
         let cipher = SealedObjects(store.vault().clone());
         let storage = SqlStorage::with_cipher(store.kind(), readers, writers, Arc::new(cipher));
-        let api = KubeApi::open_with(storage, definitions, conversions())
+        let api = KubeApi::open_with(storage, definitions, conversions(), Some(viewers::hide))
             .await
             .context("the built-in Kubernetes API cannot be opened")?;
 
@@ -68,13 +72,13 @@ impl BuiltinApi {
             Some(url) => url.as_str().trim_end_matches('/').to_owned(),
             None => format!("https://{}", seen_from_here(address)),
         };
-        let path = folder.join("kubeconfig");
+        let path = folder.join(KUBECONFIG);
         let of_viewer = access.viewers_kubeconfig(&server);
         for (path, text) in [
             (path.clone(), access.kubeconfig(&server)?),
             (folder.join("kubeconfig-viewer"), of_viewer),
         ] {
-            // Without it nobody uses kubectl here; hosts are served all the same.
+            // kubectl cannot be used here without the file; hosts are served nevertheless.
             if let Err(error) = write_private(&path, text.as_bytes()) {
                 tracing::warn!(%error, file = %path.display(), "a kubeconfig could not be written");
             }
@@ -89,12 +93,12 @@ impl BuiltinApi {
         })
     }
 
-    /// A client in this process: nothing of it passes the listener.
+    /// A client in this process: its requests do not pass the listener.
     pub fn client(&self) -> Client {
         Client::new(self.api.service(), NAMESPACE)
     }
 
-    /// Listens in `tasks` until `stop`. The API works on for the client in the process as long as what this answers is kept.
+    /// Listens in `tasks` until `stop`. The API keeps serving the client in the process as long as the returned value is kept.
     pub fn listen(self, tasks: &mut JoinSet<Result<()>>, stop: CancellationToken) -> KubeApi {
         let api = self.api.clone();
         tasks.spawn(async move {
@@ -107,7 +111,7 @@ impl BuiltinApi {
     }
 }
 
-/// Adds a kind with namespaces to what `kubectl get all` shows. Only here: in a cluster, `all` is for workloads.
+/// Adds a kind with namespaces to the output of `kubectl get all`. Only here: in a cluster, `all` is for workloads.
 fn add_to_all(definition: &mut Value) {
     if definition["spec"]["scope"] != "Namespaced" {
         return;
@@ -128,7 +132,7 @@ impl Conversion for ClusterApi {
     }
 }
 
-/// The kinds whose versions have different content.
+/// The kinds with versions of different content.
 fn conversions() -> Conversions {
     Conversions::default()
         .with(GROUP, "Cluster", Arc::new(ClusterApi(conversion::Kind::Cluster)))

@@ -1,5 +1,6 @@
 //! Commands that talk to a running service, or to its database.
 
+pub mod archive;
 pub mod backup;
 pub mod bmc;
 pub mod client;
@@ -15,13 +16,17 @@ pub mod failure;
 pub mod fleet;
 pub mod host;
 pub mod infra_env;
+#[cfg(test)]
+mod killed;
 pub mod kubeconfig;
 pub mod list;
 pub mod man;
 pub mod migrate;
 pub mod names;
+pub mod new_name;
 pub mod openshift_version;
 pub mod output;
+pub mod part;
 pub mod pxe_config;
 pub mod ready;
 pub mod restore;
@@ -30,9 +35,11 @@ pub mod secrets_key;
 pub mod service;
 pub mod status;
 pub mod table;
+pub mod tips;
 pub mod tls;
 pub mod token;
 pub mod twins;
 pub mod uninstall;
 pub mod unreachable;
+pub mod version;
 pub mod watch;

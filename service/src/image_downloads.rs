@@ -1,37 +1,87 @@
-//! Downloads the CoreOS live ISOs that the operator's list names by URL, once, into the data directory.
+//! Downloads the CoreOS live ISOs that the operator's list names by URL, once, into their folder.
 //!
-//! What was interrupted goes on where it was; a server that has another file by then starts over. A failure is tried again, for ever,
-//! at growing intervals.
+//! An interrupted download continues where it stopped; if the server has another file by then, it starts over. A failure is retried at
+//! growing intervals, of hours if bytes were downloaded in vain. The folder may be on the database's disk, so some room is left there.
 
 use std::collections::BTreeSet;
 use std::io::{self, SeekFrom};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muster_operations::coreos_images::{Download, WantedImage};
-use muster_operations::{Operations, chain};
+use muster_operations::disk::{KEPT_FREE, Space};
+use muster_operations::images::coreos::{CoreOsImages, Download, WantedImage};
+use muster_operations::{Operations, chain, now};
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, LAST_MODIFIED, RANGE};
 use reqwest::{Client, Response, StatusCode};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _, BufWriter};
 use tokio::task::JoinSet;
 
+#[cfg(test)]
+mod tests;
+
 /// Between two lines of the log about one download.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// A server that sends nothing for this long is asked again.
+/// A server that sends nothing for this long gets a new request.
 const SILENCE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// The longest pause if each attempt downloads a file that is then removed.
+const LONGEST_COSTLY_PAUSE: Duration = Duration::from_secs(6 * 3600);
+/// Bytes after which the free space is checked again.
+const ROOM_STEP: u64 = 64 << 20;
 
 /// A failed attempt.
+#[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// There was no file to look at. Texts hold no address, which may have a secret in its query.
+    /// There was no file. Texts hold no address, which may have a secret in its query.
     Unreachable(String),
     /// A part of it is here.
-    Interrupted(String),
-    /// There is one, and it is not to be used.
+    Cut { done: u64, of: Option<u64>, why: String },
+    /// There is a file, but it is not downloaded.
+    Refused(String),
+    /// It was downloaded, as a whole or in part, and cannot be used.
     Unusable(String),
+}
+
+impl Failure {
+    fn why(&self) -> &str {
+        match self {
+            Self::Unreachable(why) | Self::Cut { why, .. } | Self::Refused(why) | Self::Unusable(why) => why,
+        }
+    }
+
+    /// True if the next attempt cannot use the partial file.
+    fn leaves_nothing(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Unusable(_))
+    }
+
+    fn pause_after(&self, pause: Duration) -> Duration {
+        let longest = match self {
+            Self::Unusable(_) => LONGEST_COSTLY_PAUSE,
+            Self::Unreachable(_) | Self::Cut { .. } | Self::Refused(_) => LONGEST_PAUSE,
+        };
+        longest.min(pause * 2)
+    }
+
+    fn state(self, pause: Duration) -> Download {
+        let again = now() + pause;
+        match self {
+            Self::Cut { done, of, why } => Download::Cut { done, of, why, again },
+            Self::Unreachable(why) => Download::Failed {
+                why,
+                unreachable: true,
+                again,
+            },
+            Self::Refused(why) | Self::Unusable(why) => Download::Failed {
+                why,
+                unreachable: false,
+                again,
+            },
+        }
+    }
 }
 
 impl From<reqwest::Error> for Failure {
@@ -46,8 +96,47 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Downloads what is missing, until the service stops and drops it.
-pub async fn run(operations: Arc<Operations>) {
+/// Bounds of a download, bytes.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// The longest file.
+    largest: u64,
+    /// Free space to keep on the disk.
+    kept_free: u64,
+}
+
+impl Bounds {
+    fn check_size(self, bytes: u64) -> Result<(), String> {
+        if bytes <= self.largest {
+            return Ok(());
+        }
+        Err(format!(
+            "it has more than {} MiB; if that is right, raise --max-os-image-size",
+            self.largest >> 20
+        ))
+    }
+
+    /// Refuses `more` bytes if the folder's disk has no room for them.
+    fn check_room(self, folder: &Path, more: u64) -> Result<(), String> {
+        let free = Space::of(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))?
+            .free;
+        if free >= more.saturating_add(self.kept_free) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has {} MiB free, and {} MiB are needed, with {} MiB that stay free: free some space, or name a folder of another disk \
+             by --os-images-dir",
+            folder.display(),
+            free >> 20,
+            more.saturating_add(self.kept_free) >> 20,
+            self.kept_free >> 20
+        ))
+    }
+}
+
+/// Downloads missing images, until the service stops and drops this. Files of more than `largest` bytes are refused.
+pub async fn run(operations: Arc<Operations>, largest: u64) {
     let images = &operations.discovery.coreos;
     let mut by_path = BTreeSet::new();
     let wanted: Vec<WantedImage> = images
@@ -59,62 +148,93 @@ pub async fn run(operations: Arc<Operations>) {
     if wanted.is_empty() {
         return std::future::pending().await;
     }
-    if let Err(error) = std::fs::create_dir_all(&images.folder) {
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&images.folder);
+    if let Err(error) = made {
         tracing::error!(folder = %images.folder.display(), %error, "CoreOS images cannot be stored");
     }
-    let client = Client::builder()
-        .connect_timeout(Duration::from_secs(20))
-        .read_timeout(SILENCE);
-    let client = match client.build() {
+    let client = match client() {
         Ok(client) => client,
         Err(error) => {
             tracing::error!(error = chain(&error), "CoreOS images cannot be downloaded");
             return std::future::pending().await;
         }
     };
+    let bounds = Bounds {
+        largest,
+        kept_free: KEPT_FREE,
+    };
     let mut downloads = JoinSet::new();
     for wanted in wanted {
-        downloads.spawn(keep(operations.clone(), client.clone(), wanted));
+        let (operations, client) = (operations.clone(), client.clone());
+        downloads.spawn(async move { keep(&operations.discovery.coreos, &client, &wanted, bounds).await });
     }
     downloads.join_all().await;
 }
 
-/// Downloads one image when it is missing, and again when somebody removes it.
-async fn keep(operations: Arc<Operations>, client: Client, wanted: WantedImage) {
+fn client() -> reqwest::Result<Client> {
+    Client::builder()
+        .connect_timeout(Duration::from_secs(20))
+        .read_timeout(SILENCE)
+        .build()
+}
+
+/// Downloads one image when it is missing, also if the file is removed later.
+async fn keep(images: &CoreOsImages, client: &Client, wanted: &WantedImage, bounds: Bounds) {
     let mut pause = FIRST_PAUSE;
     loop {
         if wanted.path.exists() {
             tokio::time::sleep(LOG_INTERVAL).await;
             continue;
         }
-        match download(&operations, &client, &wanted).await {
+        match attempt(images, client, wanted, bounds).await {
             Ok(()) => pause = FIRST_PAUSE,
             Err(failure) => {
-                let (why, unreachable) = match failure {
-                    Failure::Unreachable(why) => (why, Some(true)),
-                    Failure::Interrupted(why) => (why, None),
-                    Failure::Unusable(why) => (why, Some(false)),
-                };
                 tracing::warn!(
                     image = wanted.name,
-                    why,
+                    why = failure.why(),
                     seconds = pause.as_secs(),
                     "a CoreOS image could not be downloaded; trying again"
                 );
-                if let Some(unreachable) = unreachable {
-                    let failed = Download::Failed { why, unreachable };
-                    operations.discovery.coreos.report(&wanted.path, &failed);
-                }
+                let next = failure.pause_after(pause);
+                images.report(&wanted.path, &failure.state(pause));
                 tokio::time::sleep(pause).await;
-                pause = LONGEST_PAUSE.min(pause * 2);
+                pause = next;
             }
         }
     }
 }
 
-async fn download(operations: &Operations, client: &Client, wanted: &WantedImage) -> Result<(), Failure> {
-    let part = with_ending(&wanted.path, "part");
-    let validator_file = with_ending(&wanted.path, "validator");
+/// Downloads the image. A partial file that the next attempt cannot continue is removed.
+async fn attempt(
+    images: &CoreOsImages,
+    client: &Client,
+    wanted: &WantedImage,
+    bounds: Bounds,
+) -> Result<(), Failure> {
+    let outcome = download(images, client, wanted, bounds).await;
+    if outcome.as_ref().is_err_and(Failure::leaves_nothing) {
+        for path in [part_of(wanted), validator_file_of(wanted)] {
+            match tokio::fs::remove_file(&path).await {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(path = %path.display(), %error, "it cannot be removed");
+                }
+                _ => {}
+            }
+        }
+    }
+    outcome
+}
+
+async fn download(
+    images: &CoreOsImages,
+    client: &Client,
+    wanted: &WantedImage,
+    bounds: Bounds,
+) -> Result<(), Failure> {
+    let (part, validator_file) = (part_of(wanted), validator_file_of(wanted));
     let begun = tokio::fs::metadata(&part)
         .await
         .map_or(0, |metadata| metadata.len());
@@ -130,55 +250,67 @@ async fn download(operations: &Operations, client: &Client, wanted: &WantedImage
     let from = match status {
         StatusCode::PARTIAL_CONTENT if starts_at(answer.headers(), begun) => begun,
         StatusCode::RANGE_NOT_SATISFIABLE => {
-            // All of it may be here already; else it begins anew.
-            return finish(operations, wanted, &part, &validator_file).await;
+            // The partial file may already be complete; if not, the download starts over.
+            return finish(images, wanted, &part, &validator_file).await;
         }
         status if status.is_success() && status != StatusCode::PARTIAL_CONTENT => 0,
         status => return Err(Failure::Unreachable(format!("the server answers {status}"))),
     };
+    let rest = answer.content_length();
+    let whole = rest.map(|rest| from.saturating_add(rest));
+    bounds.check_size(whole.unwrap_or(0)).map_err(Failure::Refused)?;
+    // A download that starts over replaces the partial file.
+    let more = rest.unwrap_or(0).saturating_sub(begun - from);
+    bounds
+        .check_room(&images.folder, more)
+        .map_err(Failure::Refused)?;
     if let Some(validator) = validator_of(answer.headers()) {
         tokio::fs::write(&validator_file, validator).await?;
     }
-    let whole = answer.content_length().map(|rest| from + rest);
     tracing::info!(
         image = wanted.name,
         from,
         bytes = whole,
         "a CoreOS image is being downloaded"
     );
-    let done = store(operations, wanted, answer, (&part, from, whole)).await?;
+    let done = store(images, wanted, answer, (&part, from, whole), bounds).await?;
     if whole.is_some_and(|whole| done != whole) {
-        return Err(Failure::Interrupted("the server ended early".into()));
+        let why = "the server ended early".to_owned();
+        return Err(Failure::Cut { done, of: whole, why });
     }
-    finish(operations, wanted, &part, &validator_file).await
+    finish(images, wanted, &part, &validator_file).await
 }
 
-/// Writes the body behind the first `from` bytes; returns how many there are then.
+/// Appends the body to the first `from` bytes; returns the new length.
 async fn store(
-    operations: &Operations,
+    images: &CoreOsImages,
     wanted: &WantedImage,
     mut answer: Response,
     (part, from, whole): (&Path, u64, Option<u64>),
+    bounds: Bounds,
 ) -> Result<u64, Failure> {
     let mut file = open(part, from).await?;
-    let (mut done, mut logged) = (from, Instant::now());
-    let report = |done| {
-        let running = Download::Running { done, of: whole };
-        operations.discovery.coreos.report(&wanted.path, &running);
-    };
+    let (mut done, mut logged, mut looked) = (from, Instant::now(), from);
+    let report = |done| images.report(&wanted.path, &Download::Running { done, of: whole });
     report(done);
     loop {
         let chunk = match answer.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break,
             Err(error) => {
-                // The next attempt goes on from here.
+                // The next attempt continues from here.
                 file.flush().await?;
-                return Err(Failure::Interrupted(chain(&error.without_url())));
+                let why = chain(&error.without_url());
+                return Err(Failure::Cut { done, of: whole, why });
             }
         };
-        file.write_all(&chunk).await?;
         done += chunk.len() as u64;
+        bounds.check_size(done).map_err(Failure::Unusable)?;
+        if done - looked >= ROOM_STEP {
+            looked = done;
+            bounds.check_room(&images.folder, 0).map_err(Failure::Unusable)?;
+        }
+        file.write_all(&chunk).await?;
         report(done);
         if logged.elapsed() >= LOG_INTERVAL {
             logged = Instant::now();
@@ -197,17 +329,14 @@ async fn store(
 }
 
 async fn finish(
-    operations: &Operations,
+    images: &CoreOsImages,
     wanted: &WantedImage,
     part: &Path,
     validator: &Path,
 ) -> Result<(), Failure> {
-    let accepted = operations.discovery.coreos.accept(wanted, part).await;
+    images.accept(wanted, part).await.map_err(Failure::Unusable)?;
     let _ = tokio::fs::remove_file(validator).await;
-    if accepted.is_err() {
-        tokio::fs::remove_file(part).await?;
-    }
-    accepted.map_err(Failure::Unusable)
+    Ok(())
 }
 
 async fn open(part: &Path, from: u64) -> io::Result<BufWriter<File>> {
@@ -226,11 +355,19 @@ fn starts_at(headers: &HeaderMap, offset: u64) -> bool {
     range.is_some_and(|range| range.starts_with(&format!("bytes {offset}-")))
 }
 
-/// What a later request can say to get the rest of the same file only.
+/// The validator with which a later request gets the rest of the same file only.
 fn validator_of(headers: &HeaderMap) -> Option<String> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
     let strong = text(ETAG).filter(|tag| tag.starts_with('"'));
     strong.or_else(|| text(LAST_MODIFIED))
+}
+
+fn part_of(wanted: &WantedImage) -> PathBuf {
+    with_ending(&wanted.path, "part")
+}
+
+fn validator_file_of(wanted: &WantedImage) -> PathBuf {
+    with_ending(&wanted.path, "validator")
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

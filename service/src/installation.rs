@@ -1,5 +1,7 @@
 //! Reads the operator's settings of installations: images, limits of stages.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use chrono::Duration;
 use clap::{ArgAction, Args};
@@ -9,7 +11,7 @@ use muster_core::rules::os_image;
 use muster_core::rules::os_image::OsImage;
 use muster_core::text::duration;
 
-/// Options about how hosts are installed.
+/// Options for the installation of hosts.
 #[derive(Debug, Clone, Args)]
 pub struct InstallationArgs {
     /// Images of operating systems: JSON or YAML, or the path of such a file. A list of {openshift_version,
@@ -26,6 +28,14 @@ pub struct InstallationArgs {
         allow_hyphen_values = true
     )]
     os_images: String,
+
+    /// Folder of the CoreOS live ISOs that are downloaded, best on another disk than the database's [default: os-images in the data dir]
+    #[arg(long, env = "MUSTER_OS_IMAGES_DIR", value_name = "DIR")]
+    pub os_images_dir: Option<PathBuf>,
+
+    /// MiB of a CoreOS live ISO that is downloaded; a larger one is refused
+    #[arg(long, env = "MUSTER_MAX_OS_IMAGE_SIZE", value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u32).range(1..))]
+    max_os_image_size: u32,
 
     /// Put the agent onto installed nodes, so that a node that leaves its cluster returns to its InfraEnv by itself
     #[arg(
@@ -64,7 +74,7 @@ pub struct InstallationArgs {
 
 macro_rules! stage_limits {
     ($($field:ident $long:literal $env:literal $stage:ident $usual:literal;)*) => {
-        /// The longest times of stages without news; then the installation has failed, or (rebooting) somebody must look.
+        /// The longest times of stages without news; after that the installation has failed, or (rebooting) needs an operator.
         #[derive(Debug, Clone, Default, Args)]
         #[command(next_help_heading = "Limits of installation stages without news")]
         struct StageArgs {
@@ -110,7 +120,7 @@ impl InstallationArgs {
     /// The OS images.
     ///
     /// # Errors
-    /// When the file cannot be read, or an entry cannot be used.
+    /// Fails if the file cannot be read, or an entry cannot be used.
     pub fn os_images(&self) -> Result<Vec<OsImage>> {
         let given = self.os_images.trim();
         if given.is_empty() || given.starts_with(['[', '{', '-']) || given.contains('\n') {
@@ -119,6 +129,11 @@ impl InstallationArgs {
         let text = std::fs::read_to_string(given)
             .with_context(|| format!("--os-images {given} is neither a list nor a file that can be read"))?;
         os_image::parse(&text).with_context(|| format!("--os-images {given}"))
+    }
+
+    /// Bytes of the largest live ISO that is downloaded.
+    pub fn largest_os_image(&self) -> u64 {
+        u64::from(self.max_os_image_size) << 20
     }
 
     /// The longest waits for hosts.

@@ -13,12 +13,13 @@ use clap::ValueEnum;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use muster_connections::Listener;
+use muster_controller::namespaces::Namespaces;
 use muster_controllers::bridge::{self, Bridge};
-use muster_controllers::metal3::Flow;
-use muster_controllers::metal3::drives::Drives;
-use muster_controllers::namespaces::Namespaces;
 use muster_kube_api::KubeApi;
+use muster_metal3::Flow;
+use muster_metal3::drives::Drives;
 use muster_operations::{Operations, random};
+use muster_outgoing::Networks;
 use muster_store::{Kind, Store};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,7 @@ use crate::builtin_api::BuiltinApi;
 use crate::claimed_file::{Claim, claim};
 use crate::settings::ServeArgs;
 
-/// Which Kubernetes API, as `--kube-api` says it.
+/// The value of `--kube-api`: which Kubernetes API is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum KubeApiChoice {
     /// That of --kubeconfig or of the pod's cluster; the built-in one where there is neither.
@@ -42,7 +43,7 @@ pub enum KubeApiChoice {
     Off,
 }
 
-/// The way in which BareMetalHosts of Metal3 get to the discovery image, as `--metal3` says it.
+/// The value of `--metal3`: how BareMetalHosts get the discovery image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Metal3Choice {
     /// The discovery ISO is their live ISO.
@@ -66,13 +67,13 @@ impl From<Metal3Choice> for Flow {
 /// The Kubernetes API in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// None.
+    /// No API.
     Off,
-    /// That of other replicas.
+    /// The API of other replicas.
     Elsewhere,
-    /// The one in this process.
+    /// The built-in API in this process.
     Builtin,
-    /// A server, with this file; `None`: that of the cluster whose pod this is.
+    /// The API server of this kubeconfig; `None`: that of the cluster in which this pod runs.
     Cluster(Option<PathBuf>),
 }
 
@@ -97,11 +98,11 @@ pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) ->
 
 /// The Kubernetes API, opened and not yet started.
 pub enum Kubernetes {
-    /// Nothing.
+    /// No API.
     Off,
     /// The API in this process.
     Builtin {
-        /// Itself.
+        /// The API itself.
         api: Box<BuiltinApi>,
         /// As in [`Bridge`].
         lease: Option<(String, String)>,
@@ -110,7 +111,7 @@ pub enum Kubernetes {
     },
     /// An API server.
     Cluster {
-        /// To it.
+        /// Client of the server.
         client: Client,
         /// As in [`Bridge`].
         lease: Option<(String, String)>,
@@ -119,7 +120,7 @@ pub enum Kubernetes {
     },
 }
 
-/// Parts of the bridge that the operator decides about.
+/// Parts of the bridge that the operator selects.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// As in [`Bridge`].
@@ -132,6 +133,8 @@ pub struct Asked {
     pub drives: Arc<dyn Drives>,
     /// As in [`Bridge`].
     pub namespaces: Namespaces,
+    /// As in [`Bridge`].
+    pub workload_networks: Networks,
     /// As in [`Bridge`].
     pub take_over: bool,
 }
@@ -148,12 +151,13 @@ impl Asked {
             metal3: self.metal3,
             drives: Some(self.drives),
             namespaces: self.namespaces,
+            workload_networks: self.workload_networks,
             take_over: self.take_over,
         }
     }
 }
 
-/// Kept while the service runs.
+/// The running API; kept while the service runs.
 pub enum Running {
     /// No custom resources.
     Off,
@@ -176,7 +180,7 @@ pub enum Running {
 }
 
 impl Kubernetes {
-    /// Opens what `source` says; `listener` is there when that is the built-in API.
+    /// Opens the API that `source` names; `listener` is given if that is the built-in API.
     pub async fn open(
         args: &ServeArgs,
         source: Source,
@@ -185,11 +189,6 @@ impl Kubernetes {
     ) -> Result<Self> {
         let given = args.kube_namespace.as_deref();
         match (source, listener) {
-            (Source::Elsewhere, _) if store.kind() == Kind::Sqlite => {
-                bail!(
-                    "--kube-api elsewhere: SQLite has no other replicas; give --database-url postgres://..."
-                )
-            }
             (Source::Off | Source::Elsewhere, _) | (Source::Builtin, None) => Ok(Self::Off),
             (Source::Builtin, Some(listener)) => {
                 let api = BuiltinApi::open(
@@ -199,7 +198,7 @@ impl Kubernetes {
                     args.kube_public_url.as_ref(),
                 )
                 .await?;
-                // One process writes to SQLite, so nobody else can lead.
+                // One process writes to SQLite, so no other replica can lead.
                 let (lease, name) = match store.kind() {
                     Kind::Sqlite => (None, None),
                     Kind::Postgres => {
@@ -226,7 +225,7 @@ impl Kubernetes {
         }
     }
 
-    /// For what asks beside the bridge.
+    /// A client for requests outside the bridge.
     pub fn client(&self) -> Option<Client> {
         match self {
             Self::Off => None,
@@ -288,19 +287,19 @@ pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
         }
         None => Config::incluster().context("the configuration of this pod cannot be used")?,
     };
-    // Who it is, in audit logs and in managedFields.
+    // The user agent, for audit logs and managedFields.
     let agent = concat!("muster/", env!("CARGO_PKG_VERSION"));
     config.headers.push((USER_AGENT, HeaderValue::from_static(agent)));
     Ok(Client::try_from(config)?)
 }
 
 /// The name of this replica in the lease: the machine's (or pod's) name and an id that stays with `folder`, so that a replica that was
-/// killed goes on at once. The file that is answered must be kept open: while it is, no other process is called so.
+/// killed continues at once. The returned file must be kept open: meanwhile no other process gets this name.
 pub fn replica_name(folder: &Path) -> Result<(String, Option<File>)> {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let path = folder.join("replica-id");
     let Claim::Ours(mut file) = claim(&path)? else {
-        // Another process lives in the same folder.
+        // Another process uses the same folder.
         return Ok((format!("{machine}_{}", random::short_id()), None));
     };
     let mut id = String::new();
@@ -317,6 +316,8 @@ pub fn replica_name(folder: &Path) -> Result<(String, Option<File>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -359,6 +360,11 @@ mod tests {
         assert_ne!(name, other);
         assert!(none.is_none());
         drop(held);
-        assert_eq!(replica_name(folder.path()).unwrap().0, name);
+        // A child of another test holds all files of this process, including this lock, until it becomes another program.
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while replica_name(folder.path()).unwrap().0 != name {
+            assert!(Instant::now() < deadline, "the name is not free");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }

@@ -19,3 +19,4 @@ pub mod secrets_key;
 pub mod serve;
 pub mod settings;
 pub mod upkeep;
+mod viewers;

@@ -1,4 +1,4 @@
-//! Listeners: bound early, served until told to stop, drained within a limit.
+//! Listeners: bound early, served until shutdown, drained within a limit.
 
 use std::future::{Ready, ready};
 use std::io;
@@ -31,13 +31,13 @@ pub const API_HEAD: usize = 64 * 1024;
 /// Bytes that the head of a request of firmware or a boot loader may have.
 pub const BOOT_HEAD: usize = 16 * 1024;
 
-/// Bytes of a plain request that are read before its connection is closed.
+/// Bytes of a plain-HTTP request that are read before its connection is closed.
 const LONGEST_PLAIN: u64 = 64 * 1024;
 
-/// Time that its client gets to close it.
+/// Time that the client gets to close the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Binds; the error says which flag to change.
+/// Binds; the error names the flag to change.
 pub fn bind(
     address: SocketAddr,
     flag: &str,
@@ -70,7 +70,7 @@ pub fn spawn(
     }
 }
 
-/// Lets the process open as many files as the system allows it, since each connection is one, and divides them.
+/// Raises the limit of open files to the maximum, since each connection is one, and divides them among the listeners.
 pub fn raise_file_limit() -> (u64, Budgets) {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -84,7 +84,7 @@ pub fn raise_file_limit() -> (u64, Budgets) {
     (descriptors, Budgets::of(descriptors))
 }
 
-/// Tells what each listener may have, and whether that is too little.
+/// Logs the budget of each listener, and warns if it is too small.
 pub fn tell_budgets(descriptors: u64, budgets: Budgets) {
     let (api, boot) = (budgets.api, budgets.boot);
     if budgets.are_few {
@@ -99,7 +99,7 @@ pub fn tell_budgets(descriptors: u64, budgets: Budgets) {
     }
 }
 
-/// Accepts TLS. A client that speaks plain HTTP gets an answer that it understands.
+/// Accepts TLS. A client that speaks plain HTTP gets a plain-HTTP response.
 #[derive(Debug, Clone)]
 struct TlsAcceptor(RustlsAcceptor);
 
@@ -119,14 +119,14 @@ impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
     fn accept(&self, mut tcp: TcpStream, service: S) -> Self::Future {
         let tls = self.0.clone();
         Box::pin(async move {
-            // Small answers go out at once.
+            // Small responses go out at once.
             tcp.set_nodelay(true)?;
             let mut first = [0];
             let peeked = tokio::time::timeout(FIRST_BYTE_TIMEOUT, tcp.peek(&mut first)).await;
             if peeked.map_err(|_| io::ErrorKind::TimedOut)?? == 1 && first[0] != HANDSHAKE {
                 tcp.write_all(SPEAKS_TLS).await?;
                 tcp.shutdown().await?;
-                // Closed with unread bytes, the connection would be reset before the answer is read.
+                // Closed with unread bytes, the connection would be reset before the response is read.
                 let mut rest = tcp.take(LONGEST_PLAIN);
                 let _ =
                     tokio::time::timeout(CLOSE_TIMEOUT, tokio::io::copy(&mut rest, &mut tokio::io::sink()))
@@ -138,7 +138,7 @@ impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
     }
 }
 
-/// Makes connections that send files well, and tells their requests so. Only for connections without TLS.
+/// Accepts connections that send files well, and marks their requests as such. Only for connections without TLS.
 #[derive(Debug, Clone, Copy)]
 struct FileAcceptor;
 

@@ -11,21 +11,22 @@ use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
     backup, bmc, cluster, completion, config, crds, events, host, infra_env, kubeconfig, man, migrate,
-    pxe_config, restore, secrets_key, status, token, uninstall,
+    pxe_config, restore, secrets_key, status, tips, token, uninstall, version,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
+use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Needs less memory and time than mimalloc, and gives memory back after a crowd of hosts has registered, which glibc's allocator does not
+/// Needs less memory and time than mimalloc, and returns memory after many hosts have registered, which glibc's allocator does not
 /// (docs/performance.md#memory-that-comes-back).
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The allocator's options; jemalloc reads a pointer at this name when the program is loaded. Four arenas on machines of any size, since
-/// each keeps what is left of its own blocks. What is freed goes back to the system after a fifth of a second, by a thread of the
-/// allocator: without one, it would when somebody allocates again, and after a crowd of requests nobody may. A program without shared
-/// libraries finds no function by its name, so its allocator has no thread and gives memory back at once. No huge pages, each of which is
+/// each keeps what is left of its own blocks. A thread of the allocator returns freed memory to the system after a fifth of a second;
+/// without it, memory is returned at the next allocation, which may never come after many requests at once. A program without shared
+/// libraries finds no function by its name, so its allocator has no thread and returns memory at once. No huge pages, each of which is
 /// held whole for the few kilobytes in it that are used.
 #[expect(unsafe_code, reason = "the name of a symbol")]
 #[unsafe(export_name = "_rjem_malloc_conf")]
@@ -35,7 +36,7 @@ static ALLOCATOR_OPTIONS: &[u8] = if cfg!(target_feature = "crt-static") {
     b"narenas:4,tcache_max:4096,dirty_decay_ms:200,muzzy_decay_ms:0,background_thread:true,thp:never\0"
 };
 
-/// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
+/// Discovers bare-metal hosts: serves discovery images, collects inventories, shows which hosts are fit.
 #[derive(Parser)]
 #[command(name = "muster", version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
@@ -67,6 +68,8 @@ enum Command {
     Events(events::EventsArgs),
     /// Show how the service is, and how many hosts are in which state
     Status(status::StatusArgs),
+    /// Show the version of this program, and those of the service and of the agent that it gives to machines
+    Version(version::VersionArgs),
     /// List, make, use and remove contexts: services with how to reach them
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -91,21 +94,21 @@ enum Command {
     Crds(crds::CrdsArgs),
     /// Take this service's finalizers off all custom resources of an API server, so that they can be deleted without it
     Uninstall(uninstall::UninstallArgs),
-    /// The service's own: queries of AgentClassifications are asked in a process of their own
+    /// The service's own: queries of AgentClassifications run in a process of their own
     #[command(hide = true, name = agent_labels::worker::COMMAND)]
     AskQueries,
     /// Print the description of the REST API
     Openapi,
 }
 
-/// A thread that compresses a part of a list looks after no connection meanwhile. With one thread for each processor two lists would keep
+/// A thread that compresses a part of a list serves no connection meanwhile. With one thread for each processor two lists would keep
 /// all others waiting; among more threads the system divides the processors.
 const THREADS_OF_A_PROCESSOR: usize = 2;
 
 const LEAST_THREADS: usize = 4;
 
-/// SQLite allocates by glibc. Blocks of so many bytes, as rows with large inventories are, are given back when they are freed; by itself glibc
-/// begins to keep them in the heaps of SQLite's threads, where 58 MB stayed.
+/// SQLite allocates by glibc. Blocks of so many bytes, as rows with large inventories are, are returned to the system when they are
+/// freed; by default glibc begins to keep them in the heaps of SQLite's threads, where 58 MB stayed.
 const LARGE_BLOCK: i32 = 256 << 10;
 
 #[expect(
@@ -117,9 +120,26 @@ fn give_large_rows_back_at_once() {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK) };
 }
 
+/// Disables core files, which would expose keys, tokens and pull secrets in memory. Processes that this one starts have none either.
+/// Not by `PR_SET_DUMPABLE`: with it `/proc/PID` is root's, where operators and tests look after the service.
+fn leave_no_core_file() {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    // A limit can always be lowered.
+    let _ = setrlimit(Resource::Core, none);
+}
+
 fn main() -> ExitCode {
     give_large_rows_back_at_once();
-    match run(Cli::parse()) {
+    leave_no_core_file();
+    completion::answer(Cli::command);
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        let words = std::env::args_os().skip(1);
+        tips::explained(error, Cli::command(), words).exit()
+    });
+    match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),
     }
@@ -129,7 +149,7 @@ fn run(cli: Cli) -> Result<()> {
     if matches!(cli.command, Command::AskQueries) {
         return Ok(agent_labels::worker::answer()?);
     }
-    // Fails only when a provider is installed already, which nobody does.
+    // Fails only if a provider is installed already, which is not the case here.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let processors = available_parallelism().map_or(1, NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -147,13 +167,14 @@ fn run(cli: Cli) -> Result<()> {
             Command::Cluster(command) => cluster::run(command).await,
             Command::Events(args) => events::run(args).await,
             Command::Status(args) => status::run(args).await,
+            Command::Version(args) => version::run(args).await,
             Command::Config(command) => config::run(command),
             Command::Backup(args) => backup::run(args).await,
             Command::Restore(args) => restore::run(args).await,
             Command::Migrate(args) => migrate::run(args).await,
             Command::SecretsKey(command) => secrets_key::run(command),
             Command::Kubeconfig(args) => kubeconfig::run(args).await,
-            Command::Completion(args) => completion::run(&args, Cli::command()),
+            Command::Completion(args) => completion::run(&args),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,
             Command::Crds(args) => crds::run(&args).await,
@@ -165,7 +186,7 @@ fn run(cli: Cli) -> Result<()> {
             }
         }
     });
-    // A read of a disk that hangs would be waited for without end.
+    // Without a limit, a read of a disk that hangs would be waited for endlessly.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }

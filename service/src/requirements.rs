@@ -8,7 +8,7 @@ use muster_core::rules::checks::parse_disabled;
 use muster_core::rules::requirements;
 use muster_core::rules::requirements::Requirements;
 
-/// Options about what is asked of hosts.
+/// Options for the requirements of hosts.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RequirementArgs {
     /// JSON file with what hardware is required by version and role [default: the usual numbers]
@@ -48,7 +48,7 @@ impl RequirementArgs {
     /// The requirements of hosts.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is written cannot be used. The file counts when both forms are given.
+    /// Fails if the file cannot be read, or its content cannot be used. The file counts if both forms are given.
     pub fn load(&self) -> Result<Requirements> {
         let mut wanted = if let Some(file) = &self.hw_requirements {
             let json = std::fs::read_to_string(file)

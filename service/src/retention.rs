@@ -1,11 +1,11 @@
-//! Reads the operator's settings of what is kept, and for how long.
+//! Reads the operator's settings of retention.
 
 use chrono::TimeDelta;
 use clap::Args;
 use muster_core::text::duration;
 use muster_operations::jobs::retention::Retention;
 
-/// Options about what is kept.
+/// Options for retention.
 #[derive(Debug, Clone, Args)]
 #[command(
     next_help_heading = "Limits of what is kept (durations such as 72h or 90d, or never: never deleted)"
@@ -45,7 +45,7 @@ pub struct RetentionArgs {
     pub max_inventories: u32,
 }
 
-/// How old something gets; `None`: any age.
+/// The age up to which something is kept; `None`: any age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Age(Option<TimeDelta>);
 
@@ -69,7 +69,7 @@ fn age(text: &str) -> Result<Age, String> {
 }
 
 impl RetentionArgs {
-    /// For how long things are kept.
+    /// The retention of everything.
     pub fn retention(&self) -> Retention {
         Retention {
             events: self.keep_events.0,

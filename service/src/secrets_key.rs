@@ -1,4 +1,4 @@
-//! Reads the key file by which secrets in the database are encrypted.
+//! Reads the key file that encrypts secrets in the database.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ impl SecretsKeyArgs {
     /// The keys in the file.
     ///
     /// # Errors
-    /// It cannot be read, or holds something else.
+    /// Fails if the file cannot be read, or holds something else.
     pub fn load(&self) -> Result<Vault> {
         let Some(path) = &self.secrets_key else {
             return Ok(Vault::default());

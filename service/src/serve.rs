@@ -1,9 +1,11 @@
-//! Runs the service: opens everything, prints where it listens, runs until it is told to stop.
+//! Runs the service: opens everything, prints where it listens, runs until it is stopped.
 
 mod banner;
 mod certificate;
 pub mod data_lock;
+pub mod emptied;
 mod front;
+mod given;
 mod last_resort;
 mod notify;
 mod open;
@@ -11,5 +13,5 @@ mod room;
 mod run;
 mod signals;
 
-pub use open::open_keys;
+pub use given::open_keys;
 pub use run::run;

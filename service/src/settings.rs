@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use ipnet::IpNet;
 use muster_core::record::EventLimits;
 use muster_images::Limits;
 use muster_operations::disk::Disk;
+use muster_outgoing::Networks;
 use url::{Host, Url};
 
 use crate::addresses;
@@ -19,16 +21,16 @@ use crate::requirements::RequirementArgs;
 use crate::retention::RetentionArgs;
 use crate::secrets_key::SecretsKeyArgs;
 
-/// Who may call the API.
+/// The authentication of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AuthMode {
-    /// Anybody who reaches the listener.
+    /// Every client that reaches the listener.
     None,
     /// Holders of a token: the operator's, or one scoped to an InfraEnv.
     Local,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.
@@ -37,7 +39,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The folder of a service, for `muster serve` and for commands beside it.
+/// The folder of a service, for `muster serve` and the commands that use the same folder.
 #[derive(Debug, Clone, Args)]
 pub struct DataDirArgs {
     /// The service's data dir
@@ -125,7 +127,7 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
 
-    /// Speak plain HTTP beyond loopback, too: whoever is on the way reads tokens and pull secrets. For where TLS ends before this service
+    /// Speak plain HTTP beyond loopback, too: a machine on the way reads tokens and pull secrets. For where TLS ends before this service
     #[arg(long, env = "MUSTER_INSECURE_HTTP", conflicts_with = "tls_cert", value_parser = clap::builder::FalseyValueParser::new())]
     insecure_http: bool,
 
@@ -137,7 +139,7 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_SERVICE_CA", value_name = "FILE")]
     pub service_ca: Option<PathBuf>,
 
-    /// The Muster live image [default: muster-live-x86_64.iso beside the program or in the data dir]
+    /// The Muster live image [default: muster-live-x86_64.iso next to the program or in the data dir]
     #[arg(long, env = "MUSTER_LIVE_IMAGE", value_name = "FILE")]
     pub live_image: Option<PathBuf>,
 
@@ -167,7 +169,7 @@ pub struct ServeArgs {
     #[arg(long, env = "EVENT_RATE_LIMITS", value_name = "JSON", default_value = "{}", value_parser = EventLimits::with)]
     pub event_limits: EventLimits,
 
-    /// What is asked of hosts.
+    /// The requirements of hosts.
     #[command(flatten)]
     pub requirements: RequirementArgs,
 
@@ -175,7 +177,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub installation: InstallationArgs,
 
-    /// Image of agents that are not ours: those of another version are told to upgrade to it. Without it nobody is told to
+    /// Image of agents that are not ours: those of another version are upgraded to it. Without it none is
     #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]
     pub agent_image: Option<String>,
 
@@ -183,7 +185,7 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_NO_AGENT_UPGRADE")]
     pub no_agent_upgrade: bool,
 
-    /// The Kubernetes API whose custom resources are looked after
+    /// The Kubernetes API whose custom resources are reconciled
     #[arg(long, env = "MUSTER_KUBE_API", default_value = "auto", value_name = "WHICH")]
     pub kube_api: KubeApiChoice,
 
@@ -208,11 +210,21 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_NAMESPACES", value_name = "LIST", value_delimiter = ',')]
     pub namespaces: Vec<String>,
 
+    /// Networks that API servers of workload clusters may be in, e.g. 10.0.0.0/8,fd00::/8: kubeconfigs of tenants lead to no others.
+    /// Without it any but link-local ones, and loopback where the service itself is only on loopback
+    #[arg(
+        long,
+        env = "MUSTER_WORKLOAD_NETWORKS",
+        value_name = "LIST",
+        value_delimiter = ','
+    )]
+    pub workload_networks: Vec<IpNet>,
+
     /// Run controllers although another service of this sort (assisted-service of MCE) runs some on the same API server
     #[arg(long, env = "MUSTER_TAKE_OVER", value_parser = clap::builder::FalseyValueParser::new())]
     pub take_over: bool,
 
-    /// Take Agents for the Machines of Cluster API and HyperShift (AgentCluster, AgentMachine). Not beside cluster-api-provider-agent
+    /// Take Agents for the Machines of Cluster API and HyperShift (AgentCluster, AgentMachine). Not together with cluster-api-provider-agent
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
     pub capi_provider: bool,
 
@@ -255,7 +267,7 @@ pub struct ServeArgs {
     pub retention: RetentionArgs,
 }
 
-/// What the API listener speaks.
+/// The protocol of the API listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol<'a> {
     /// HTTP that only this machine reaches.
@@ -298,25 +310,39 @@ impl ServeArgs {
             .unwrap_or_else(|| default_database_url(&self.data.data_dir))
     }
 
+    /// Where downloaded images are.
+    pub fn os_images_dir(&self) -> PathBuf {
+        let given = self.installation.os_images_dir.clone();
+        given.unwrap_or_else(|| self.data.data_dir.join("os-images"))
+    }
+
     /// The disk of a database that is this process's own file; `None` for PostgreSQL.
     pub fn own_disk(&self) -> Option<Disk> {
-        let url = self.database_url();
-        let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
-        let file = file.split('?').next().unwrap_or(file);
-        Some(Disk::of(Path::new(file)))
+        sqlite_file(&self.database_url()).map(Disk::of)
     }
 
-    /// `local` unless told otherwise or only this machine can reach the service. A URL that leads here from elsewhere means that a
-    /// proxy does.
+    /// `local` unless the options name one or only this machine can reach the service.
     pub fn auth_mode(&self) -> AuthMode {
+        self.auth.unwrap_or(if self.is_trial() {
+            AuthMode::None
+        } else {
+            AuthMode::Local
+        })
+    }
+
+    /// The networks of API servers of workload clusters.
+    pub fn workload_networks(&self) -> Networks {
+        Networks::of_api_servers(&self.workload_networks, self.is_trial())
+    }
+
+    /// True when only this machine can reach the service. A URL that leads here from elsewhere means that a proxy does.
+    fn is_trial(&self) -> bool {
         let here = |url: &Option<Url>| url.as_ref().is_none_or(is_loopback);
         let listeners = self.listen.ip().is_loopback() && self.boot_listen().ip().is_loopback();
-        let loopback = listeners && here(&self.public_url) && here(&self.boot_url);
-        self.auth
-            .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+        listeners && here(&self.public_url) && here(&self.boot_url)
     }
 
-    /// How the API listener speaks: plain HTTP on loopback, and where somebody asked for it.
+    /// The protocol of the API listener: plain HTTP on loopback, and where an option requests it.
     pub fn protocol(&self) -> Protocol<'_> {
         let asked = self.insecure_http || self.public_url.as_ref().is_some_and(|url| url.scheme() == "http");
         match (&self.tls_cert, &self.tls_key) {
@@ -333,7 +359,7 @@ impl ServeArgs {
         Limits::new(self.max_downloads as usize, to_one_address)
     }
 
-    /// Address of the boot listener: as given, or beside the API.
+    /// Address of the boot listener: as given, or next to the API's.
     pub fn boot_listen(&self) -> SocketAddr {
         self.boot_listen
             .unwrap_or_else(|| addresses::boot_beside(self.listen))
@@ -344,7 +370,7 @@ impl ServeArgs {
         kubernetes::source(self.kube_api, self.kubeconfig.as_deref(), kubernetes::in_pod())
     }
 
-    /// The URL that hosts are told, once the listener is bound to `bound`.
+    /// The URL that hosts use, once the listener is bound to `bound`.
     pub fn public_url(&self, bound: SocketAddr) -> Result<String> {
         base_url(
             self.public_url.as_ref(),
@@ -360,12 +386,30 @@ impl ServeArgs {
     }
 }
 
+/// The file of a SQLite database; `None` for PostgreSQL.
+pub fn sqlite_file(url: &str) -> Option<&Path> {
+    let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
+    Some(Path::new(file.split('?').next().unwrap_or(file)))
+}
+
+/// A warning about a password that every user of this machine can read: in the URL of the database, which is an argument of this process.
+pub fn password_in_arguments(url: &str) -> Option<&'static str> {
+    let parsed = Url::parse(url).ok()?;
+    let has_password =
+        parsed.password().is_some() || parsed.query_pairs().any(|(name, _)| name == "password");
+    let is_argument = || std::env::args_os().any(|argument| argument.to_string_lossy().contains(url));
+    (has_password && is_argument()).then_some(
+        "everybody on this machine can read the arguments of a process, and the password in --database-url is among them: give the URL by \
+         MUSTER_DATABASE_URL, and change the password",
+    )
+}
+
 /// The SQLite database of a data dir.
 pub fn default_database_url(data_dir: &std::path::Path) -> String {
     format!("sqlite://{}", data_dir.join("muster.db").display())
 }
 
-/// Without trailing slash. A wildcard address is replaced by the one that this machine uses towards the world.
+/// Without trailing slash. A wildcard address is replaced by this machine's source address of packets to the world.
 fn base_url(given: Option<&Url>, scheme: &str, bound: SocketAddr, flag: &str) -> Result<String> {
     if let Some(url) = given {
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || url.query().is_some() {

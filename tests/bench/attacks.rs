@@ -1,4 +1,4 @@
-//! What a probe notices while the service is attacked: each attack on a service of its own, then all at once.
+//! The effect of attacks on a probe: each attack on a service of its own, then all at once.
 
 use std::time::{Duration, Instant};
 
@@ -6,17 +6,17 @@ use muster_tests::attack::{self, Attack, Victim, all_at_once};
 
 use crate::table;
 
-/// The time that all attacks last together, and the number of hosts of one InfraEnv that poll meanwhile.
+/// Duration of all attacks together, and the number of hosts of one InfraEnv that poll meanwhile.
 const TOGETHER: Duration = Duration::from_secs(600);
 const HOSTS: usize = 3000;
 
-/// Memory is looked at again so long after an attack.
+/// Time after an attack at which memory is measured again.
 const AFTERWARDS: Duration = Duration::from_secs(60);
 
 /// Measures each attack and all at once.
 ///
 /// # Errors
-/// An answer to the probe is missing.
+/// If a response to the probe is missing.
 pub fn measure() -> anyhow::Result<()> {
     let mut rows = vec![table::row([
         "attack",
@@ -61,7 +61,7 @@ fn one(attack: &Attack) -> Vec<String> {
     row
 }
 
-/// Waits a minute; files that are open then.
+/// Waits a minute; returns the number of open files.
 fn await_files(victim: &Victim) -> usize {
     let ends = Instant::now() + AFTERWARDS;
     while Instant::now() < ends {

@@ -1,4 +1,4 @@
-//! Machines that are discovered through their BMCs: 200 by one import, with the time to the last host, and what that costs the service.
+//! Machines that are discovered through their BMCs: 200 by one import, with the time to the last host, and the cost for the service.
 //! BMCs and machines are simulated in this process.
 
 use std::time::{Duration, Instant};
@@ -15,14 +15,14 @@ use crate::table::{self, row};
 use crate::usage::{cpu_seconds, resident_mb, resident_while};
 
 const BMCS: u32 = 200;
-/// Far beyond what it should take.
+/// Far above the expected duration.
 const LIMIT: Duration = Duration::from_secs(1800);
-/// Between two looks at all BMCs, which cost the service something.
+/// Interval between two lists of all BMCs, which load the service.
 const LOOK: Duration = Duration::from_secs(1);
-/// After it memory that is not needed any more is given back.
+/// Pause after which unused memory has been released.
 const REST: Duration = Duration::from_secs(30);
 
-/// One way to do it.
+/// One configuration of the discovery.
 struct Way {
     name: &'static str,
     parallel: usize,
@@ -54,11 +54,11 @@ struct Figures {
     at_once: usize,
     requests: usize,
     image_mb: f64,
-    /// MB before, at most, and after a rest.
+    /// MB before, at most, and after a pause.
     memory: [f64; 3],
 }
 
-/// Prints one column a way.
+/// Prints one column a configuration.
 pub fn measure() -> Result<()> {
     let columns = WAYS.iter().map(discover).collect::<Result<Vec<Figures>>>()?;
     let mut heading = row([""]);
@@ -98,7 +98,7 @@ fn discover(way: &Way) -> Result<Figures> {
         .start();
     let infra_env = service.client().create_infra_env("rack")?.id;
     let rack = Rack::of(&service, infra_env, BMCS, way.reading);
-    // What the first use of everything takes is not what 200 machines take.
+    // Memory for the first use of each part is not counted for the 200 machines.
     std::thread::sleep(LOOK);
     let (before, cpu) = (resident_mb(service.id()), cpu_seconds(service.id()));
     let began = Instant::now();

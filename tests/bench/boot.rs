@@ -1,4 +1,4 @@
-//! From power-on to an inventory in the service, beside a kernel that does nothing: both emulated, turn by turn.
+//! From power-on to an inventory in the service, compared with a kernel that does nothing: both emulated, alternately.
 
 use anyhow::Result;
 use muster_tests::discovery::{Discovery, MACS, known_machine};

@@ -1,4 +1,4 @@
-//! Hosts of one cluster, with tokens asked for: what unbound hosts without tokens cost is in `fleet`.
+//! Hosts of one cluster, with tokens required: the cost of unbound hosts without tokens is in `fleet`.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,11 @@ use crate::fleet::{World, await_quiet, poll, rate_of, register_all};
 use crate::table;
 use crate::usage::resident_mb;
 
-/// Time in which the cluster comes to rest: each of its hosts has seen all others, and has told whom it reaches.
+/// Time in which the cluster becomes idle: each of its hosts has seen all others, and has reported which hosts it
+/// reaches.
 const SETTLING: Duration = Duration::from_secs(120);
 
-/// Time that is measured. Nobody is disconnected before three minutes of silence.
+/// Measured time. No host is disconnected before three minutes of silence.
 const MEASURED: Duration = Duration::from_secs(60);
 
 const ROWS: [(&str, &str); 9] = [
@@ -34,12 +35,13 @@ const ROWS: [(&str, &str); 9] = [
     ),
 ];
 
-/// For all to be called disconnected after the rest.
+/// Time limit until all hosts are disconnected after the pause.
 const SILENCE_LIMIT: Duration = Duration::from_secs(900);
 
 /// Measures a cluster of so many hosts on both databases.
 pub fn measure(hosts: u32) -> Result<()> {
-    // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
+    // Each service ends before the next one begins: hosts that are not simulated any more become disconnected, which
+    // costs time.
     let sqlite = column(&World::on_sqlite(Settings::auth_local), hosts)?;
     let postgres = column(&World::on_postgres(Settings::auth_local), hosts)?;
     let rate = match rate_of(hosts) {
@@ -80,7 +82,8 @@ fn column(world: &World, hosts: u32) -> Result<Vec<String>> {
     ])
 }
 
-/// Waits until all hosts are called disconnected, and the service is quiet again. Answers the time from the first to the last of them.
+/// Waits until all hosts are disconnected, and the service is quiet again. Returns the time from the first to the last
+/// of them.
 fn await_silence(world: &World, hosts: u32) -> Result<Duration> {
     let mut first = None;
     let what = "all hosts to be called disconnected";
@@ -98,12 +101,12 @@ fn await_silence(world: &World, hosts: u32) -> Result<Duration> {
     Ok(told)
 }
 
-/// Write transactions since the service began.
+/// Write transactions since the start of the service.
 fn writes(world: &World) -> f64 {
     metric(world, "muster_database_writes_total")
 }
 
-/// A number of `/metrics`, by its name with its labels; not a number while there is none.
+/// A number of `/metrics`, by its name with its labels; NaN if it is missing.
 fn metric(world: &World, name: &str) -> f64 {
     let answer = world.service.client().request("GET", "/metrics", None);
     let text = answer.map(|(_, text)| text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! PostgreSQL by 16 and by 64 connections, here and a millisecond away.
+//! PostgreSQL with 16 and with 64 connections, here and a millisecond away.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const ROWS: [&str; 6] = [
     "  CPU s per 1,000 polls",
 ];
 
-/// Measures 3,000 hosts each way.
+/// Measures 3,000 hosts in each configuration.
 pub fn measure() -> Result<()> {
     let mut columns = Vec::new();
     for is_away in [false, true] {

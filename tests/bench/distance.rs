@@ -1,4 +1,4 @@
-//! A way to a server that takes a while.
+//! A connection to a server with a delay.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// A port of the loopback address that leads to `server`, a port of it, too; what is sent arrives after `delay`, in either direction. Threads
-/// carry the bytes, since they sleep for fractions of a millisecond. The port is there until this program ends.
+/// Opens a port of the loopback address that leads to `server`, also a port of it; data arrives after `delay`, in
+/// either direction. Threads carry the bytes, since they can sleep for fractions of a millisecond. The port is open
+/// until this program ends.
 ///
 /// # Errors
-/// No port is free.
+/// If no port is free.
 pub fn way_to(server: u16, delay: Duration) -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
     thread::spawn(move || {
         for near in listener.incoming().map_while(Result::ok) {
-            // A server that is gone is seen by the client, whose connection is dropped here.
+            // The client sees that the server is gone, since its connection is dropped here.
             let _ =
                 TcpStream::connect((Ipv4Addr::LOCALHOST, server)).and_then(|far| join(&near, &far, delay));
         }

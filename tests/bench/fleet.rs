@@ -1,5 +1,5 @@
-//! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs
-//! to have them, with and without custom resources for them.
+//! Thousands of hosts, simulated by `muster-fleet`: how fast they register, the cost of their polls, and the cost of
+//! idle hosts, with and without custom resources for them.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ const REGION: u32 = 50_000;
 /// Pace of the measured polls: 3,000 hosts make 2,000 polls a second.
 const PACE: &str = "1500ms";
 const POLLING: &str = "20s";
-/// CPU seconds a second of a service that has nothing to catch up with, and the time in which it comes to that.
+/// CPU seconds a second of an idle service, and the time limit for becoming idle.
 const QUIET: f64 = 0.05;
 const QUIET_LIMIT: Duration = Duration::from_secs(120);
-/// Nobody is disconnected before three minutes of silence, so this is rest.
+/// No host is disconnected before three minutes of silence, so the service is idle.
 const REST: Duration = Duration::from_secs(60);
 
-/// A service, its database, and what both use.
+/// A service, its database, and the resources of both.
 pub(crate) struct World {
     pub(crate) service: Service,
     database: Option<Arc<Postgres>>,
 }
 
-/// CPU seconds over a stretch of time.
+/// CPU seconds over a period of time.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) service: f64,
@@ -128,9 +128,10 @@ impl World {
 
 /// Measures 3,000 hosts on both databases.
 pub fn measure() -> Result<()> {
-    // Each service ends before the next one begins: hosts that nobody plays any more are called disconnected, which is work.
+    // Each service ends before the next one begins: hosts that are not simulated any more become disconnected, which
+    // costs time.
     let sqlite = three_thousand(&World::sqlite())?;
-    // On loopback the service speaks TLS only by a certificate that it is given.
+    // On loopback the service uses TLS only with a given certificate.
     let folder = tempfile::tempdir()?;
     let (certificate, authority) = (Certificate::in_folder(folder.path()), Authority::new("bench"));
     certificate.issue(&authority);
@@ -185,8 +186,8 @@ fn transpose(columns: [Vec<String>; 3]) -> impl Iterator<Item = [String; 3]> {
     both.map(|((left, middle), right)| [left, middle, right])
 }
 
-/// Hosts that boot each second; 0 for all at once. All of the fleet have one address, which gets fewer connections at once than the many
-/// hosts are where a process may open 20,000 files; those that are refused would come back after a minute.
+/// Hosts that boot each second; 0 for all at once. All of the fleet have one address, which gets fewer connections at
+/// once than there are hosts if a process may open 20,000 files; refused hosts would come back after a minute.
 pub(crate) fn rate_of(hosts: u32) -> &'static str {
     if hosts < MANY_HOSTS { "0" } else { "1000" }
 }
@@ -211,7 +212,7 @@ pub(crate) fn register_all(world: &World, hosts: u32, more: &[&str]) -> Result<R
     Ok(run)
 }
 
-/// Waits until the service works no more: Agents are made for hosts after their registration.
+/// Waits until the service is idle: Agents are created for hosts after their registration.
 pub(crate) fn await_quiet(world: &World) -> Result<()> {
     let limit = Instant::now() + QUIET_LIMIT;
     while Instant::now() < limit {
@@ -302,15 +303,15 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
     ])
 }
 
-/// One answer with all hosts.
+/// One response with all hosts.
 struct Listed {
     milliseconds: f64,
     cost: Cost,
-    /// The most memory while it was sent, beyond that before it.
+    /// Peak of memory while it was sent, minus that before it.
     more_mb: f64,
 }
 
-/// Asks for the hosts with their inventories, in this encoding.
+/// Requests the hosts with their inventories, in this encoding.
 fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
     let client = world
         .service
@@ -334,8 +335,8 @@ fn list(world: &World, infra_env: &str, encoding: &str) -> Listed {
     }
 }
 
-/// Measures 10,000 hosts at rest on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of a large
-/// service.
+/// Measures 10,000 idle hosts on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of
+/// a large service.
 pub fn measure_rest() -> Result<()> {
     let columns = [
         at_rest(World::sqlite(), MANY_HOSTS, &[])?,
@@ -345,7 +346,8 @@ pub fn measure_rest() -> Result<()> {
     Ok(())
 }
 
-/// Measures the machines of a region on one service of either database. They share connections: each of its own would be a file.
+/// Measures the machines of a region on one service of either database. They share connections: a connection for each
+/// would be a file.
 pub fn measure_region() -> Result<()> {
     let more = ["--share-connections"];
     let columns = [
@@ -380,7 +382,7 @@ fn print_rest(hosts: u32, names: [&str; 2], columns: &[Vec<String>; 2]) {
     table::print_two(&title, [left, right, "budget for 10,000"], &REST_ROWS, columns);
 }
 
-/// Hosts poll at the pace they are given, once a minute, or not at all. `more`: arguments of the fleet.
+/// Hosts poll at the interval of the service, once a minute, or not at all. `more`: arguments of the fleet.
 fn at_rest(mut world: World, hosts: u32, more: &[&str]) -> Result<Vec<String>> {
     let (begun, begin) = world.cost(|| register_all(&world, hosts, more));
     let begun = begun?;

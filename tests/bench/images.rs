@@ -1,4 +1,4 @@
-//! Image downloads: the service beside nginx's sendfile of the same bytes, turn by turn.
+//! Image downloads: the service compared with nginx's sendfile of the same bytes, alternately.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write as _};
@@ -76,7 +76,7 @@ fn compare(what: &str, settings: Settings, folder: &Path, many_clients: bool) ->
         .argument("--max-downloads=1000")
         .start();
     let client = service.client();
-    // Only the list of images of the CoreOS live ISO knows the version.
+    // Only the list with the CoreOS live ISO has the version.
     let infra_env = client.create_infra_env_with("bench", &json!({"openshift_version": COREOS_VERSION}))?;
     let url = service.reachable(&client.image_url(infra_env.id)?);
     let length = client.download(&url, &folder.join("image.iso"))?;
@@ -134,7 +134,7 @@ fn compare(what: &str, settings: Settings, folder: &Path, many_clients: bool) ->
     Ok(())
 }
 
-/// Median milliseconds from request to the answer's first byte on a new connection, turn by turn.
+/// Median milliseconds from the request to the first byte of the response on a new connection, alternately.
 fn first_bytes(sources: [&Source; 2]) -> Result<[f64; 2]> {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..FIRST_BYTES {
@@ -150,7 +150,7 @@ fn first_bytes(sources: [&Source; 2]) -> Result<[f64; 2]> {
     Ok(times.map(|times| median(&times)))
 }
 
-/// Median rate and CPU of whole downloads, turn by turn; the first turn, which warms caches, does not count.
+/// Median rate and CPU of whole downloads, alternately; the first round, which warms caches, does not count.
 fn costs(sources: [&Source; 2], length: u64) -> Result<[Cost; 2]> {
     let mut measured = [Vec::new(), Vec::new()];
     for round in 0..=ROUNDS {
@@ -210,7 +210,7 @@ fn at_once(service: &Service, source: &Source, length: u64) -> Result<()> {
                     .map(|answer| answer.length)
             };
             let downloads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(download)).collect();
-            // Whoever waits for a place in the queue must not make the rest of the service wait.
+            // Requests in the queue must not delay the rest of the service.
             let health =
                 Connection::open(service.port()).and_then(|mut connection| connection.get("/health"));
             let lengths = downloads
@@ -249,7 +249,7 @@ fn at_once(service: &Service, source: &Source, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// One client beside many that take some kilobytes a second each, as BMCs on slow links do.
+/// One client in parallel to many that read some kilobytes a second each, as BMCs on slow links do.
 fn beside_slow_clients(source: &Source, length: u64) -> Result<()> {
     let before = resident_mb(source.pid);
     let mut slow = Vec::new();

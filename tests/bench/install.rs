@@ -1,5 +1,5 @@
-//! Installations at once: what they cost the service and the API, from the scale to the last Ready node. Hosts are
-//! muster-fleet's; their nodes are played (`tests/src/walk/kubelets.rs`) on a real workload cluster.
+//! Concurrent installations: their cost for the service and the API, from the scale to the last Ready node. Hosts are
+//! muster-fleet's; their nodes are simulated (`tests/src/walk/kubelets.rs`) on a real workload cluster.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use muster_tests::walk::{FleetHosts, Hub, Kubelets, MachineDeploymentWalk, NodeP
 use crate::table::{self, row};
 use crate::usage::{cpu_seconds, resident_mb};
 
-/// On a real API server, with Cluster API's own controllers.
+/// Number on a real API server, with Cluster API's own controllers.
 const FEW: usize = 20;
-/// On the built-in API.
+/// Number on the built-in API.
 const MANY: usize = 1000;
-/// Far beyond what it should take.
+/// Far above the expected duration.
 const LIMIT: Duration = Duration::from_secs(1800);
 
 struct Figures {

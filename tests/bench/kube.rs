@@ -30,13 +30,13 @@ const APPROVALS: usize = 50;
 /// Tables that are timed.
 const TABLES: usize = 11;
 const NAMESPACE: &str = "bench";
-/// Far beyond what any of it should take.
+/// Far above any expected duration.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Media types that `kubectl get` accepts.
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
-/// A service, the Kubernetes API that it looks after, its database, and what all of them use.
+/// A service, the Kubernetes API that it uses, its database, and the resources of all of them.
 struct World {
     service: Service,
     plane: Option<ControlPlane>,
@@ -45,7 +45,7 @@ struct World {
     http: HttpClient,
 }
 
-/// CPU seconds over a stretch of time.
+/// CPU seconds over a period of time.
 #[derive(Clone, Copy)]
 struct Cost {
     service: f64,
@@ -137,7 +137,7 @@ impl World {
         (result, cost)
     }
 
-    /// As many hosts as always, all at once; others for another seed.
+    /// The usual number of hosts, all at once; another seed gives other hosts.
     fn fleet(&self, infra_env: &str, seed: &str) -> Run {
         let hosts = HOSTS.to_string();
         let arguments = ["--hosts", &hosts, "--register-rate", "0", "--until-inventory"];
@@ -210,7 +210,7 @@ fn with_agents(world: &World, infra_env: &str, agents: &Agents) -> Result<Vec<St
     let (run, cost) = world.cost(|| {
         let run = world.fleet(infra_env, "1");
         agents.await_inventories(HOSTS);
-        // Until here, and what else is written of them.
+        // Until here, and further writes of them.
         agents.await_calm();
         run
     });

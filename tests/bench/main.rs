@@ -1,7 +1,7 @@
-//! `make bench`: what downloads, polls and boots cost, beside nginx where it is a peer, in the same run on the same
-//! bytes.
+//! `make bench`: the cost of downloads, polls and boots, compared with nginx where it is a peer, in the same run on the
+//! same bytes.
 //!
-//! Numbers of different computers say little; ratios do.
+//! Numbers of different computers are not comparable; ratios are.
 
 mod attacks;
 mod bmcs;

@@ -72,7 +72,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // A master that is killed leaves its worker; one that is asked does not.
+        // A master that is killed leaves its worker; one that is terminated does not.
         self.program.signal(nix::sys::signal::Signal::SIGTERM);
         self.program.await_exit(Duration::from_secs(10));
     }

@@ -84,8 +84,8 @@ fn register(service: &Service, infra_env: &InfraEnv) -> Result<String> {
     Ok(path)
 }
 
-/// Polls over several connections; returns milliseconds each. With a pace, polls start when they are due,
-/// however slow the one before was, and a late start counts as waiting.
+/// Polls over several connections; returns milliseconds each. With a pace, polls start when they are due, however slow
+/// the previous one was, and a late start counts as waiting.
 fn poll(service: &Service, paths: &[String], pace: Option<usize>) -> Result<Vec<f64>> {
     let interval = pace.map(|per_second| {
         Duration::from_secs(1) * u32::try_from(CONNECTIONS).unwrap_or(1)

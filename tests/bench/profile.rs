@@ -1,5 +1,6 @@
-//! Shows where the time of the service goes: for each kind of work a flame graph, shares by what the service was busy with, and the number
-//! of allocations. Linux' `perf` observes it, which unwinds stacks by what each program carries for that; so a release needs its symbols alone.
+//! Shows how the service spends its time: for each kind of work a flame graph, shares by kind of activity, and the
+//! number of allocations. Linux' `perf` observes it and unwinds stacks by the tables in each program; so a release
+//! needs only its symbols.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +22,7 @@ const HOSTS: u32 = 1000;
 const PACE: &str = "500ms";
 const LISTS: u32 = 10;
 
-/// Time limit for `perf` to write down what it saw.
+/// Time limit for `perf` to write its data.
 const PERF_LIMIT: Duration = Duration::from_secs(120);
 
 /// Samples a second, and bytes of the stack that each has.
@@ -72,7 +73,7 @@ pub fn measure() -> Result<()> {
 }
 
 /// # Errors
-/// Why there is no profile, and what to do.
+/// Why there is no profile, and the remedy.
 fn perf_observes() -> Result<(), String> {
     match Command::new("perf").arg("--version").output() {
         Err(_) => Err("there is no `perf` (Debian: linux-perf)".to_owned()),
@@ -116,7 +117,8 @@ fn each_work(world: &World, folder: &Path) -> Result<[(&'static str, Observed); 
     ])
 }
 
-/// Has work done three times: its cost is that of the first, its stacks are those of the second, its allocations are counted in the third.
+/// Runs work three times: the cost is that of the first run, the stacks are those of the second, allocations are
+/// counted in the third.
 fn observe(world: &World, file: &Path, mut work: impl FnMut() -> Result<f64>) -> Result<Observed> {
     let pid = world.service.id().to_string();
     let (units, cost) = world.cost(&mut work);
@@ -161,7 +163,7 @@ fn observe(world: &World, file: &Path, mut work: impl FnMut() -> Result<f64>) ->
     })
 }
 
-/// Has work done while `perf` observes.
+/// Runs work while `perf` observes.
 fn during(perf: &mut Command, file: &Path, work: &mut impl FnMut() -> Result<f64>) -> Result<()> {
     let log = file.with_extension("log");
     let mut perf = Program::start("perf", perf, &log);
@@ -202,7 +204,7 @@ fn draw(data: &Path, file: &Path) -> Result<[u64; KINDS.len() + 1]> {
     Ok(samples)
 }
 
-/// Place in `KINDS` of a stack, whose functions are separated by semicolons, the outermost first.
+/// Index in `KINDS` of a stack: functions separated by semicolons, the outermost first.
 fn kind_of(stack: &str) -> usize {
     let of_function = |function: &str| {
         KINDS
@@ -222,12 +224,12 @@ fn sum_of(counts: &str) -> f64 {
     counts.lines().filter_map(first).sum()
 }
 
-/// Probes in the functions of the allocator. Dropping them takes them out of the kernel again.
+/// Probes in the functions of the allocator. Dropping them removes them from the kernel.
 struct Probes;
 
 impl Probes {
     fn set() -> Result<Self> {
-        // Those of a run that was killed.
+        // Probes of a run that was killed.
         Self::remove();
         let program = muster_program();
         for function in ALLOCATING {
@@ -247,7 +249,7 @@ impl Probes {
     }
 
     fn remove() {
-        // Where there are none, that is an error.
+        // If there are none, the command fails.
         let _ = Command::new("perf")
             .args(["probe", "--quiet", "--del", "probe_muster:*"])
             .output();

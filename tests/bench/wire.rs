@@ -1,5 +1,4 @@
-//! The least HTTP client there is, so that what is measured is the server: one connection, `Content-Length`
-//! bodies.
+//! A minimal HTTP client, so that the server is measured: one connection, `Content-Length` bodies.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,7 +13,7 @@ pub struct Connection {
     scratch: Vec<u8>,
 }
 
-/// An answer's length, and the time from the request to its last byte.
+/// A response's length, and the time from the request to its last byte.
 pub struct Timed {
     pub length: u64,
     pub whole: Duration,
@@ -33,7 +32,7 @@ impl Connection {
         })
     }
 
-    /// Asks for `path` and throws the body away.
+    /// Requests `path` and drops the body.
     pub fn get(&mut self, path: &str) -> Result<Timed> {
         let (start, _, length) = self.ask(path)?;
         let mut left = length;
@@ -51,7 +50,7 @@ impl Connection {
         })
     }
 
-    /// Asks for `path` and returns how long the answer's first byte took; the connection is of no use
+    /// Requests `path` and returns the time to the first byte of the response; the connection cannot be used
     /// afterwards.
     pub fn first_byte(mut self, path: &str) -> Result<Duration> {
         self.ask(path).map(|(_, first_byte, _)| first_byte)

@@ -1,4 +1,5 @@
-//! Writing an image to a disk: `muster-agent write-image` beside `dd oflag=direct` of the same bytes, turn by turn.
+//! Writing an image to a disk: `muster-agent write-image` compared with `dd oflag=direct` of the same bytes,
+//! alternately.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -41,7 +42,7 @@ pub fn measure() -> Result<()> {
         return Ok(());
     }
     let agent = agent_program()?;
-    // Not in memory: the disk is to be one.
+    // Not in memory: it has to be a disk.
     let folder = tempfile::Builder::new()
         .prefix("muster-bench-")
         .tempdir_in("/var/tmp")?;
@@ -124,7 +125,7 @@ fn written(agent: &Path, image: &Path, disk: &str) -> Result<(f64, f64)> {
     Ok((number("write_mb_per_s")?, number("read_back_mb_per_s")?))
 }
 
-/// A disk's worth of an operating system: the programs and libraries of this one behind a partition table.
+/// Contents of an operating system's disk: the programs and libraries of this computer after a partition table.
 fn image() -> Result<Vec<u8>> {
     let mut image = vec![0; HEAD];
     image[510..512].copy_from_slice(&[0x55, 0xaa]);
@@ -149,7 +150,7 @@ fn image() -> Result<Vec<u8>> {
             return Ok(image);
         }
     }
-    // A machine with few programs: the same again.
+    // A computer with few programs: repeats them.
     while image.len() < IMAGE {
         let more = (IMAGE - image.len()).min(image.len() - HEAD);
         image.extend_from_within(HEAD..HEAD + more);
@@ -157,7 +158,7 @@ fn image() -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// A file whose blocks are all there, so that no turn allocates them.
+/// Allocates all blocks of a file, so that no round has to.
 fn fill(path: &Path, bytes: usize) -> Result<()> {
     let mut file = File::create(path)?;
     let piece = vec![0xdd; 4 << 20];
@@ -168,7 +169,7 @@ fn fill(path: &Path, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The agent as it is released, else the one beside this program.
+/// The released agent, else the one in this program's folder.
 fn agent_program() -> Result<PathBuf> {
     let released = artifacts::project_root().join("dist/muster-agent");
     let given = std::env::var_os("MUSTER_AGENT_BIN").map_or(released, PathBuf::from);

@@ -313,6 +313,8 @@ def before_call(context, case, kwargs):
         if operation == "DeregisterInfraEnv" and good and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
+        elif operation == "V2ListOperatorProperties" and good and turn(operation, "operator") % 2:
+            case.path_parameters["operator_name"] = "lvm"
         elif "bmc_id" in (case.path_parameters or {}) and good and turn(operation, "bmc") % 2 == 0:
             # Of its own, which is not under way.
             case.path_parameters.update(infra_env_id=WORLD.infra_env, bmc_id=WORLD.add_bmc())

@@ -1,5 +1,5 @@
-//! `make demo`: three machines with blank disks become nodes of a real cluster and come back, on the built-in Kubernetes
-//! API as management cluster. What it shows is what the scenarios of installations test (`tests/src/walk`).
+//! `make demo`: three machines with blank disks become nodes of a real cluster and come back, on the built-in
+//! Kubernetes API as management cluster. The scenarios of installations test the same steps (`tests/src/walk`).
 
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
@@ -28,9 +28,9 @@ const MACHINES: [(&str, Firmware); 3] = [
 enum End {
     /// The walk came to its end, with `--once`.
     Walked,
-    /// The walk failed; it said why.
+    /// The walk failed; the reason was printed.
     Failed,
-    /// Somebody wants it to end.
+    /// A signal requested the end.
     Interrupted,
 }
 
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         eprintln!("demo: signals cannot be waited for: {error}");
         return ExitCode::FAILURE;
     }
-    // Everything that the walk makes is in one folder, which goes whatever happens.
+    // All files of the walk are in one folder, which is removed in any case.
     let folder = match tempfile::Builder::new().prefix("muster-demo-").tempdir() {
         Ok(folder) => folder,
         Err(error) => {
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         let _ = interrupted.send(End::Interrupted);
     });
     std::thread::spawn(move || {
-        // A walk that panics drops this, and says so.
+        // Dropped by a walk that panics, which reports the failure.
         let failed = Failed(Some(send));
         walk(options.once, failed);
     });
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says that the walk failed, unless it is told better.
+/// Reports that the walk failed, unless it was defused.
 struct Failed(Option<Sender<End>>);
 
 impl Failed {
@@ -124,7 +124,7 @@ fn walk(once: bool, failed: Failed) {
     walk.await_empty(&mut hosts);
     story.tell("both hosts are available again: their own nodes booted them back into discovery");
     show(&walk);
-    // What is left to look at is a node.
+    // A node is left to look at.
     story.tell(&format!("kubectl scale nodepool/{POOL} --replicas=1"));
     walk.scale(1);
     let again = walk.await_done(&mut hosts, 1);

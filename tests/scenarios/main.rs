@@ -1,5 +1,6 @@
-//! What a user does, and what happens to a user: each area is a folder, a `make test-AREA`, and what its scenarios need (tests/README.md).
-//! One program: it is linked once, and its threads keep two machines busy, one after the other, whatever the subject.
+//! Actions of users, and faults: each area is a folder, a `make test-AREA`, and the requirements of its scenarios
+//! (tests/README.md). One program: it is linked once, and its threads keep two machines busy, one after the other,
+//! whatever the subject.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,7 +14,7 @@ mod smoke {
     mod service;
 }
 
-/// REST over a listener: what the routes of `service/rest/tests` cannot show in process.
+/// REST over a listener: cases that the routes of `service/rest/tests` cannot cover in process.
 mod rest {
     mod coreos_downloads;
     mod description;
@@ -25,7 +26,7 @@ mod rest {
     mod transport;
 }
 
-/// What goes wrong, on both databases.
+/// Faults, on both databases.
 mod faults {
     mod attack;
     mod cluster_hosts;
@@ -45,6 +46,7 @@ mod faults {
 mod kube {
     mod agents;
     mod bmcs;
+    mod bootstrap_data;
     mod bridge;
     mod hostile;
     mod infra_envs;
@@ -56,11 +58,12 @@ mod kube {
     mod pod;
     mod rights;
     mod secrets;
+    mod two_pools;
     mod walk;
     mod wire;
 }
 
-/// Cluster API's controllers, and the requests of another provider, with played machines.
+/// Cluster API's controllers, and the requests of another provider, with simulated machines.
 mod cluster_api {
     mod fleet;
     mod foreign_provider;
@@ -75,6 +78,7 @@ mod boot {
     mod coreos;
     mod from_cd;
     mod from_usb_stick;
+    mod ignition;
     mod live_image;
     mod odd_machines;
     pub mod order;
@@ -85,6 +89,7 @@ mod boot {
 
 /// Machines are installed, become nodes of a cluster, and come back.
 mod install {
+    mod aarch64;
     mod machine_deployment;
     mod node_pool;
 }
@@ -99,7 +104,7 @@ mod bmc {
     mod vendors;
 }
 
-/// Client programs of others, the command line, and what the pages tell their readers to type.
+/// Client programs of others, the command line, and the commands in the documentation.
 mod clients {
     mod command_line;
     pub mod packages;

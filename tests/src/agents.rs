@@ -1,6 +1,6 @@
-//! Machines without hardware that live on their own: agents that register, poll, answer every step and report
-//! an installation, each in a thread, while a client program drives the service. Rules:
-//! docs/protocol/agent-protocol.md, docs/protocol/instructions.md#4.
+//! Simulated machines that act on their own: agents that register, poll, answer every step and report an installation,
+//! each in a thread, while a client program drives the service. Rules: docs/protocol/agent-protocol.md,
+//! docs/protocol/instructions.md#4.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::database::{host_id, inventory};
 use crate::http::{Answer, HttpClient};
 
-/// Between two polls, whatever the service says: tests are in a hurry.
+/// Interval between two polls, whatever the service requests: tests need short waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The stages that the agent of an added worker reports, in order (docs/protocol/host-lifecycle.md#5, day-2
@@ -25,19 +25,19 @@ const STAGES: [&str; 5] = [
     "Rebooting",
 ];
 
-/// Agents that run until this is dropped. One that met an answer it could not live with fails the test then.
+/// Agents that run until this is dropped. If one received a fatal response, dropping it fails the test.
 #[derive(Default)]
 pub struct Agents {
     running: Vec<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Agents {
-    /// Nobody yet.
+    /// Creates an empty set.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The host number `n` boots the image of the InfraEnv called `infra_env` as soon as there is one.
+    /// Boots the image of the InfraEnv called `infra_env` on the host number `n`, as soon as the InfraEnv exists.
     pub fn boot(&mut self, client: &HttpClient, infra_env: &str, n: u64) {
         let (off, switch) = channel();
         let machine = Machine {
@@ -47,7 +47,7 @@ impl Agents {
             switch,
         };
         let thread = std::thread::spawn(move || {
-            // An error is the switch: the machine is off.
+            // An error means that the machine was switched off.
             let _ = machine.live();
         });
         self.running.push((off, thread));
@@ -81,14 +81,14 @@ struct Machine {
     switch: Receiver<()>,
 }
 
-/// The switch was thrown.
+/// The machine was switched off.
 struct Off;
 
 /// Next action of a machine.
 enum Next {
     /// Poll again.
     Poll,
-    /// Register again: after an answer with exit.
+    /// Register again: after a response with exit.
     Register,
     /// Nothing more: the installed system runs.
     Installed,
@@ -102,7 +102,7 @@ impl Machine {
             let body = json!({"host_id": host_id(self.n), "discovery_agent_version": "muster-agent/0.1.0"});
             let answer = self.client.post(&format!("{infra_env}/hosts"), &body);
             if answer.status == 404 {
-                // Deleted with its InfraEnv: an agent stops for ever.
+                // Deleted with its InfraEnv: an agent stops forever.
                 return Ok(());
             }
             answer.expect(201);
@@ -137,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// The path of the InfraEnv, as soon as there is one of that name.
+    /// The path of the InfraEnv of that name, as soon as it exists.
     fn find_infra_env(&self) -> Result<String, Off> {
         loop {
             let all = self.client.get("/infra-envs").expect(200).json();
@@ -149,7 +149,7 @@ impl Machine {
         }
     }
 
-    /// Does every step of an answer and replies.
+    /// Runs every step of a response and replies.
     fn obey(&self, host: &str, steps: &Value) -> Next {
         let mut next = match steps["post_step_action"].as_str() {
             Some("exit") => Next::Register,
@@ -166,7 +166,7 @@ impl Machine {
             if answer.status == 404 {
                 return Next::Poll;
             }
-            // A report that came too late: the host has been bound or installed meanwhile. Agents go on.
+            // A late report: the host has been bound or installed meanwhile. Agents continue.
             let is_late = answer.status == 400 && answer.error_message().contains("is not asked for one now");
             if !is_late {
                 answer.expect(204);
@@ -197,7 +197,7 @@ impl Machine {
             "domain-resolution" => {
                 let asked = structured();
                 let answers = asked["domains"].as_array().expect("domains").iter().map(|domain| {
-                    // A name that only a wildcard would answer (docs/protocol/host-validations.tsv,
+                    // A name that only a wildcard would match (docs/protocol/host-validations.tsv,
                     // dns-wildcard-not-configured).
                     let nowhere = domain["domain_name"].as_str().is_some_and(|name| name.contains("validateNoWildcardDNS"));
                     let addresses = if nowhere { json!([]) } else { json!(["192.0.2.10"]) };
@@ -207,7 +207,7 @@ impl Machine {
             }
             "api-vip-connectivity-check" => {
                 let url = structured()["url"].clone();
-                // A cluster known by its address answers for its names itself
+                // A cluster that is known by its address resolves its names itself
                 // (docs/protocol/host-lifecycle.md#13).
                 let by_address = url.as_str().is_some_and(|url| url.contains("//192.0.2."));
                 let keepalived = json!([{"path": "/etc/kubernetes/manifests/keepalived.yaml"}]);
@@ -268,7 +268,7 @@ impl Machine {
         )
     }
 
-    /// Until the test reclaims the installed machine and boots the image again: true. False: the host is
+    /// Waits until the test reclaims the installed machine and boots the image again: true. False: the host was
     /// deleted.
     fn await_reset(&self, host: &str) -> Result<bool, Off> {
         loop {
@@ -285,7 +285,7 @@ impl Machine {
     }
 }
 
-/// Another host, reached by every one of its addresses.
+/// A report about another host, reached by all of its addresses.
 fn reachable(other: &Value) -> Value {
     let (mut near, mut far, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     for card in other["nics"].as_array().into_iter().flatten() {

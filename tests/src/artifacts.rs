@@ -10,10 +10,10 @@ pub fn project_root() -> &'static Path {
         .expect("tests/ is inside the project")
 }
 
-/// The `muster` program: `MUSTER_BIN`, else the one beside this test program (`target/debug/muster`).
+/// The `muster` program: `MUSTER_BIN`, else the one in this test program's folder (`target/debug/muster`).
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// If there is none; the message has the command that builds it.
 pub fn muster_program() -> PathBuf {
     given_or(
         "MUSTER_BIN",
@@ -22,10 +22,10 @@ pub fn muster_program() -> PathBuf {
     )
 }
 
-/// The `muster` program without shared libraries: `MUSTER_STATIC_BIN`, else the one beside this test program.
+/// The `muster` program without shared libraries: `MUSTER_STATIC_BIN`, else the one in this test program's folder.
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// If there is none; the message has the command that builds it.
 pub fn static_program() -> PathBuf {
     given_or(
         "MUSTER_STATIC_BIN",
@@ -34,10 +34,10 @@ pub fn static_program() -> PathBuf {
     )
 }
 
-/// The `muster-fleet` program: `MUSTER_FLEET_BIN`, else the one beside this test program.
+/// The `muster-fleet` program: `MUSTER_FLEET_BIN`, else the one in this test program's folder.
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// If there is none; the message has the command that builds it.
 pub fn fleet_program() -> PathBuf {
     given_or(
         "MUSTER_FLEET_BIN",
@@ -46,10 +46,10 @@ pub fn fleet_program() -> PathBuf {
     )
 }
 
-/// The `muster-agent` program as it is released: `MUSTER_AGENT_BIN`, else `dist/muster-agent`.
+/// The released `muster-agent` program: `MUSTER_AGENT_BIN`, else `dist/muster-agent`.
 ///
 /// # Panics
-/// If there is none; says how to build it.
+/// If there is none; the message has the command that builds it.
 pub fn agent_program() -> PathBuf {
     given_or(
         "MUSTER_AGENT_BIN",
@@ -58,10 +58,11 @@ pub fn agent_program() -> PathBuf {
     )
 }
 
-/// The Muster live image: `MUSTER_LIVE_IMAGE`, else the one beside this test program, else the released one in `dist`.
+/// The Muster live image: `MUSTER_LIVE_IMAGE`, else the one in this test program's folder, else the released one in
+/// `dist`.
 ///
 /// # Panics
-/// If there is none; says how to make it.
+/// If there is none; the message has the command that makes it.
 pub fn live_image() -> PathBuf {
     let quickly_made = beside_this_program("muster-live-x86_64.iso");
     let default = if quickly_made.is_file() {
@@ -75,13 +76,13 @@ pub fn live_image() -> PathBuf {
 /// The Muster live image for ARM servers: `MUSTER_LIVE_IMAGE_AARCH64`, else the released one in `dist`.
 ///
 /// # Panics
-/// If there is none; says how to make it.
+/// If there is none; the message has the command that makes it.
 pub fn live_image_aarch64() -> PathBuf {
     let default = project_root().join("dist/muster-live-aarch64.iso");
     given_or("MUSTER_LIVE_IMAGE_AARCH64", default, "`make image-aarch64`")
 }
 
-/// The folder of what is downloaded or built once for all clones on this machine, as `.ci/kube` and
+/// The folder of artifacts that are downloaded or built once for all clones on this machine, as `.ci/kube` and
 /// muster-image name it.
 pub fn cache_folder() -> PathBuf {
     let set = |variable| {
@@ -110,7 +111,7 @@ fn beside_this_program(name: &str) -> PathBuf {
     profile_folder().join(name)
 }
 
-/// Cargo's target folder: it keeps what is made from downloads and wanted again.
+/// Cargo's target folder, which also keeps reusable artifacts that are made from downloads.
 pub fn target_folder() -> PathBuf {
     let profile = profile_folder();
     profile.parent().unwrap_or(&profile).to_owned()

@@ -1,8 +1,8 @@
-//! What somebody can do to the service who has no credential, or those of one InfraEnv, or a kubeconfig, and what others notice of it.
+//! Attacks without a credential, with those of one InfraEnv, or with a kubeconfig, and their effects on others.
 //!
-//! While an attack lasts, a probe polls a healthy host of another InfraEnv, reads a part of a discovery ISO as a BMC does, and asks for
-//! the health. The attack ends when each was answered [so often](ROUNDS); how soon, `make bench` shows. Attacks stay on loopback. Those
-//! without a kubeconfig come from an address of their own.
+//! While an attack lasts, a probe polls a healthy host of another InfraEnv, reads a part of a discovery ISO as a BMC
+//! does, and requests the health. The attack ends when each request had [so many responses](ROUNDS); `make bench` shows
+//! their times. Attacks stay on loopback. Those without a kubeconfig come from an address of their own.
 
 mod all;
 mod bodies;
@@ -22,21 +22,22 @@ use crate::condition::{LEAST_LIMIT, await_condition};
 use probe::Probe;
 use victim::Enough;
 
-/// Most that a probe may wait in a release build on a machine that does nothing else.
+/// Most that a probe may wait in a release build on an otherwise idle machine.
 const SOON: Duration = Duration::from_millis(50);
-/// The same where the attacker has work done on the Kubernetes side.
+/// The same if the attacker causes work on the Kubernetes side.
 const LATE: Duration = Duration::from_millis(250);
 
-/// An attack goes on, or is repeated, until each question of the probe was answered so often meanwhile.
+/// An attack continues, or is repeated, until each request of the probe has had so many responses.
 const ROUNDS: usize = 5;
 
-/// It lasts so long at least: one of a moment would show little.
+/// Least duration of an attack: a shorter one would show little.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// An attack that lasts longer leaves the probe without answers. Some take ten seconds each beside compilers and an unoptimised service.
+/// An attack that lasts longer leaves the probe without responses. Some take ten seconds each in parallel to compilers
+/// and an unoptimised service.
 const HANG: Duration = Duration::from_secs(600);
 
-/// MiB that nobody gives back: code that ran for the first time, and the databases' caches, which fill up once.
+/// MiB that are never released: code that ran for the first time, and the databases' caches, which fill up once.
 const FIRST_USE: u64 = 40;
 
 /// One kind of attack.
@@ -46,9 +47,9 @@ pub struct Attack {
     /// Number of files that the service may open.
     files: u32,
     with_kubernetes: bool,
-    /// Limit of the probe's slowest answer, which `make bench` shows beside what it was.
+    /// Limit of the probe's slowest response, which `make bench` shows with the measured one.
     pub limit: Duration,
-    /// MiB of memory that it may cost while it lasts.
+    /// MiB of memory that the attack may cost while it lasts.
     pub most: u64,
     run: fn(&Victim, &Enough<'_>),
 }
@@ -147,10 +148,10 @@ pub const ALL: [Attack; 9] = [
 ];
 
 impl Attack {
-    /// Attacks a service that does nothing else; the service afterwards, and what the probe noticed.
+    /// Attacks an otherwise idle service; returns the service afterwards, and the observations of the probe.
     ///
     /// # Panics
-    /// If the service answers the attacker as it must not.
+    /// If the service accepts a request of the attacker that it must refuse.
     #[track_caller]
     pub fn attempt(&self) -> (Victim, Noticed) {
         connections::raise_own_limit();
@@ -168,7 +169,7 @@ impl Attack {
         (victim, probe.end())
     }
 
-    /// Asserts that everything was answered meanwhile, and that it did not cost more memory than it may.
+    /// Asserts that all requests had responses meanwhile, and that the attack did not cost more memory than it may.
     ///
     /// # Panics
     /// If not.

@@ -1,4 +1,5 @@
-//! Stands before the replicas of a service, as a load balancer does: one address, and each connection goes to one that takes it.
+//! A load balancer in front of the replicas of a service: one address, and each connection is forwarded to one that
+//! accepts it.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +12,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Time limit for a replica to accept a connection. The queue of one that is stopped fills up with what its clients gave up,
-/// and each further connection would hold two files for the two minutes in which the kernel tries.
+/// Time limit for a replica to accept a connection. The queue of a stopped replica fills up with connections that its
+/// clients gave up, and each further connection would hold two files for the two minutes in which the kernel tries.
 const CONNECT: Duration = Duration::from_secs(3);
 
 /// Ends with its connections when dropped.
@@ -29,7 +30,7 @@ struct Replicas {
 }
 
 impl Balancer {
-    /// Takes a free port of the loopback address; connections end at once until there is a replica.
+    /// Opens a free port of the loopback address; connections end at once until there is a replica.
     ///
     /// # Panics
     /// If there is none.
@@ -63,7 +64,7 @@ impl Balancer {
         self.port
     }
 
-    /// Gives connections to the replica of that port, too.
+    /// Also forwards connections to the replica of that port.
     pub fn add(&self, port: u16) {
         self.replicas
             .ports
@@ -74,7 +75,7 @@ impl Balancer {
 }
 
 impl Replicas {
-    /// To the next replica that takes the connection; to none, if none does.
+    /// Forwards to the next replica that accepts the connection; to none, if none does.
     async fn relay(self: Arc<Self>, mut client: TcpStream) {
         let mut ports = self.ports.lock().expect("nothing panics with the lock").clone();
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
@@ -85,8 +86,9 @@ impl Replicas {
             if let Ok(Ok(mut replica)) = connected.await {
                 let ((mut sent, mut to_client), (mut answered, mut to_replica)) =
                     (client.split(), replica.split());
-                // Whichever side ends it, the other one sees that at once. A replica that is stopped would never close what its clients gave
-                // up, and thousands of them in minutes take all files that this process may open.
+                // If one side ends it, the other side sees that at once. A stopped replica would never close
+                // connections that its clients gave up, and thousands of them in minutes take all files that this
+                // process may open.
                 tokio::select! {
                     _ = copy(&mut sent, &mut to_replica) => {}
                     _ = copy(&mut answered, &mut to_client) => {}

@@ -1,7 +1,8 @@
 //! Machines behind the lab's BMC (`muster_bmc_emulator`).
 //!
-//! [`BmcMachine`] is under QEMU: one process each time that it has power, its drive filled from a URL while it runs, one boot from that
-//! drive. The QMP commands: docs/protocol/redfish.md#1.5. [`SimulatedMachine`] boots an agent of `muster_fleet`; a [`Rack`] has many.
+//! [`BmcMachine`] runs under QEMU: one process for each time that it has power, a drive that is filled from a URL while
+//! it runs, one boot from that drive. The QMP commands: docs/protocol/redfish.md#1.5. [`SimulatedMachine`] boots an
+//! agent of `muster_fleet`; a [`Rack`] has many.
 
 mod drive;
 mod import;

@@ -1,4 +1,4 @@
-//! Throw-away certificate authorities, and what they sign.
+//! Throw-away certificate authorities, and their certificates.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,

@@ -1,4 +1,4 @@
-//! A clock that a test can turn.
+//! A clock that a test can set.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -9,8 +9,8 @@ use crate::artifacts::muster_program;
 
 const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
-/// The clock of a computer, for the programs that are started around it: libfaketime, which reads the offset from a file. What
-/// counts the time since the computer's start is left alone.
+/// The clock of programs that are started with it: libfaketime, which reads the offset from a file. The time since the
+/// computer's start is unchanged.
 pub struct Clock {
     offset: PathBuf,
     folder: tempfile::TempDir,
@@ -45,7 +45,7 @@ impl Clock {
             self.offset.display(),
             program.display()
         );
-        // Programs of one name may stand in several folders.
+        // Programs of one name may be in several folders.
         let name = program.display().to_string().replace('/', "_");
         let with_clock = self.folder.path().join(name);
         fs::write(&with_clock, script).unwrap();
@@ -53,9 +53,9 @@ impl Clock {
         with_clock
     }
 
-    /// Turns it to that many seconds ahead of ours.
+    /// Sets it to that many seconds ahead of ours.
     pub fn forward(&self, seconds: u32) {
-        // Replaced at once: a reader sees the old or the new.
+        // Replaced atomically: a reader sees the old or the new file.
         let new = self.offset.with_extension("new");
         fs::write(&new, format!("+{seconds}\n")).unwrap();
         fs::rename(new, &self.offset).unwrap();

@@ -8,7 +8,7 @@ use crate::condition::await_condition;
 use crate::http::Requests;
 use crate::plain_host::{host_id, inventory, known_host, register, reply};
 
-/// Only a service that hangs takes so long.
+/// Only reached by a service that hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Imports a cluster; returns its id.
@@ -21,7 +21,7 @@ pub fn import(client: &impl Requests, name: &str) -> String {
     made["id"].as_str().expect("an id").to_owned()
 }
 
-/// Waits until what `path` returns fits.
+/// Waits until the response to `path` meets the condition.
 #[track_caller]
 pub fn wait(client: &impl Requests, path: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
     await_condition(what, LIMIT, || {
@@ -34,7 +34,8 @@ pub fn wait(client: &impl Requests, path: &str, what: &str, fits: impl Fn(&Value
     })
 }
 
-/// Binds the host number `n`, and sends what its agent would until it is known in the cluster; returns its path below the API.
+/// Binds the host number `n`, and sends an agent's requests until it is known in the cluster; returns its path below
+/// the API.
 #[track_caller]
 pub fn known_in(client: &impl Requests, infra_env: &str, n: u64, cluster: &str) -> String {
     let host = known_host(client, infra_env, n);

@@ -1,18 +1,18 @@
-//! Waits for conditions that cannot wake us: they are checked again and again, until a deadline that only a hang reaches.
+//! Waits for conditions without notification: they are checked repeatedly, until a deadline that only a hang reaches.
 
 use std::time::{Duration, Instant};
 
-/// The shortest limit of a wait: one that is given less lasts so long. Machines and compilers may share the computer with a test, so a limit
-/// of seconds would be about them; how long a thing takes is measured by `make bench`.
+/// The shortest limit of a wait: shorter limits are extended to it. Machines and compilers may share the computer with
+/// a test, so a limit of seconds would test them; durations are measured by `make bench`.
 pub const LEAST_LIMIT: Duration = Duration::from_secs(120);
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 const LONGEST_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// The time between two checks, after so long a wait: a twentieth of it, from 50 to 500 ms, and twice what the last check took (a run
-/// of `kubectl` keeps a processor busy for a quarter of a second) up to a second. What took long is seen a little late; it gets the
-/// processors that those who wait for it would use.
+/// The time between two checks, after so long a wait: a twentieth of it, from 50 to 500 ms, and twice the duration of
+/// the last check (a run of `kubectl` keeps a processor busy for a quarter of a second) up to a second. Slow events are
+/// seen a little late; they get the processors that the checks would use.
 fn interval_after(waited: Duration, took: Duration) -> Duration {
     let rest = (took * 2).min(LONGEST_REST);
     (waited / 20)
@@ -29,7 +29,7 @@ pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Re
     await_with(interval_after, what, limit, check)
 }
 
-/// The same with so long between two checks, or [longer](without_load): for those that cost something.
+/// The same with this interval between two checks, or [longer](without_load): for expensive checks.
 ///
 /// # Panics
 /// As [`await_condition`].
@@ -43,11 +43,11 @@ pub fn await_every<T>(
     await_with(|_, took| without_load(interval, took), what, limit, check)
 }
 
-/// A check that was held up for a minute says nothing of those that follow.
+/// A check that was delayed by a minute does not predict those that follow.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The time between two checks of which one took so long: at least `interval`, and so long that looking takes no more than a
-/// tenth of the time of what is looked at, but a minute at most.
+/// The time between two checks of this duration: at least `interval`, and so long that checks take no more than a tenth
+/// of the observed time, but a minute at most.
 pub fn without_load(interval: Duration, took: Duration) -> Duration {
     interval.max(LONGEST_PAUSE.min(took * 9))
 }
@@ -74,20 +74,20 @@ fn await_with<T>(
     }
 }
 
-/// Checks for so long that something does not happen. What can be shown by a condition is awaited instead: a window that is too short for a
-/// slow computer shows nothing.
+/// Checks for this time that something does not happen. If a condition can prove it, wait for that instead: a window
+/// that is too short for a slow computer proves nothing.
 ///
 /// # Panics
-/// As soon as `check` returns an error, with `what` and that.
+/// As soon as `check` returns an error, with `what` and that error.
 #[track_caller]
 pub fn assert_throughout(what: &str, window: Duration, check: impl FnMut() -> Result<(), String>) {
     assert_every(CHECK_INTERVAL, what, window, check);
 }
 
-/// The same with so long between two checks: for those that cost something.
+/// The same with this interval between two checks: for expensive checks.
 ///
 /// # Panics
-/// As soon as `check` returns an error, with `what` and that.
+/// As soon as `check` returns an error, with `what` and that error.
 #[track_caller]
 pub fn assert_every(
     interval: Duration,

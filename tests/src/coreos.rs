@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::artifacts::project_root;
 use crate::process::run;
 
-/// The kernel line of the lab's images, beside the argument that names the medium. Emulated processors are slow at what guards real
-/// ones.
+/// The kernel line of the lab's images, except the argument that names the medium. Emulated processors are slow with
+/// the mitigations of real ones.
 const ARGUMENTS: &str =
     "ignition.firstboot ignition.platform.id=metal console=ttyS0,115200n8 mitigations=off";
 
@@ -21,10 +21,10 @@ pub struct CoreOsLab {
 }
 
 impl CoreOsLab {
-    /// The one that `.ci/coreos` built.
+    /// The lab that `.ci/coreos` built.
     ///
     /// # Panics
-    /// If it did not; says how to have it built.
+    /// If it did not; the message has the command that builds it.
     pub fn built() -> Self {
         let printed = run(Command::new(project_root().join(".ci/coreos")).arg("--folder"));
         let folder = PathBuf::from(printed.trim());
@@ -56,7 +56,7 @@ impl CoreOsLab {
         ] {
             tree.file(file, &part(name));
         }
-        // GRUB finds the medium by it.
+        // GRUB finds the medium by this file.
         tree.file("coreos-lab", b"");
         tree.boot_options =
             "-b isolinux/isolinux.bin -c isolinux/boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table \

@@ -1,4 +1,4 @@
-//! The two databases that everything is proven on.
+//! The two databases of all tests.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -77,8 +77,7 @@ impl Served {
         self.service.muster(&arguments).trim().to_owned()
     }
 
-    /// One row of one column a line, straight from the database. SQLite's file may be read beside the
-    /// service.
+    /// One row of one column a line, directly from the database. SQLite's file may be read while the service uses it.
     #[track_caller]
     pub fn query(&self, sql: &str) -> String {
         let answer = match (&self.cluster, &self.url) {

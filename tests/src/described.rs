@@ -11,7 +11,7 @@ pub struct Description {
     infra_env_id: String,
 }
 
-/// An operation with ids in its path: of what is there, or of nothing where it would go.
+/// An operation with ids in its path: of an existing object, or of none if the operation would delete it.
 pub struct Operation<'a> {
     pub method: String,
     pub path: String,
@@ -29,7 +29,7 @@ impl Description {
         }
     }
 
-    /// Every described path with ids in it, and what is described of it.
+    /// Every described path with ids in it, and its description.
     ///
     /// # Panics
     /// If the document is no OpenAPI description.
@@ -60,7 +60,7 @@ impl Description {
             for (method, described) in item.as_object().expect("a path has operations") {
                 found.push(Operation {
                     method: method.to_uppercase(),
-                    // What is deleted would be missed by the next request.
+                    // The next request would need the deleted object.
                     path: if method == "delete" {
                         path.replace(&host_id(1), &host_id(66))
                     } else {

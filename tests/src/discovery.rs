@@ -1,5 +1,5 @@
-//! Common ground of machine scenarios: a service with two InfraEnvs, machines with known hardware, and the
-//! wait for a host.
+//! Common code of machine scenarios: a service with two InfraEnvs, machines with known hardware, and the wait for a
+//! host.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -26,7 +26,7 @@ pub const MACS: [&str; 2] = ["52:54:00:aa:00:01", "52:54:00:aa:00:02"];
 /// Serial numbers of the disks of a [`known_machine`].
 const DISKS: [&str; 2] = ["SER-A", "SER-B"];
 
-/// Far beyond what a service takes to notice a test's change.
+/// Far above the time in which a service notices a test's change.
 const SOON: Duration = Duration::from_secs(120);
 
 /// A service with an InfraEnv that machines boot for, and another that must stay empty.
@@ -64,7 +64,7 @@ impl Discovery {
         client.update_infra_env(self.infra_env.id, &change).unwrap();
     }
 
-    /// The InfraEnv's ISO, downloaded from the URL that the service answers.
+    /// The InfraEnv's ISO, downloaded from the URL that the service returns.
     pub fn iso(&self) -> PathBuf {
         let url = self.client().image_url(self.infra_env.id).unwrap();
         let file = self.folder.path().join("discovery.iso");
@@ -129,7 +129,7 @@ impl Discovery {
         })
     }
 
-    /// Boots a [`known_machine`] from `medium` and checks everything that a discovery promises.
+    /// Boots a [`known_machine`] from `medium` and checks all results of a discovery.
     #[track_caller]
     pub fn discover(&self, name: &str, firmware: Firmware, medium: Medium) {
         let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
@@ -140,7 +140,7 @@ impl Discovery {
         );
     }
 
-    /// Switches on a [`known_machine`] and checks everything that a discovery promises.
+    /// Switches on a [`known_machine`] and checks all results of a discovery.
     #[track_caller]
     pub fn discover_machine(&self, machine: Machine, name: &str, firmware: Firmware) -> Running {
         let mut machine = Self::start(machine);
@@ -148,14 +148,14 @@ impl Discovery {
         machine
     }
 
-    /// Switches on a [`known_machine`] with its first card; the second one leads nowhere.
+    /// Switches on a [`known_machine`] with its first card connected; the second one has no network.
     #[track_caller]
     pub fn start(machine: Machine) -> Running {
         let second = Nic::user("e1000e", MACS[1], UserNet::new(3).isolated());
         machine.nic(second).start()
     }
 
-    /// Waits until a [`known_machine`] that was [started](Self::start) is known, and checks everything that a discovery promises.
+    /// Waits until a [`known_machine`] that was [started](Self::start) is known, and checks all results of a discovery.
     #[track_caller]
     pub fn assert_discovered(&self, machine: &mut Running, name: &str, firmware: Firmware) {
         let host = self.await_host(machine, HostStatus::KnownUnbound);
@@ -173,8 +173,8 @@ impl Discovery {
         self.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::KnownUnbound);
     }
 
-    /// Checks that the service saw the machine fetch just these files, and knows that it has registered. `mac`: the card that its
-    /// requests named; empty: they named none.
+    /// Checks that the service saw the machine download just these files, and its registration. `mac`: the card that
+    /// its requests named; empty: they named none.
     #[track_caller]
     pub fn assert_fetched(&self, files: &[BootFile], mac: &str) {
         let hosts = self.client().hosts(self.infra_env.id).unwrap();

@@ -1,14 +1,14 @@
-//! Says why a test fails at the moment when it does. The test harness tells it only after the last test, an hour later, and
-//! who reads a cut record of a run has nothing but the name.
+//! Reports failures at once. The test harness shows them only after the last test, an hour later, so a truncated log of
+//! a run has only the names.
 
 use std::io::Write as _;
 use std::sync::Once;
 
-/// Length of what is shown: the harness shows the whole.
+/// Lines that are shown: the harness shows the whole.
 const MOST_LINES: usize = 6;
 const MOST_CHARS: usize = 1000;
 
-/// From now on a panic of this test program is shown at once, in a few lines; the harness still shows it whole in the end.
+/// Shows panics of this test program at once from now on, in a few lines; the harness still shows the whole at the end.
 pub fn show_at_once() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -20,7 +20,7 @@ pub fn show_at_once() {
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("a thread");
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
-            // Past the harness, which keeps what `println!` prints. Nobody reads it if it cannot be written.
+            // Past the harness, which captures `println!`. Without a reader the text is lost.
             let _ = writeln!(
                 std::io::stdout().lock(),
                 "\n{name} failed at {place}: {}\n  ({})",
@@ -32,7 +32,7 @@ pub fn show_at_once() {
     });
 }
 
-/// Tells how busy the computer is: many tests wait for machines that share it.
+/// The load of the computer: many tests wait for machines that share it.
 fn load() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let memory = read("/proc/meminfo");

@@ -1,4 +1,4 @@
-//! `muster-fleet` at work on a service: many agents, some of which misbehave.
+//! Runs `muster-fleet` on a service: many agents, some of which misbehave.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::service::Service;
 #[derive(Debug)]
 pub struct Run(Value);
 
-/// Runs a fleet to its end. `arguments` beside `--url` and `--json`; they must make it end.
+/// Runs a fleet to its end. `arguments` are added to `--url` and `--json`; they must make it end.
 ///
 /// # Panics
 /// If it cannot begin.
@@ -29,7 +29,7 @@ pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
     Run::read(&run(program.args(arguments)))
 }
 
-/// For a service at that URL.
+/// The command for a service at that URL.
 fn program(url: &str, token: Option<&str>) -> Command {
     let mut program = command(fleet_program());
     // Settings of the surrounding shell are not the test's.
@@ -43,11 +43,12 @@ fn program(url: &str, token: Option<&str>) -> Command {
     program
 }
 
-/// A fleet at work beside the test. Dropping it ends it.
+/// A fleet that runs in parallel to the test. Dropping it ends it.
 pub struct Fleet(Program);
 
 impl Fleet {
-    /// For the service at that URL, with the operator's token; `arguments` beside `--url` and `--json`.
+    /// Starts a fleet for the service at that URL, with the operator's token; `arguments` are added to `--url` and
+    /// `--json`.
     ///
     /// # Panics
     /// If it cannot be started.
@@ -57,7 +58,7 @@ impl Fleet {
         Self(Program::start("muster-fleet", program.args(arguments), log))
     }
 
-    /// Ends it; its report.
+    /// Ends the fleet; returns its report.
     ///
     /// # Panics
     /// If it does not end.
@@ -78,8 +79,7 @@ impl Run {
         Self(read.unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {report}")))
     }
 
-    /// A number of the report, by its place (`/polls/per_second`); 0 when it is not there, as counts that are
-    /// zero are not.
+    /// A number of the report, by its place (`/polls/per_second`); 0 if it is missing, as counts that are zero are.
     pub fn number(&self, place: &str) -> f64 {
         self.0.pointer(place).and_then(Value::as_f64).unwrap_or(0.0)
     }
@@ -128,7 +128,7 @@ impl Run {
             .collect()
     }
 
-    /// Everything, for messages.
+    /// The whole report, for messages.
     pub fn text(&self) -> String {
         format!("{:#}", self.0)
     }

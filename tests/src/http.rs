@@ -1,4 +1,4 @@
-//! Sends requests to an HTTP server, also ones that no decent client would send, and keeps the whole answer.
+//! Sends requests to an HTTP server, also malformed ones, and keeps the whole response.
 
 pub mod raw;
 
@@ -28,7 +28,7 @@ pub struct HttpClient {
     client: Client,
 }
 
-/// An answer as it came.
+/// A received response.
 #[derive(Debug)]
 pub struct Answer {
     /// Method and path.
@@ -36,22 +36,22 @@ pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// From the first byte of the request to the last of the answer.
+    /// From the first byte of the request to the last of the response.
     pub took: Duration,
 }
 
 impl HttpClient {
-    /// For the server at that URL (without a path), over plain HTTP.
+    /// A client of the server at that URL (without a path), over plain HTTP.
     pub fn new(base: &str) -> Self {
         Self::with_authorities(base, Vec::new(), None)
     }
 
-    /// For the server at that URL over plain HTTP, from this address of ours.
+    /// A client of the server at that URL over plain HTTP, from this address of ours.
     pub fn from(address: IpAddr, base: &str) -> Self {
         Self::with_authorities(base, Vec::new(), Some(address))
     }
 
-    /// For a server whose certificate one of those authorities (PEM) signed; no other is trusted.
+    /// A client that trusts only servers with a certificate of one of those authorities (PEM).
     ///
     /// # Panics
     /// If they are no certificates.
@@ -61,8 +61,8 @@ impl HttpClient {
     }
 
     fn with_authorities(base: &str, authorities: Vec<Certificate>, from: Option<IpAddr>) -> Self {
-        // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it
-        // installed.
+        // reqwest is built without a TLS provider and requires one for plain HTTP, too. At a second call it is
+        // installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .tls_certs_only(authorities)
@@ -88,10 +88,10 @@ impl HttpClient {
         self
     }
 
-    /// The same with one more header on everything.
+    /// The same with one more header on every request.
     ///
     /// # Panics
-    /// If it cannot stand in a request.
+    /// If the header is invalid.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut more = self.clone();
@@ -115,7 +115,7 @@ impl HttpClient {
     /// Sends a request; a body without a `Content-Type` is JSON.
     ///
     /// # Errors
-    /// No whole answer came: the causes, in one line.
+    /// If no whole response was received: the causes, in one line.
     pub fn try_request(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<Answer, String> {
         let began = Instant::now();
         let response = self.send(method, path, body, Some(self.timeout))?;
@@ -128,15 +128,15 @@ impl HttpClient {
         })
     }
 
-    /// `GET` whose body is read as it comes, for as long as it comes.
+    /// Sends `GET` and returns the response before its body, which the caller reads while it arrives.
     ///
     /// # Errors
-    /// No answer began: the causes, in one line.
+    /// If no response began: the causes, in one line.
     pub fn open(&self, path: &str) -> Result<Response, String> {
         self.send("GET", path, None, None)
     }
 
-    /// Hands each line of an endless answer to `see` until the server ends it.
+    /// Passes each line of an endless response to `see` until the server ends it.
     ///
     /// # Errors
     /// If the server cannot be reached any more.
@@ -220,7 +220,7 @@ pub trait Requests {
     /// Sends a request to a path from the root of the server. A body without a `Content-Type` is JSON.
     ///
     /// # Panics
-    /// If no answer comes.
+    /// If there is no response.
     #[track_caller]
     fn request(&self, method: &str, path: &str, body: Option<&[u8]>) -> Answer;
 
@@ -296,7 +296,7 @@ impl Answer {
             .unwrap_or_else(|error| panic!("{}: {error} in {}", self.asked, self.text()))
     }
 
-    /// A header; empty when it is not there.
+    /// A header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -304,8 +304,8 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// The message of an error, after a check that its body is one of the protocol's two shapes.
-    /// Source: docs/protocol/rest-behaviour.md#1.1.
+    /// The message of an error, after a check that its body has one of the protocol's two shapes. Source:
+    /// docs/protocol/rest-behaviour.md#1.1.
     ///
     /// # Panics
     /// If the body has neither shape.
@@ -330,7 +330,7 @@ impl Answer {
     }
 }
 
-/// An error with its causes: reqwest keeps the interesting part in these.
+/// An error with its causes, which hold reqwest's details.
 fn causes(error: impl Error + Send + Sync + 'static) -> String {
     format!("{:#}", anyhow::Error::new(error))
 }

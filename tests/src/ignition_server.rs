@@ -1,4 +1,4 @@
-//! An ignition server as HyperShift has one: configs over HTTPS, for a bearer token each. Source of its answers:
+//! An ignition server like HyperShift's: configs over HTTPS, for a bearer token each. Source of its responses:
 //! docs/protocol/capi-agent-provider.md#8.1.
 
 use std::collections::HashMap;
@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use crate::certificates::Authority;
 use crate::qemu::USER_NETWORK_HOST;
 
-/// For a request to be whole.
+/// Time limit for a request to be complete.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 const LONGEST_HEAD: u64 = 64 << 10;
 
-/// A server that lasts as long as the test program.
+/// A server that runs as long as the test program.
 pub struct IgnitionServer {
     port: u16,
     authority: String,
@@ -32,7 +32,7 @@ pub struct IgnitionServer {
 struct Shared {
     /// By token; without a config it is not ready yet.
     configs: Mutex<HashMap<String, Option<String>>>,
-    /// Statuses in the order in which they were answered.
+    /// Statuses of responses in order.
     answered: Mutex<Vec<u16>>,
 }
 
@@ -66,14 +66,14 @@ impl IgnitionServer {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (tls, shared) = (Arc::clone(&tls), Arc::clone(&shared));
-                // Who breaks off gets no answer, and asks again.
+                // A client that aborts gets no response, and retries.
                 std::thread::spawn(move || drop(answer(client, tls, &shared)));
             }
         });
         server
     }
 
-    /// The certificate that its own is signed by, PEM.
+    /// The authority that signed its certificate, PEM.
     pub fn authority(&self) -> &str {
         &self.authority
     }
@@ -83,7 +83,7 @@ impl IgnitionServer {
         format!("{USER_NETWORK_HOST}:{}", self.port)
     }
 
-    /// Knows that token, and answers 511 for it until there is a config.
+    /// Accepts that token, and responds with 511 for it until there is a config.
     pub fn announce(&self, token: &str) {
         lock(&self.shared.configs).entry(token.to_owned()).or_insert(None);
     }
@@ -93,7 +93,7 @@ impl IgnitionServer {
         lock(&self.shared.configs).insert(token.to_owned(), Some(config.to_string()));
     }
 
-    /// The user data that leads a machine here, as HyperShift writes it.
+    /// The user data that makes a machine use this server, as HyperShift writes it.
     pub fn user_data(&self, token: &str, node_pool: &str) -> Value {
         json!({"ignition": {
             "version": "3.2.0",
@@ -111,7 +111,7 @@ impl IgnitionServer {
         }})
     }
 
-    /// Statuses of all answers so far, the oldest first.
+    /// Statuses of all responses so far, the oldest first.
     pub fn answered(&self) -> Vec<u16> {
         lock(&self.shared.answered).clone()
     }
@@ -165,7 +165,7 @@ impl Shared {
         };
         match lock(&self.configs).get(&token) {
             Some(Some(config)) => (200, config.clone()),
-            // On purpose a 5xx: Ignition asks again.
+            // On purpose a 5xx, which makes Ignition retry.
             Some(None) | None => (511, String::new()),
         }
     }

@@ -1,4 +1,4 @@
-//! The least guest there is: a kernel and an initramfs whose `init` is a busybox script.
+//! A minimal guest: a kernel and an initramfs whose `init` is a busybox script.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub fn build(folder: &Path, script: &str) -> PathBuf {
     archive
 }
 
-/// Takes the kernel out of the live image into `folder`.
+/// Extracts the kernel of the live image into `folder`.
 ///
 /// # Panics
 /// If there is no live image, or no xorriso.
@@ -66,7 +66,7 @@ pub fn over_live_image(folder: &Path, tree: &Path, script: &str) -> PathBuf {
     let written = std::fs::write(&init, text)
         .and_then(|()| std::fs::set_permissions(&init, std::fs::Permissions::from_mode(0o755)));
     written.unwrap_or_else(|error| panic!("{}: {error}", init.display()));
-    // The kernel takes archives one after the other, each at a multiple of four bytes.
+    // The kernel reads archives one after the other, each at a multiple of four bytes.
     let pack = r#"cp "$1" "$2"; truncate --size=%4 "$2"; cd "$0" && find . | cpio --quiet -o -H newc -R 0:0 >> "$2""#;
     run(Command::new("sh")
         .args(["-ec", pack])

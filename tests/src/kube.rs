@@ -1,6 +1,6 @@
-//! A real Kubernetes: etcd, kube-apiserver and kube-controller-manager as processes of the test, on loopback,
-//! and the `kubectl` of the same release; Cluster API's controllers beside it; a workload cluster that machines join.
-//! `.ci/kube` provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
+//! A real Kubernetes: etcd, kube-apiserver and kube-controller-manager as processes of the test, on loopback, and the
+//! `kubectl` of the same release; also Cluster API's controllers, and a workload cluster that machines join. `.ci/kube`
+//! provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
 
 mod api;
 mod cluster_api;

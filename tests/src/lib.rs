@@ -1,16 +1,17 @@
-//! The lab: machines under QEMU, network segments, PostgreSQL clusters, Kubernetes control planes and Muster services that a test owns for as
-//! long as it runs.
+//! The lab: machines under QEMU, network segments, PostgreSQL clusters, Kubernetes control planes and Muster services
+//! that a test owns while it runs.
 //!
 //! Rules that everything here keeps:
 //!
 //! * A thing ends when its value is dropped, by process id, and cannot outlive the test program.
-//! * Waiting is for a condition with a deadline; no caller sleeps.
-//! * What failed shows its evidence: a machine its serial console, a program its log.
-//! * Setting up and awaiting panic (a test has nothing better to do); asking the service returns a `Result`.
+//! * Waits are for a condition with a deadline; no caller sleeps.
+//! * A failure shows its evidence: a machine its serial console, a program its log.
+//! * Set-up and waits panic (a test cannot continue); requests to the service return a `Result`.
 //!
 //! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
 
 pub mod agents;
+pub mod architecture;
 pub mod artifacts;
 pub mod attack;
 pub mod balancer;
@@ -26,6 +27,7 @@ pub mod discovery;
 pub mod failures;
 pub mod fleet;
 pub mod http;
+pub mod ignition;
 pub mod ignition_server;
 pub mod initramfs;
 pub mod kube;

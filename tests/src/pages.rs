@@ -1,16 +1,17 @@
-//! Reads the pages of the documentation, and types what they say as a reader would.
+//! Reads the pages of the documentation, and types their commands like a reader.
 //!
-//! The words after a block's language say what becomes of it; GitHub shows the block as usual:
+//! The words after a block's language define its use; GitHub shows the block as usual:
 //!
 //! | words | meaning |
 //! |---|---|
 //! | `run` | the commands are typed into the page's shell, one after the other, and succeed |
-//! | `run until="TEXT"` | the command goes on in a terminal of its own; the page goes on when it has printed this (a regular expression) |
-//! | `shows` | each line is in the output of the block that ran before; `…` stands for anything |
+//! | `run until="TEXT"` | the command runs in a terminal of its own; the page continues when it has printed this (a regular expression) |
+//! | `shows` | each line is in the output of the previous `run` block; `…` matches anything |
 //! | `file=NAME` | the reader has written this into a file of that name |
 //! | `not run: REASON` | nothing |
 //!
-//! A comment that begins with `<!-- lab` holds commands that only the test types, such as those that play a machine.
+//! A comment that begins with `<!-- lab` holds commands that only the test types, such as those that simulate a
+//! machine.
 
 mod blocks;
 mod session;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 
 use crate::artifacts::project_root;
 
-/// All pages that readers follow: what is in a block there is typed by them.
+/// All pages that readers follow: the test types their blocks.
 ///
 /// # Panics
 /// If they cannot be read.
@@ -53,7 +54,7 @@ pub fn pages() -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The quoted texts of the first column, in the tables whose texts are ours.
+    /// The quoted texts of the first column, in the tables of our own texts.
     fn quotations(page: &str) -> Vec<String> {
         let ours = page
             .split("\n## ")
@@ -89,6 +90,7 @@ mod tests {
         for folder in [
             "agent/src",
             "service/src",
+            "service/controllers/src",
             "service/core/src",
             "service/operations/src",
             "api-spec/src",
@@ -97,7 +99,7 @@ mod tests {
         }
         // The names of states.
         texts.push(std::fs::read_to_string(project_root().join("api-spec/openapi.json")).unwrap());
-        // A text that goes on in the next line is one.
+        // A text that continues on the next line is one.
         let next_line = regex::Regex::new(r"\\\n\s*").unwrap();
         let texts: Vec<_> = texts.iter().map(|text| next_line.replace_all(text, "")).collect();
         let is_said = |quotation: &&String| {

@@ -1,4 +1,4 @@
-//! A host without hardware: requests that its agent would make, written out.
+//! A host without hardware: its agent's requests, written out.
 
 use serde_json::{Value, json};
 

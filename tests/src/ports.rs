@@ -1,8 +1,8 @@
 //! TCP ports that belong to one test.
 //!
-//! A service is told its public URL, port included, before it listens, so "port 0" does not do. A reserved
-//! port is below the range from which the kernel takes ports for outgoing connections, free when reserved,
-//! and locked against other test programs.
+//! A service needs its public URL, port included, before it listens, so "port 0" does not suffice. A reserved port is
+//! below the range from which the kernel takes ports for outgoing connections, free when reserved, and locked against
+//! other test programs.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 use crate::artifacts::lock_file;
 
-/// Below `net.ipv4.ip_local_port_range` (32768 and up by default), above what is usually taken.
+/// Below `net.ipv4.ip_local_port_range` (32768 and up by default), above the commonly used ports.
 const RANGE: RangeInclusive<u16> = 21000..=28000;
 
 /// A port of the loopback address, kept until dropped.

@@ -1,4 +1,4 @@
-//! A program that a test started: logged, found dead when it dies, killed by its id when dropped.
+//! A program that a test started: logged, checked for an early end, killed by its id when dropped.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write as _};
@@ -19,15 +19,15 @@ use crate::transcript::{NotFound, Transcript};
 /// Interval between checks for the end of a short command.
 const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A running program whose standard output and error are followed.
+/// A running program with captured standard output and error.
 pub struct Program {
     name: String,
     child: Child,
     transcript: Transcript,
 }
 
-/// A command that the kernel kills when the thread that starts it ends, so that an interrupted test leaves
-/// nothing running. Its standard input is empty unless it is given one.
+/// A command that the kernel kills when the thread that starts it ends, so that an interrupted test leaves nothing
+/// running. Its standard input is empty unless the caller sets one.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command
@@ -50,8 +50,8 @@ pub fn resident(pid: u32) -> u64 {
 
 type Start = Box<dyn FnOnce() + Send>;
 
-/// Does `start` in a thread that lives as long as this test program: for children that outlive the test that
-/// started them.
+/// Runs `start` in a thread that lives as long as this test program: for children that outlive the test that started
+/// them.
 fn in_lasting_thread<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> T {
     static THREAD: OnceLock<Mutex<Sender<Start>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -73,7 +73,7 @@ impl Program {
     /// Starts `command` (made by [`command`]) with its output in `log`.
     ///
     /// # Panics
-    /// If it cannot be started; says which apt package group to install.
+    /// If it cannot be started; the message names the apt package group to install.
     #[track_caller]
     pub fn start(name: &str, command: &mut Command, log: &Path) -> Self {
         Self::started(
@@ -146,7 +146,7 @@ impl Program {
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        // A program that is gone already needs no signal.
+        // A program that has ended needs no signal.
         let _ = kill(Pid::from_raw(self.child.id().cast_signed()), signal);
     }
 
@@ -175,7 +175,7 @@ impl Program {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends it without asking.
+    /// Kills it.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -223,7 +223,7 @@ pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Ou
     ended_within(command, Some(input), limit)
 }
 
-/// Runs a command to its end, with a standard input that is open and empty, as that of somebody who types nothing.
+/// Runs a command to its end, with an open standard input without data, like that of a user who types nothing.
 ///
 /// # Panics
 /// As [`output_within`].
@@ -232,7 +232,7 @@ pub fn output_of_silent_user(command: &mut Command, limit: Duration) -> Output {
     ended_within(command, None, limit)
 }
 
-/// `input`: `None`: nothing comes, and no end either.
+/// `input`: `None`: no data and no end.
 #[track_caller]
 fn ended_within(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> Output {
     let pipes = command
@@ -250,14 +250,14 @@ fn ended_within(command: &mut Command, input: Option<&[u8]>, limit: Duration) ->
     let (input, end) = (input.map(<[u8]>::to_owned), Instant::now() + limit);
     let everything = |stream: &mut dyn Read| {
         let mut bytes = Vec::new();
-        // What came until a broken pipe is what there is.
+        // The output ends at a broken pipe.
         let _ = stream.read_to_end(&mut bytes);
         bytes
     };
     std::thread::scope(|scope| {
         let open = match input {
             Some(input) => {
-                // Who does not read its input gets none.
+                // A program that does not read its input gets none.
                 scope.spawn(move || drop(stdin.write_all(&input)));
                 None
             }

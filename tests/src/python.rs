@@ -1,5 +1,5 @@
-//! Python programs of others, as they are published: a virtual environment for each file of pinned
-//! requirements in `tests/clients`, made when a test first asks for it and kept beside what Cargo builds.
+//! Published Python programs of other projects: a virtual environment for each file of pinned requirements in
+//! `tests/clients`, made when a test first needs it and kept in Cargo's target folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::artifacts::{lock_file, project_root, target_folder};
 use crate::process::{command, run};
 
-/// Written last, so that an environment whose making was interrupted is made again.
+/// Written last, so that an incomplete environment is made again.
 const COMPLETE: &str = "complete";
 
 /// A virtual environment that is ready for use.
@@ -20,8 +20,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment with what `tests/clients/<name>.txt` lists. Made now, from PyPI, unless it was made before from the
-    /// same list for the same Python.
+    /// The environment with the packages of `tests/clients/<name>.txt`. Made now, from PyPI, unless it was made before
+    /// from the same list for the same Python.
     ///
     /// # Panics
     /// If it cannot be made; shows pip's output.
@@ -49,8 +49,8 @@ impl Environment {
         self.folder.join("bin").join(name)
     }
 
-    /// A program of the environment, e.g. `python` or what a package brings. It sees no proxy (what is under
-    /// test is on this computer) and `home` in place of its user's home.
+    /// A program of the environment, e.g. `python` or a program of a package. It has no proxy (the servers under test
+    /// are on this computer) and `home` in place of its user's home.
     ///
     /// The caller adds arguments and starts it.
     pub fn program(&self, name: &str, home: &Path) -> Command {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-/// A port that agents can be given before the service has one.
+/// A port that agents can use before the service has one.
 pub struct Reserved {
     listener: TcpListener,
 }

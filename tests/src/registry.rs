@@ -1,5 +1,5 @@
-//! A container registry that nodes pull from: images that are folders (OCI layouts) or that a test makes of one program, over plain HTTP.
-//! Paths are those of the OCI distribution specification, "Pulling manifests" and "Pulling blobs".
+//! A container registry that nodes pull from: images of folders (OCI layouts) or of one program that a test adds, over
+//! plain HTTP. Paths are those of the OCI distribution specification, "Pulling manifests" and "Pulling blobs".
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,18 +16,19 @@ use tempfile::TempDir;
 use crate::qemu::USER_NETWORK_HOST;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// For a request to be whole.
+/// Time limit for a request to be complete.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 const LONGEST_HEAD: u64 = 64 << 10;
 
 /// The name of the registry in the names of images.
 pub const NAME: &str = "registry.lab.example";
 
-/// A registry whose port lasts as long as the test program, and its images as long as the value; machines on user networks reach it.
+/// A registry whose port exists as long as the test program, and its images as long as the value; machines on user
+/// networks reach it.
 pub struct Registry {
     port: u16,
     content: Arc<Mutex<Content>>,
-    /// Of images that were made here.
+    /// Folder of images that were made here.
     folder: TempDir,
 }
 
@@ -52,7 +53,7 @@ impl Registry {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let content = Arc::clone(&shared);
-                // Who breaks off gets no answer, and asks again.
+                // A client that aborts gets no response, and retries.
                 std::thread::spawn(move || drop(answer(client, &content)));
             }
         });
@@ -65,7 +66,7 @@ impl Registry {
         }
     }
 
-    /// What containerd's configuration says so that nodes find it.
+    /// containerd's configuration with which nodes find it.
     pub fn containerd_settings(&self) -> String {
         format!(
             "\n[plugins.\"io.containerd.grpc.v1.cri\".registry.mirrors.\"{NAME}\"]\n  endpoint = [\"http://{USER_NETWORK_HOST}:{}\"]\n",
@@ -73,7 +74,7 @@ impl Registry {
         )
     }
 
-    /// Serves the image of an OCI layout; answers its name.
+    /// Serves the image of an OCI layout; returns its name.
     ///
     /// # Panics
     /// If the folder holds no image.
@@ -92,7 +93,7 @@ impl Registry {
         format!("{NAME}/{image}")
     }
 
-    /// Serves an image from scratch that has nothing but this static program; answers its name.
+    /// Serves an image from scratch that has only this static program; returns its name.
     ///
     /// # Panics
     /// If there is no such program.
@@ -125,7 +126,7 @@ impl Registry {
         format!("{NAME}/{image}")
     }
 
-    /// Keeps bytes; answers their descriptor.
+    /// Stores bytes; returns their descriptor.
     fn add_blob(&self, bytes: &[u8], kind: &str) -> Value {
         let digest = digest_of(bytes);
         let file = self.folder.path().join(digest.replace(':', "-"));
@@ -143,7 +144,7 @@ fn lock(content: &Mutex<Content>) -> std::sync::MutexGuard<'_, Content> {
     content.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Answers one request of a client, and ends the connection.
+/// Responds to one request of a client, and ends the connection.
 fn answer(mut client: TcpStream, content: &Mutex<Content>) -> std::io::Result<()> {
     client.set_read_timeout(Some(REQUEST_LIMIT))?;
     let mut lines = BufReader::new(client.try_clone()?.take(LONGEST_HEAD)).lines();
@@ -154,7 +155,7 @@ fn answer(mut client: TcpStream, content: &Mutex<Content>) -> std::io::Result<()
         if header.is_empty() {
             break;
         }
-        // containerd goes on where it was cut off.
+        // containerd resumes where it was cut off.
         let start = header
             .strip_prefix("range: bytes=")
             .and_then(|range| range.split('-').next());
@@ -194,7 +195,7 @@ fn answer(mut client: TcpStream, content: &Mutex<Content>) -> std::io::Result<()
     Ok(())
 }
 
-/// What a path means: its digest, its type and the file with its bytes.
+/// The object of a path: its digest, its type and the file with its bytes.
 fn found(content: &Mutex<Content>, path: &str) -> Option<(String, &'static str, PathBuf)> {
     let path = path.strip_prefix("/v2/")?;
     let content = lock(content);

@@ -1,4 +1,4 @@
-//! A small client of the service's REST API: what the scenarios ask.
+//! A small client of the service's REST API for the scenarios.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,21 +18,21 @@ use serde_json::{Value, json};
 
 use crate::http::HttpClient;
 
-/// A pull secret of the right shape that opens nothing.
+/// A pull secret of the right shape without access to anything.
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.lab.example":{"auth":"bGFiOnRvbGQtdG8tbm9ib2R5"}}}"#;
 
-/// The secret part of [`PULL_SECRET`]. It stands nowhere else, not even in the example that `muster serve`
-/// prints: where it turns up, it has leaked.
+/// The secret part of [`PULL_SECRET`]. It is nowhere else, not even in the example that `muster serve` prints: where it
+/// is found, it has leaked.
 pub const PULL_SECRET_CREDENTIAL: &str = "bGFiOnRvbGQtdG8tbm9ib2R5";
 
-/// A request without a usable answer.
+/// A request without a usable response.
 #[derive(Debug)]
 pub enum RestError {
-    /// Nobody answered, or not in HTTP.
+    /// No response, or not in HTTP.
     Transport(String),
-    /// The answer's status is not 2xx.
+    /// The response's status is not 2xx.
     Status(u16, String),
-    /// The answer is not what was asked for.
+    /// The response does not have the expected form.
     Body(String),
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for RestError {
 
 impl std::error::Error for RestError {}
 
-/// An answer, or why there is none.
+/// A response, or the reason why there is none.
 pub type Answer<T> = Result<T, RestError>;
 
 /// A client of one service.
@@ -67,7 +67,7 @@ impl Client {
         }
     }
 
-    /// For a service whose certificate that authority (PEM) signed.
+    /// A client of a service with a certificate that authority (PEM) signed.
     pub fn trusting(base: &str, authority: &[u8]) -> Self {
         Self {
             http: HttpClient::trusting(base, authority).timeout(Duration::from_secs(120)),
@@ -83,7 +83,7 @@ impl Client {
         self
     }
 
-    /// The operator's token, where one is asked for.
+    /// The operator's token, if one is required.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
@@ -93,12 +93,12 @@ impl Client {
         self.http.base()
     }
 
-    /// What it asks with, for requests of another form.
+    /// The underlying client, for requests of another form.
     pub fn http(&self) -> &HttpClient {
         &self.http
     }
 
-    /// Asks `path` (from the root of the service) and returns status and body.
+    /// Requests `path` (from the root of the service) and returns status and body.
     pub fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
         let body = body.map(Value::to_string);
         let answer = self
@@ -159,7 +159,7 @@ impl Client {
         Ok(answer.url)
     }
 
-    /// The URL of the iPXE script beside that image, short enough for DHCP's boot file field.
+    /// The URL of the iPXE script for that image, short enough for DHCP's boot file field.
     pub fn ipxe_script_url(&self, id: InfraEnvId) -> Answer<String> {
         let image = self.image_url(id)?;
         let folder = image.strip_suffix("discovery.iso");
@@ -183,7 +183,7 @@ impl Client {
         self.get(&format!("/infra-envs/{infra_env}/hosts/{id}"))
     }
 
-    /// The BMCs of an InfraEnv, without what they tell of their machines.
+    /// The BMCs of an InfraEnv, without their reports about machines.
     pub fn bmcs(&self, infra_env: InfraEnvId) -> Answer<Vec<Bmc>> {
         self.get(&format!("{MUSTER_PATH}/infra-envs/{infra_env}/bmcs"))
     }
@@ -193,7 +193,7 @@ impl Client {
         self.get(&format!("/events?infra_env_id={id}"))
     }
 
-    /// Writes what stands at `url` (any URL) to `file`; returns its length.
+    /// Downloads `url` (any URL) to `file`; returns its length.
     pub fn download(&self, url: &str, file: &Path) -> Answer<u64> {
         let mut answer = HttpClient::new("").open(url).map_err(RestError::Transport)?;
         let status = answer.status().as_u16();
@@ -208,7 +208,7 @@ impl Client {
 /// The inventory of a host, if it has sent one.
 ///
 /// # Panics
-/// If the service answers one that is not JSON of the right shape.
+/// If the service returns one that is not JSON of the right shape.
 pub fn inventory(host: &Host) -> Option<Inventory> {
     let text = Some(&host.inventory).filter(|text| !text.is_empty())?;
     Some(serde_json::from_str(text).unwrap_or_else(|error| panic!("the inventory of {}: {error}", host.id)))

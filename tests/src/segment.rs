@@ -1,8 +1,8 @@
-//! A network segment of its own: a namespace with a bridge, taps for machines, and the DHCP server that
-//! "they" already have.
+//! A network segment of its own: a namespace with a bridge, taps for machines, and the DHCP server that "they" already
+//! have.
 //!
-//! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines,
-//! requests. Nothing has a name outside, so nothing can collide or stay behind.
+//! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines, requests.
+//! Nothing has a name outside, so nothing can collide or be left behind.
 
 mod networks;
 mod pxe_client;
@@ -26,10 +26,11 @@ pub const ADDRESS: &str = "10.91.0.1";
 /// server.
 pub const SECOND_ADDRESS: &str = "10.92.0.1";
 
-/// An address behind the router of the first network, to which the second one's knows no way ([`Segment::two_routers`]).
+/// An address behind the router of the first network, to which the second network's router has no route
+/// ([`Segment::two_routers`]).
 pub const FAR_ADDRESS: &str = "10.99.0.1";
 
-/// The name of [`FAR_ADDRESS`], which the first network's name server knows and the second one's denies.
+/// The name of [`FAR_ADDRESS`], which the first network's name server resolves and the second one's denies.
 pub const FAR_NAME: &str = "muster.lab";
 
 /// Folder of Debian's package `ipxe` with the programs that firmware loads by TFTP.
@@ -38,7 +39,7 @@ const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
 /// Time limit of a server's start, which takes a second.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// Options of the segment's DHCP server beside addresses (`10.91.0.50` to `.150`).
+/// Options of the segment's DHCP server in addition to addresses (`10.91.0.50` to `.150`).
 #[derive(Debug, Clone)]
 pub enum Offer {
     /// Nothing but addresses.
@@ -60,7 +61,7 @@ pub enum Offer {
         /// Printed by `muster pxe-config kea`.
         recipe: String,
     },
-    /// The same by a proxyDHCP server beside a DHCP server that knows nothing of booting.
+    /// The same by a proxyDHCP server next to a DHCP server without boot options.
     ProxyPxe {
         /// Printed by `muster pxe-config proxydhcp`.
         recipe: String,
@@ -123,9 +124,9 @@ impl Segment {
         self.tap_on("br0")
     }
 
-    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and the sender is not
-    /// notified: a switch's port that is not set up for what its neighbours send. The router takes part in
-    /// that MTU, so that services on [`ADDRESS`] are still reached.
+    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and the sender is not notified:
+    /// a switch's port with a smaller MTU than its neighbours. The router has that MTU, too, so that services on
+    /// [`ADDRESS`] are still reached.
     pub fn tap_with_mtu(&mut self, mtu: u32) -> String {
         let name = self.tap();
         ip(&["link", "set", &name, "mtu", &mtu.to_string()]);
@@ -133,7 +134,7 @@ impl Segment {
         name
     }
 
-    /// Plugs in a cable of the second network, which has no way out of it.
+    /// Plugs in a cable of the second network, which has no route out of it.
     ///
     /// # Panics
     /// Unless there is one.
@@ -160,20 +161,20 @@ impl Segment {
         ip(&["link", "set", "br1", "up"]);
     }
 
-    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be called
+    /// Makes the DHCP server assign one address to all these MACs: a duplicate, if there are several. To be called
     /// before [`serve`](Self::serve).
     pub fn fix_address(&mut self, macs: &[&str], address: &str) {
         let macs = macs.iter().map(|mac| (*mac).to_owned()).collect();
         self.fixed.push((macs, address.to_owned()));
     }
 
-    /// Has the DHCP server give the machine with that MAC a hostname. To be called before
+    /// Makes the DHCP server assign a hostname to the machine with that MAC. To be called before
     /// [`serve`](Self::serve).
     pub fn name_host(&mut self, mac: &str, hostname: &str) {
         self.names.push((mac.to_owned(), hostname.to_owned()));
     }
 
-    /// Starts the DHCP server, and those beside it that `offer` needs.
+    /// Starts the DHCP server, and the further servers that `offer` needs.
     #[track_caller]
     pub fn serve(&mut self, offer: &Offer) {
         let mut configuration =
@@ -212,8 +213,7 @@ impl Segment {
             }
             Offer::HttpBoot { url } => {
                 configuration += addresses;
-                // Firmware ignores an HTTP boot offer that does not answer its vendor class
-                // (docs/protocol/ipxe.md#5).
+                // Firmware ignores an HTTP boot offer that does not echo its vendor class (docs/protocol/ipxe.md#5).
                 configuration += "dhcp-match=set:http,option:client-arch,16\n";
                 configuration += "dhcp-option-force=tag:http,60,HTTPClient\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:http,{url}");
@@ -229,7 +229,10 @@ impl Segment {
         let _ = writeln!(configuration, "dhcp-leasefile={}", leases.display());
         let file = self.write("dnsmasq.conf", &configuration);
         let mut dnsmasq = command("dnsmasq");
+        // Two that start at once would both create the usual file with the process id.
+        let process_id = self.folder.path().join("dnsmasq.pid");
         dnsmasq
+            .arg(format!("--pid-file={}", process_id.display()))
             .arg("--keep-in-foreground")
             .arg("--log-facility=-")
             .arg(format!("--conf-file={}", file.display()));
@@ -238,7 +241,7 @@ impl Segment {
         self.servers.push(server);
     }
 
-    /// Kea with that configuration, but for the leases, which it would keep in `/var/lib`.
+    /// Starts Kea with that configuration, except for the leases, which it would keep in `/var/lib`.
     fn serve_by_kea(&mut self, recipe: &str) {
         let text = recipe.replacen(r#""memfile""#, r#""memfile", "persist": false"#, 1);
         let file = self.write("kea-dhcp4.conf", &text);
@@ -251,7 +254,8 @@ impl Segment {
         self.servers.push(server);
     }
 
-    /// A recipe for dnsmasq as this segment's server takes it: without what is configured already, and with a TFTP folder of its own.
+    /// A recipe for dnsmasq, adapted to this segment's server: without options that are configured already, and with a
+    /// TFTP folder of its own.
     fn with_tftp(&self, recipe: &str) -> String {
         let root = self.folder.path().join("tftp");
         std::fs::create_dir_all(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
@@ -271,8 +275,8 @@ impl Segment {
         text.replacen("\nport=0\n", "\n", 1)
     }
 
-    /// A DHCP server that gives addresses and offers no boot file: busybox's, for two dnsmasq would want the
-    /// same port.
+    /// A DHCP server that assigns addresses and offers no boot file: busybox's, since two dnsmasq would need the same
+    /// port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
         let text = format!(
@@ -295,7 +299,7 @@ impl Segment {
     }
 }
 
-/// With netfilter on bridges, a bridge cuts up packets that are too long for a port; a switch drops them.
+/// With netfilter on bridges, a bridge fragments packets that are too long for a port; a switch drops them.
 fn behave_as_a_switch() {
     for family in ["iptables", "ip6tables"] {
         let file = format!("/proc/sys/net/bridge/bridge-nf-call-{family}");

@@ -18,15 +18,15 @@ use crate::process::{Program, command, run};
 use crate::qemu::USER_NETWORK_HOST;
 use crate::rest::Client;
 
-/// Time limit of a service's start. A debug build beside two emulated machines is slow.
+/// Time limit of a service's start. A debug build in parallel to two emulated machines is slow.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The operator's list where a test gives none: hosts may be installed, and none of them asks this server.
+/// The default list of the operator: hosts may be installed, and none of them uses this server.
 pub const OS_IMAGES: &str = r#"[{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","default":true,
     "metal_url":"http://images.example.test/metal.raw.zst",
     "metal_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}]"#;
 
-/// Arguments of `muster` for a service whose listeners take free ports of the loopback address.
+/// Arguments of `muster` for a service on free ports of the loopback address.
 pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
     "serve",
     "--listen",
@@ -37,7 +37,7 @@ pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
     "127.0.0.1:0",
 ];
 
-/// The Kubernetes API whose custom resources a service serves.
+/// The Kubernetes API with a service's custom resources.
 #[derive(Debug, Clone)]
 enum KubeApi {
     Off,
@@ -61,7 +61,7 @@ pub struct Settings {
     live_image: Option<PathBuf>,
     kube: KubeApi,
     tls: Tls,
-    /// The address of the boot listener as BMCs know it; `None`: as machines know it.
+    /// The address of the boot listener for BMCs; `None`: the same as for machines.
     boot_seen_as: Option<String>,
     more: Vec<String>,
 }
@@ -70,9 +70,9 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 enum Tls {
     Off,
-    /// By an authority of its own.
+    /// A certificate of its own authority.
     Own,
-    /// By a certificate of files.
+    /// A certificate in files.
     Given(Certificate),
 }
 
@@ -113,8 +113,7 @@ impl Certificate {
 }
 
 impl Settings {
-    /// On the loopback address, as machines on user networks find it; SQLite, no authentication, the live
-    /// image.
+    /// On the loopback address, which machines on user networks can reach; SQLite, no authentication, the live image.
     pub fn for_user_networks() -> Self {
         Self {
             program: artifacts::muster_program(),
@@ -131,7 +130,7 @@ impl Settings {
         }
     }
 
-    /// On an address that machines reach as it is, e.g. [`segment::ADDRESS`](crate::segment::ADDRESS).
+    /// On an address that machines reach directly, e.g. [`segment::ADDRESS`](crate::segment::ADDRESS).
     pub fn on_address(address: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -140,14 +139,14 @@ impl Settings {
         }
     }
 
-    /// Known to machines by another name or address.
+    /// With another name or address for machines.
     #[must_use]
     pub fn known_as(mut self, name: &str) -> Self {
         name.clone_into(&mut self.seen_as);
         self
     }
 
-    /// For machines on user networks, which find this computer's loopback elsewhere.
+    /// For machines on user networks, which reach this computer's loopback by another address.
     #[must_use]
     pub fn seen_from_user_networks(mut self) -> Self {
         USER_NETWORK_HOST.clone_into(&mut self.seen_as);
@@ -168,8 +167,7 @@ impl Settings {
         self
     }
 
-    /// Known to agents under another port of the same address: that of a
-    /// [`Recorder`](crate::recorder::Recorder).
+    /// With another port of the same address for agents: that of a [`Recorder`](crate::recorder::Recorder).
     #[must_use]
     pub fn public_port(mut self, port: u16) -> Self {
         self.public_port = Some(port);
@@ -225,7 +223,7 @@ impl Settings {
         self
     }
 
-    /// With TLS by an authority of its own, as it speaks on an address that is not of the loopback.
+    /// With TLS by an authority of its own, like on an address outside of the loopback.
     #[must_use]
     pub fn own_tls(mut self) -> Self {
         self.tls = Tls::Own;
@@ -246,7 +244,7 @@ impl Settings {
         self
     }
 
-    /// The file with the authorities that clients trust, where it speaks TLS.
+    /// The file with the authorities that clients trust, if it uses TLS.
     fn authorities(&self, folder: &Path) -> Option<PathBuf> {
         match &self.tls {
             Tls::Off => None,
@@ -334,12 +332,12 @@ impl Service {
         &self.client
     }
 
-    /// PEM file with the authorities that its clients trust; `None`: it speaks plain HTTP.
+    /// PEM file with the authorities that its clients trust; `None`: plain HTTP.
     pub fn authorities(&self) -> Option<PathBuf> {
         self.settings.authorities(self.folder.path())
     }
 
-    /// A client of REST and everything else on that port, without a credential.
+    /// A client of the main port (REST and more), without a credential.
     pub fn http(&self) -> HttpClient {
         HttpClient::new(&format!("http://127.0.0.1:{}", self.port()))
     }
@@ -349,12 +347,12 @@ impl Service {
         HttpClient::new(&format!("http://127.0.0.1:{}", self.boot_port()))
     }
 
-    /// The port of REST and everything else.
+    /// The main port (REST and more).
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    /// The port of boot artifacts alone.
+    /// The port of the boot listener.
     pub fn boot_port(&self) -> u16 {
         self.boot_port.number()
     }
@@ -364,7 +362,7 @@ impl Service {
         self.kube_port.number()
     }
 
-    /// `kubectl` for the Kubernetes API that it works with.
+    /// `kubectl` for its Kubernetes API.
     pub fn kubectl(&self) -> Kubectl {
         match &self.settings.kube {
             KubeApi::Server(file) => Kubectl::new(file),
@@ -379,7 +377,7 @@ impl Service {
         self.folder.path().join("data")
     }
 
-    /// A URL meant for machines, as this computer reaches it.
+    /// Converts a URL for machines to one that this computer reaches.
     pub fn reachable(&self, url: &str) -> String {
         let seen = format!("//{}:", self.settings.seen_as);
         url.replacen(&seen, &format!("//{}:", self.settings.address), 1)
@@ -404,12 +402,12 @@ impl Service {
         self.program.signal(signal);
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it like a power cut.
     pub fn kill(&mut self) {
         self.program.kill();
     }
 
-    /// Asks it to end and waits until it has.
+    /// Terminates it and waits for its end.
     #[track_caller]
     pub fn terminate(&mut self) -> ExitStatus {
         self.program.signal(Signal::SIGTERM);
@@ -433,7 +431,7 @@ impl Service {
     }
 }
 
-/// On these ports: of REST, of boot artifacts, of the built-in Kubernetes API.
+/// With these ports: of REST, of boot artifacts, of the built-in Kubernetes API.
 fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &Path) -> Program {
     let Settings { address, seen_as, .. } = settings;
     let public_port = settings.public_port.unwrap_or(port);
@@ -468,6 +466,8 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
             .arg(format!("127.0.0.1:{kube_port}")),
     };
     serve.args(["--auth", settings.auth]);
+    // The lab's workload clusters are on this computer.
+    serve.args(["--workload-networks", "127.0.0.0/8,0.0.0.0/0"]);
     if let Some(url) = &settings.database_url {
         serve.arg("--database-url").arg(url);
     }

@@ -34,10 +34,10 @@ impl SmallDisk {
         Self(folder.to_owned())
     }
 
-    /// Takes all the space that is left; returns what has to be removed to have it back.
+    /// Fills the remaining space; returns the file to remove to free it.
     ///
     /// # Panics
-    /// If it has no space for even a name.
+    /// If there is no space for even a name.
     #[must_use]
     pub fn fill(&self) -> PathBuf {
         let path = self.0.join("somebody-elses-file");
@@ -54,7 +54,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a program may still have its files open.
+        // Lazily: a program may still have open files on it.
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
 }

@@ -1,7 +1,8 @@
-//! sushy-emulator over libvirt: a BMC that others wrote, with domains under QEMU behind it. Source: docs/protocol/redfish.md#1.1, §1.2.
+//! sushy-emulator over libvirt: a BMC of another project, with domains under QEMU behind it. Source:
+//! docs/protocol/redfish.md#1.1, §1.2.
 //!
-//! libvirtd is one of its own, for an unprivileged user, in a namespace of processes: when its first process ends, everything in it
-//! does, the domains too. That takes root.
+//! libvirtd is started for an unprivileged user, in a PID namespace: when its first process ends, everything in it
+//! ends, the domains too. That needs root.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -19,7 +20,7 @@ use crate::qemu::{Firmware, Slots};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The user and group of libvirtd and of the domains' processes: nobody's.
+/// The user and group of libvirtd and of the domains' processes: the system's `nobody`.
 const NOBODY: u32 = 65534;
 
 /// Debian's Python modules; libvirt's is not at PyPI in a form that needs no compiler.
@@ -37,7 +38,7 @@ pub struct Domain<'a> {
 
 /// Running programs. Dropping them ends them; if the test fails, their logs are shown.
 pub struct Sushy {
-    // Who asks ends before who is asked.
+    // A program ends before those that it uses.
     emulator: Program,
     libvirt: Program,
     port: ReservedPort,
@@ -46,10 +47,11 @@ pub struct Sushy {
 }
 
 impl Sushy {
-    /// Starts libvirt without domains, and sushy-emulator for it, on loopback, without TLS or password. `slots`: of all domains together.
+    /// Starts libvirt without domains, and sushy-emulator for it, on loopback, without TLS or password. `slots`: of all
+    /// domains together.
     ///
     /// # Panics
-    /// If they are missing or do not start; says what to install.
+    /// If they are missing or do not start; the message names the packages to install.
     #[track_caller]
     pub fn start(slots: Slots) -> Self {
         let environment = Environment::of("sushy");
@@ -104,8 +106,8 @@ impl Sushy {
         self.virsh(&["domstate", domain]).trim() == "running"
     }
 
-    /// True when the domain will have a medium at its next start: sushy-emulator takes out drive and medium from libvirt's definition,
-    /// and leaves a domain that runs as it is.
+    /// True if the domain will have a medium at its next start: sushy-emulator removes drive and medium from libvirt's
+    /// definition, and leaves a running domain unchanged.
     pub fn has_medium(&self, domain: &str) -> bool {
         let all = self.virsh(&["domblklist", domain, "--details", "--inactive"]);
         let drives = all.lines().filter(|line| line.contains("cdrom"));
@@ -137,7 +139,7 @@ impl Sushy {
     }
 }
 
-/// Of the libvirtd of that folder. It lets root in, too.
+/// Of the libvirtd in that folder. It accepts root, too.
 fn uri(folder: &Path) -> String {
     format!(
         "qemu+unix:///session?socket={}/libvirt/libvirt-sock",
@@ -145,7 +147,7 @@ fn uri(folder: &Path) -> String {
     )
 }
 
-/// Makes it nobody's.
+/// Makes `nobody` its owner.
 fn give(path: &Path) {
     let given = chown(path, Some(NOBODY), Some(NOBODY));
     given.unwrap_or_else(|error| panic!("{}: {error}; libvirt's lab needs root", path.display()));
@@ -224,7 +226,7 @@ fn start_emulator(environment: &Environment, folder: &Path, port: u16) -> Progra
     Program::start("sushy-emulator", &mut emulator, &folder.join("sushy.log"))
 }
 
-/// The files of libvirt's Python module. The rest of Debian's would get before the environment's own.
+/// The files of libvirt's Python module. The rest of Debian's would override the environment's own.
 #[track_caller]
 fn libvirt_modules() -> Vec<String> {
     let listed = fs::read_dir(DEBIAN_MODULES).into_iter().flatten().flatten();
@@ -251,7 +253,7 @@ fn definition(domain: &Domain<'_>, folder: &Path) -> String {
     let file = |extension: &str| folder.join(format!("{name}.{extension}")).display().to_string();
     let (firmware, machine) = match domain.firmware {
         Firmware::SeaBios => ("<os>", "pc"),
-        // By itself libvirt takes the firmware with Microsoft's keys.
+        // By default libvirt chooses the firmware with Microsoft's keys.
         _ => (
             "<os firmware='efi'><firmware><feature enabled='no' name='secure-boot'/></firmware>",
             "q35",

@@ -1,5 +1,5 @@
-//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge. It tells of its ports by LLDP,
-//! and has an aggregation that only LACP brings up.
+//! A switch with ports in one VLAN, tagged, and a [`Segment`]'s bridge on its untagged side. It announces its ports by
+//! LLDP, and has an aggregation that only LACP brings up.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::artifacts::project_root;
 use crate::process::{Program, command};
 use crate::segment::Segment;
 
-/// First of the UDP ports that stand for cables. They are in the segment's namespace, where nobody else is.
+/// First of the UDP ports that represent cables. They are in the segment's namespace, which has no other users.
 const FIRST_PORT: u16 = 20_000;
 
 /// The running switch.
@@ -29,8 +29,8 @@ pub struct UdpCable {
 }
 
 impl TaggedSwitch {
-    /// With a port for `vlan` for each of `told`: the tagged VLAN that it claims to have. So many ports follow that are one
-    /// aggregation.
+    /// With a port for `vlan` for each of `told`: the tagged VLAN that it announces. The next `aggregated` ports are
+    /// one aggregation.
     #[track_caller]
     pub fn start(segment: &mut Segment, vlan: u16, told: &[u16], aggregated: usize) -> Self {
         let single = told.iter().map(u16::to_string);

@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::architecture::Architecture;
 use crate::artifacts::project_root;
 use crate::process::run;
 
@@ -16,23 +17,29 @@ pub const OPENSHIFT_VERSION: &str = "4.20.0";
 /// The target image of this source tree's recipe.
 #[derive(Debug, Clone)]
 pub struct TargetImage {
+    architecture: Architecture,
     folder: PathBuf,
 }
 
 impl TargetImage {
-    /// The one that `.ci/target` built.
+    /// The image that `.ci/target` built for machines with that processor.
     ///
     /// # Panics
-    /// If it did not; says how to have it built.
-    pub fn built() -> Self {
-        let printed = run(Command::new(project_root().join(".ci/target")).arg("--folder"));
+    /// If it did not; the message has the command that builds it.
+    pub fn built(architecture: Architecture) -> Self {
+        let mut script = Command::new(project_root().join(".ci/target"));
+        let printed = run(script.args([architecture.debian(), "--folder"]));
         let folder = PathBuf::from(printed.trim());
+        let remedy = match architecture {
+            Architecture::X86_64 => "`.ci/needs install` (`make test-install` does; two minutes, once)",
+            Architecture::Aarch64 => "`.ci/needs install long` (`make test-long` does, once)",
+        };
         assert!(
             folder.join("target.raw.zst.sha256").is_file(),
-            "there is no target image in {}: run `.ci/needs install` (`make test-install` does; two minutes, once)",
+            "there is no target image in {}: run {remedy}",
             folder.display()
         );
-        Self { folder }
+        Self { architecture, folder }
     }
 
     /// Its bytes.
@@ -40,7 +47,7 @@ impl TargetImage {
         self.folder.join("target.raw")
     }
 
-    /// The same by zstd.
+    /// The same, compressed by zstd.
     pub fn compressed(&self) -> PathBuf {
         self.folder.join("target.raw.zst")
     }
@@ -66,7 +73,7 @@ impl TargetImage {
     pub fn os_images(&self) -> Value {
         json!([{
             "openshift_version": OPENSHIFT_VERSION,
-            "cpu_architecture": "x86_64",
+            "cpu_architecture": self.architecture.name(),
             "version": "muster-target-lab",
             "metal_url": self.compressed(),
             "metal_sha256": self.compressed_digest(),
@@ -75,7 +82,7 @@ impl TargetImage {
         }])
     }
 
-    /// A copy in `folder` with that Ignition config in its place, as an installer leaves it.
+    /// A copy in `folder` that contains that Ignition config, as an installer leaves it.
     ///
     /// # Panics
     /// If the tools of ext4 are missing.

@@ -1,4 +1,4 @@
-//! TLS connections as bytes, for what no client of HTTP sends.
+//! TLS connections as bytes, for data that no HTTP client sends.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 
-/// A connection whose handshake is done, to whoever answers there. It offers HTTP/2 and HTTP/1.1.
+/// A connection after its handshake, without verification of the server. It offers HTTP/2 and HTTP/1.1.
 ///
 /// # Panics
-/// If nobody answers, or without TLS.
+/// If there is no response, or none with TLS.
 pub fn unverified(host: &str, port: u16) -> StreamOwned<ClientConnection, TcpStream> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider.clone())

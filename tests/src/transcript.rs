@@ -28,18 +28,18 @@ struct Received {
     open_streams: usize,
 }
 
-/// Reason why a text did not come.
+/// Reason why a text was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFound {
     /// The deadline passed.
     Deadline,
-    /// The stream ended: the program or machine is gone.
+    /// The stream ended, with its program or machine.
     Ended,
 }
 
 impl Transcript {
-    /// Nothing received yet; everything read from the streams given to [`follow`](Self::follow) is also
-    /// written to `file`.
+    /// An empty transcript; everything read from the streams given to [`follow`](Self::follow) is also written to
+    /// `file`.
     pub fn new(file: &Path) -> Self {
         let received = Received {
             bytes: Vec::new(),
@@ -122,7 +122,7 @@ impl Transcript {
                 match windows.position(|window| window == question) {
                     Some(at) => {
                         seen += at + question.len();
-                        // Nobody reads it any more when the program is about to end.
+                        // A program that is about to end does not read it any more.
                         let _ = input.write_all(answer);
                     }
                     None => {

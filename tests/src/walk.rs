@@ -1,4 +1,4 @@
-//! The walk from blank machines to nodes and back: what scenarios of installations and `make demo` have in common.
+//! The walk from blank machines to nodes and back: the common code of the installation scenarios and `make demo`.
 
 mod api;
 mod fleet_hosts;

@@ -24,10 +24,10 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// The `/boot` of the node whose file system is mounted at `root`.
+    /// The `/boot` of the node with its file system mounted at `root`.
     ///
     /// # Errors
-    /// It has none.
+    /// Fails if there is no `/boot`.
     pub fn of(root: &str) -> Result<Self, ArtifactError> {
         if !root.starts_with('/') {
             return Err(ArtifactError::Request(format!(

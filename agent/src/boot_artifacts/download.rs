@@ -15,7 +15,7 @@ use url::Url;
 use super::sync::sync_folder;
 use crate::net::unanswered::why;
 
-/// Bytes to keep free beside the file.
+/// Bytes to keep free in addition to the file's size.
 const MARGIN: u64 = 4 << 20;
 
 /// A download that failed.
@@ -70,6 +70,8 @@ pub enum Difference {
     },
     #[error("bytes whose SHA-256 is not the promised one")]
     Digest,
+    #[error("bytes whose SHA-256 {found} is not the one that the service names, {wanted}")]
+    OtherDigest { found: String, wanted: String },
     #[error("nothing")]
     Empty,
 }
@@ -78,6 +80,11 @@ impl DownloadError {
     /// True when another attempt may succeed.
     pub fn may_pass(&self) -> bool {
         match self {
+            // The next step may name another one.
+            Self::NotWhole {
+                reason: Difference::OtherDigest { .. },
+                ..
+            } => false,
             Self::Transport { .. } | Self::NotWhole { .. } => true,
             Self::Status { status, .. } => *status >= 500 || matches!(status, 408 | 429),
             Self::Url(_) | Self::Space { .. } | Self::Write { .. } => false,
@@ -95,11 +102,16 @@ pub struct Download {
 }
 
 /// Downloads `url` to `path` through a file with `.part` appended, which never stays. Memory use does not
-/// grow with the file.
+/// grow with the file. `sha256`: the digest of the only file that is taken, hexadecimal; empty: not known.
 ///
 /// # Errors
 /// [`DownloadError`]; then the previous content of `path` is unchanged.
-pub async fn fetch(http: &reqwest::Client, url: &str, path: &Path) -> Result<Download, DownloadError> {
+pub async fn fetch(
+    http: &reqwest::Client,
+    url: &str,
+    sha256: &str,
+    path: &Path,
+) -> Result<Download, DownloadError> {
     let wrong = || DownloadError::Url(url.to_owned());
     let url = Url::parse(url).map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -120,7 +132,7 @@ pub async fn fetch(http: &reqwest::Client, url: &str, path: &Path) -> Result<Dow
         });
     }
     let place = Part(part(path));
-    let download = write(response, &place.0, &shown).await?;
+    let download = write(response, &place.0, &shown, sha256).await?;
     std::fs::rename(&place.0, path)
         .and_then(|()| sync_folder(path))
         .map_err(|source| DownloadError::Write {
@@ -145,7 +157,12 @@ impl Drop for Part {
     }
 }
 
-async fn write(mut response: Response, place: &Path, shown: &str) -> Result<Download, DownloadError> {
+async fn write(
+    mut response: Response,
+    place: &Path,
+    shown: &str,
+    wanted: &str,
+) -> Result<Download, DownloadError> {
     let promised = response.content_length();
     let digest = promised_digest(&response);
     let on_disk = |source: io::Error| DownloadError::Write {
@@ -177,16 +194,18 @@ async fn write(mut response: Response, place: &Path, shown: &str) -> Result<Down
     if digest.is_some_and(|digest| digest != sha256.as_slice()) {
         return Err(differs(Difference::Digest));
     }
+    let found = hex::encode(sha256);
+    if !wanted.is_empty() && !wanted.eq_ignore_ascii_case(&found) {
+        let wanted = wanted.to_owned();
+        return Err(differs(Difference::OtherDigest { found, wanted }));
+    }
     // May take minutes on a slow disk: not on a thread that other tasks need.
     tokio::task::spawn_blocking(move || file.sync_all())
         .await
         .map_err(io::Error::other)
         .and_then(|synced| synced)
         .map_err(on_disk)?;
-    Ok(Download {
-        bytes,
-        sha256: hex::encode(sha256),
-    })
+    Ok(Download { bytes, sha256: found })
 }
 
 /// `Repr-Digest` or `Content-Digest: sha-256=:<base64>:`. Source: RFC 9530.

@@ -8,7 +8,7 @@ use super::ArtifactError;
 /// whole kernel line of an image that is not CoreOS; empty for CoreOS.
 ///
 /// # Errors
-/// A URL or argument that could say something else to the boot loader or the kernel.
+/// Fails for a URL or an argument that the boot loader or the kernel could read as something else.
 pub(super) fn text(
     folder: &str,
     rootfs_url: &str,

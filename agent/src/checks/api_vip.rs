@@ -137,7 +137,7 @@ fn is_same_server(asked: &Url, next: &Url) -> bool {
     next.host_str() == asked.host_str() && (next.scheme() == "https" || asked.scheme() == "http")
 }
 
-/// Trusts the given authorities alone when there are any, else the system's.
+/// Trusts only the given authorities if there are any, else the system's.
 fn trusted(given: &str) -> Result<rustls::ClientConfig, DownloadError> {
     if given.is_empty() {
         let system = system_certificates();

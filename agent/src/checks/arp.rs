@@ -27,7 +27,7 @@ impl Arp {
     /// Opens a socket on the card.
     ///
     /// # Errors
-    /// From the kernel; `Unsupported` for a card that is not Ethernet.
+    /// Fails if the kernel refuses the socket; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &Nic) -> io::Result<Self> {
         Ok(Self {
             socket: PacketSocket::open(&nic.name, ETHERTYPE)?,
@@ -38,15 +38,15 @@ impl Arp {
     /// Broadcasts a request for `target`.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the packet.
     pub async fn ask(&self, target: Ipv4Addr) -> io::Result<()> {
         let own = self.socket.own_mac();
         let question = request(own, self.sender(target), target);
         self.socket.send(Mac::BROADCAST, &question.to_bytes()).await
     }
 
-    /// The sender's address; unspecified when asking for our own address, since a host ignores requests from
-    /// its own address.
+    /// The sender's address; unspecified in a request for an address of this host, since a host ignores requests from its own
+    /// address.
     fn sender(&self, target: Ipv4Addr) -> Ipv4Addr {
         let near = self.networks.iter().find(|net| net.contains(&target));
         match near.map(Ipv4Net::addr) {
@@ -55,10 +55,10 @@ impl Arp {
         }
     }
 
-    /// Waits for the next reply to us, from any host, about any address.
+    /// Waits for the next reply to this host, from any host, about any address.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel reports an error of the socket.
     pub async fn answer(&self) -> io::Result<(Ipv4Addr, Mac)> {
         let mut buffer = [0; LONGEST];
         loop {

@@ -2,7 +2,7 @@
 //! with full-sized packets. Source: docs/protocol/agent-protocol.md#7.
 //!
 //! Differences from upstream's agents, on purpose:
-//! - every machine that answers for an IPv6 address is listed, as for IPv4: several are a conflict;
+//! - every machine that replies for an IPv6 address is listed, as for IPv4: several are a conflict;
 //! - on a card with MTU 1500 full-sized packets are tried too, and a failure is reported (a success is not):
 //!   this finds a path with a smaller MTU;
 //! - other owners of this host's IPv4 addresses are reported in `address_conflicts`;

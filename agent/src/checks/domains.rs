@@ -9,9 +9,9 @@ use muster_api::steps::{DomainResolution, DomainResolutionRequestDomain};
 use super::CheckError;
 use crate::net::names::{Names, Resolution};
 
-/// The one name that may end in a dot: the service detects wildcard records with it.
+/// The only name that may end in a dot: the service detects wildcard records with it.
 const WILDCARD_PROBE: &str = "validateNoWildcardDNS.";
-/// Longest wait for name servers that do not answer.
+/// Longest wait for name servers that do not respond.
 const PATIENCE: Duration = Duration::from_secs(20);
 const AT_ONCE: usize = 16;
 /// A service sends half a dozen.

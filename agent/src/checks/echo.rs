@@ -29,7 +29,7 @@ pub struct Pace {
     pub count: u32,
     /// From one to the next.
     pub gap: Duration,
-    /// How long each is waited for.
+    /// Longest wait for the reply to each.
     pub patience: Duration,
 }
 
@@ -38,7 +38,7 @@ pub struct Pace {
 pub struct Series {
     /// Requests, whether they could be sent or not.
     pub sent: u32,
-    /// Round trips of those that were answered.
+    /// Round trips of requests with a reply.
     pub answered: Vec<Duration>,
 }
 
@@ -103,7 +103,7 @@ impl Pinger {
     /// Opens a socket, bound to one card or following the routes. Needs a tokio runtime.
     ///
     /// # Errors
-    /// From the kernel; `PermissionDenied` without CAP_NET_RAW.
+    /// Fails if the kernel refuses the socket; `PermissionDenied` without CAP_NET_RAW.
     pub fn open(family: Family, nic: Option<&str>) -> io::Result<Self> {
         let socket = Arc::new(IcmpSocket::open(family, nic)?);
         let waiting = Arc::<Mutex<Waiting>>::default();
@@ -123,7 +123,7 @@ impl Pinger {
         })
     }
 
-    /// Sends one request with `payload` bytes; gives the round trip, `None` without a reply.
+    /// Sends one request with `payload` bytes; returns the round trip, `None` without a reply.
     pub async fn echo(&self, to: IpAddr, payload: usize, patience: Duration) -> Option<Duration> {
         let (sender, reply) = oneshot::channel();
         let number = {
@@ -158,7 +158,7 @@ impl Pinger {
         }
     }
 
-    /// True when at least one of `count` requests with `payload` bytes is answered; stops at the first reply.
+    /// True if at least one of `count` requests with `payload` bytes gets a reply; stops at the first one.
     pub async fn any(&self, to: IpAddr, payload: usize, count: u32, patience: Duration) -> bool {
         for _ in 0..count {
             if self.echo(to, payload, patience).await.is_some() {
@@ -223,7 +223,7 @@ fn request(family: Family, id: u16, seq: u16, payload: usize) -> Vec<u8> {
         Family::V4 => Icmpv4Header::with_checksum(Icmpv4Type::EchoRequest(header), &payload)
             .to_bytes()
             .to_vec(),
-        // Its checksum covers the IP header, so the kernel computes it.
+        // The checksum covers the IP header, so the kernel computes it.
         Family::V6 => Icmpv6Header::new(Icmpv6Type::EchoRequest(header))
             .to_bytes()
             .to_vec(),
@@ -232,7 +232,7 @@ fn request(family: Family, id: u16, seq: u16, payload: usize) -> Vec<u8> {
     message
 }
 
-/// The sequence number, if this is a reply to one of our requests.
+/// The sequence number, if this is a reply to a request of this pinger.
 fn read_reply(family: Family, identifier: u16, message: &[u8]) -> Option<u16> {
     let echo = match family {
         Family::V4 => match Icmpv4Header::from_slice(message).ok()?.0.icmp_type {

@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::sockets::watched;
 
-/// Room for the answers of a sweep that come in one burst.
+/// Room for the replies of a sweep that come in one burst.
 const RECEIVE_BUFFER: usize = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ impl IcmpSocket {
     /// path is lost.
     ///
     /// # Errors
-    /// From the kernel; `PermissionDenied` without CAP_NET_RAW.
+    /// Fails if the kernel refuses the socket; `PermissionDenied` without CAP_NET_RAW.
     pub fn open(family: Family, nic: Option<&str>) -> io::Result<Self> {
         let (domain, protocol) = match family {
             Family::V4 => (AddressFamily::Inet, SockProtocol::Icmp),
@@ -79,7 +79,7 @@ impl IcmpSocket {
     /// Opens a send-only socket for neighbour discovery, with the hop limit that RFC 4861 §7.1.1 demands.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the socket.
     pub fn for_neighbour_discovery(nic: &str) -> io::Result<Self> {
         let socket = Self::open(Family::V6, Some(nic))?;
         let fd = socket.fd.get_ref();
@@ -92,7 +92,7 @@ impl IcmpSocket {
     /// Sends one message; the kernel fills in the checksum of ICMPv6.
     ///
     /// # Errors
-    /// From the kernel: no route, or longer than the card's MTU.
+    /// Fails if there is no route, or if the message is longer than the card's MTU.
     pub async fn send(&self, to: IpAddr, message: &[u8]) -> io::Result<()> {
         let send = |fd: &OwnedFd| {
             let fd = fd.as_raw_fd();
@@ -115,10 +115,10 @@ impl IcmpSocket {
         self.fd.async_io(Interest::WRITABLE, send).await.map(drop)
     }
 
-    /// Waits for a message; gives its sender and its place in `buffer`.
+    /// Waits for a message; returns its sender and its place in `buffer`.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel reports an error of the socket.
     pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<(IpAddr, Range<usize>)> {
         self.fd
             .async_io(Interest::READABLE, |fd| self.receive_now(fd, buffer))

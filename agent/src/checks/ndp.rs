@@ -31,7 +31,7 @@ impl Ndp {
     /// Opens a socket on the card.
     ///
     /// # Errors
-    /// From the kernel; `Unsupported` for a card that is not Ethernet.
+    /// Fails if the kernel refuses the socket; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &Nic) -> io::Result<Self> {
         let own = PacketSocket::open(&nic.name, ETHERTYPE)?.own_mac();
         let socket = IcmpSocket::for_neighbour_discovery(&nic.name)?;
@@ -41,7 +41,7 @@ impl Ndp {
     /// Solicits `target` on the link.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the packet.
     pub async fn ask(&self, target: Ipv6Addr) -> io::Result<()> {
         let to = IpAddr::V6(solicited_node(target));
         self.socket.send(to, &solicitation(target, self.own)).await
@@ -50,7 +50,7 @@ impl Ndp {
     /// Waits for the next advertisement, from any host, about any address.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel reports an error of the socket.
     pub async fn answer(&self) -> io::Result<(Ipv6Addr, Mac)> {
         let mut buffer = [0; LONGEST];
         loop {

@@ -1,4 +1,4 @@
-//! Asks for many addresses on one link at a bounded rate, and collects every machine that answers.
+//! Sends requests for many addresses on one link at a bounded rate, and collects every machine that replies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -12,7 +12,7 @@ use super::mac::Mac;
 use super::ndp::Ndp;
 use super::nics::Nic;
 
-/// Machines that answered, by address. Several for one address are a conflict.
+/// Machines that replied, by address. Several for one address are a conflict.
 pub type Answers = BTreeMap<IpAddr, BTreeSet<Mac>>;
 
 /// The number and timing of requests.
@@ -20,7 +20,7 @@ pub type Answers = BTreeMap<IpAddr, BTreeSet<Mac>>;
 pub struct Plan {
     /// Most requests for one address.
     pub rounds: u32,
-    /// Requests for an address after the first round with an answer: a second machine may have been missed.
+    /// Requests for an address after the first round with a reply: a second machine may have been missed.
     pub after_answer: u32,
     /// From one request to the next.
     pub gap: Duration,
@@ -31,8 +31,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For a few addresses, all of whose owners matter: ten requests, as `arping -c 10`, without an answer,
-    /// else three.
+    /// For few addresses, where each owner of an address matters: ten requests without a reply, as `arping -c 10`, else three.
     pub const THOROUGH: Self = Self {
         rounds: 10,
         after_answer: 2,
@@ -40,7 +39,7 @@ impl Plan {
         between_rounds: Duration::from_millis(200),
         patience: Duration::from_secs(1),
     };
-    /// For whole networks, where one answer is enough.
+    /// For whole networks, where one reply is enough.
     pub const SWEEP: Self = Self {
         rounds: 3,
         after_answer: 0,
@@ -50,7 +49,7 @@ impl Plan {
     };
 }
 
-/// Asks for addresses of one family on one card.
+/// Sends requests for addresses of one family on one card.
 #[derive(Debug)]
 enum Asker {
     V4(Arp),
@@ -81,10 +80,10 @@ impl Asker {
     }
 }
 
-/// Asks for `targets`, all of one family, on `nic`'s link. This host itself is never in the result.
+/// Requests `targets`, all of one family, on `nic`'s link. This host itself is never in the result.
 ///
 /// # Errors
-/// From the kernel: a card that is down or not Ethernet; `PermissionDenied` without CAP_NET_RAW.
+/// Fails for a card that is down or not Ethernet; `PermissionDenied` without CAP_NET_RAW.
 pub async fn sweep(nic: &Nic, family: Family, targets: &[IpAddr], plan: Plan) -> io::Result<Answers> {
     if targets.is_empty() {
         return Ok(Answers::new());

@@ -10,8 +10,8 @@ use super::mac::Mac;
 use crate::inventory::{self, netlink};
 use crate::root::Root;
 
-/// The present hardware addresses of all links of this host, of those without an IP address, too: by default Linux answers ARP
-/// for an address on every card that hears the question.
+/// The present hardware addresses of all links of this host, including those without an IP address: by default Linux answers ARP
+/// requests for an address on every card that receives them.
 pub fn own_macs(root: &Root) -> BTreeSet<Mac> {
     let links = netlink::links(root).map_or_else(|_| netlink::links_of_sysfs(root), |links| links.all);
     links
@@ -27,9 +27,9 @@ pub struct Nic {
     pub name: String,
     /// Largest IP packet, bytes.
     pub mtu: usize,
-    /// Its IPv4 addresses with their networks, the primary one first.
+    /// IPv4 addresses with their networks, the primary one first.
     pub v4: Vec<Ipv4Net>,
-    /// Its IPv6 addresses with their networks.
+    /// IPv6 addresses with their networks.
     pub v6: Vec<Ipv6Net>,
 }
 
@@ -52,7 +52,7 @@ impl Nic {
         (counts && !(nic.v4.is_empty() && nic.v6.is_empty())).then_some(nic)
     }
 
-    /// Our address in the network of `ip`, if the card is in that network.
+    /// This host's address in the network of `ip`, if the card is in that network.
     pub fn address_near(&self, ip: IpAddr) -> Option<IpAddr> {
         match ip {
             IpAddr::V4(ip) => self.address_near_v4(ip).map(IpAddr::V4),
@@ -75,7 +75,7 @@ impl Nic {
         }
     }
 
-    /// True when the card has an address of the same family.
+    /// True if the card has an address of the same family.
     pub fn speaks(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(_) => !self.v4.is_empty(),

@@ -25,7 +25,7 @@ impl PacketSocket {
     /// Opens a socket; `protocol` is an EtherType. Needs CAP_NET_RAW and a tokio runtime.
     ///
     /// # Errors
-    /// From the kernel; `Unsupported` for a card that is not Ethernet.
+    /// Fails if the kernel refuses the socket; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &str, protocol: u16) -> io::Result<Self> {
         let index = nix::net::if_::if_nametoindex(nic)?;
         let index = i32::try_from(index).map_err(io::Error::other)?;
@@ -46,7 +46,7 @@ impl PacketSocket {
     /// Receives packets to this group as well.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the membership.
     pub fn join(&self, group: Mac) -> io::Result<()> {
         join(&self.fd, self.index, group)
     }
@@ -56,7 +56,7 @@ impl PacketSocket {
     }
 
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the packet.
     pub async fn send(&self, to: Mac, packet: &[u8]) -> io::Result<()> {
         let to = link_address(self.index, self.protocol, to);
         self.fd
@@ -67,10 +67,10 @@ impl PacketSocket {
             .map(drop)
     }
 
-    /// Waits for a packet; gives its length in `buffer`.
+    /// Waits for a packet; returns its length in `buffer`.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel reports an error of the socket.
     pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.fd
             .async_io(Interest::READABLE, |fd| {

@@ -16,7 +16,7 @@ use super::mac::Mac;
 /// Registers a socket with tokio. Needs a tokio runtime.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses to watch the socket.
 pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` owns a valid descriptor, which stays open and the same while `AsyncFd` has it.
     unsafe { Ok(AsyncFd::register(socket)?) }
@@ -25,7 +25,7 @@ pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 /// Makes a link let packets to a group through to a packet socket.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses the membership.
 pub(super) fn join(socket: &impl AsRawFd, index: i32, group: Mac) -> io::Result<()> {
     let [a, b, c, d, e, f] = group.0;
     let membership = libc::packet_mreq {
@@ -34,7 +34,7 @@ pub(super) fn join(socket: &impl AsRawFd, index: i32, group: Mac) -> io::Result<
         mr_alen: 6,
         mr_address: [a, b, c, d, e, f, 0, 0],
     };
-    // SAFETY: the pointer is to a whole `packet_mreq`, whose length is passed, and it lives until the call is over.
+    // SAFETY: the pointer is to a whole `packet_mreq`, its length is passed, and it lives until the call returns.
     let answer = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -60,7 +60,7 @@ pub(super) fn link_address(index: i32, protocol: u16, mac: Mac) -> LinkAddr {
         sll_halen: 6,
         sll_addr: [a, b, c, d, e, f, 0, 0],
     };
-    // SAFETY: the pointer is to a whole `sockaddr_ll`, whose length is passed, and it lives until the call is over.
+    // SAFETY: the pointer is to a whole `sockaddr_ll`, its length is passed, and it lives until the call returns.
     let address = unsafe {
         LinkAddr::from_raw(
             std::ptr::from_ref(&raw).cast(),

@@ -20,10 +20,10 @@ pub struct DiskSpeedCommand {
 }
 
 impl DiskSpeedCommand {
-    /// Runs the command; the answer goes to `output`. Ctrl-C makes the disk blank again and ends.
+    /// Runs the command; the result goes to `output`. Ctrl-C blanks the disk again and ends.
     ///
     /// # Errors
-    /// [`disk_speed::SpeedError`]; no threads or signals.
+    /// [`disk_speed::SpeedError`]; or if threads or signals cannot be set up.
     pub fn run(self, output: &mut impl Write) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

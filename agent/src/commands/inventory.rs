@@ -42,10 +42,10 @@ pub struct CaptureArguments {
 }
 
 impl InventoryCommand {
-    /// Runs the command; the answer goes to `output`.
+    /// Runs the command; the result goes to `output`.
     ///
     /// # Errors
-    /// The captured tree cannot be read, or the answer cannot be written.
+    /// Fails if the captured tree cannot be read, or the result cannot be written.
     pub fn run(self, output: &mut impl Write) -> anyhow::Result<()> {
         match self {
             Self::Inventory(argument) => {

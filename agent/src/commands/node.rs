@@ -1,4 +1,4 @@
-//! `muster-agent node`: runs on an installed node, and brings it back into discovery when its service says so.
+//! `muster-agent node`: runs on an installed node, and brings it back into discovery when its service requests that.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl NodeCommand {
     /// Runs until SIGTERM or SIGINT.
     ///
     /// # Errors
-    /// A configuration that cannot work. An unreachable service is no error.
+    /// Fails for a configuration that cannot work. An unreachable service is no error.
     pub fn run(&self) -> anyhow::Result<()> {
         let config = read(&self.config)?;
         key::take_from(Path::new(HOST_KEY_PATH))?;
@@ -73,7 +73,7 @@ async fn serve(config: &NodeAgentConfig, settings: Settings) -> anyhow::Result<(
     signals.end(stop, tokio::spawn(session)).await
 }
 
-/// The file holds a token: what is wrong with it is said without quoting it.
+/// Reads the file. It holds a token, so errors do not quote it.
 fn read(path: &Path) -> anyhow::Result<NodeAgentConfig> {
     let text = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     serde_json::from_slice(&text).map_err(|error| {

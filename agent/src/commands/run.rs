@@ -26,7 +26,7 @@ const LEAVING_DISKS: std::time::Duration = std::time::Duration::from_secs(10);
 /// Runs the session until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// Settings that cannot work, such as an invalid token or certificate. An unreachable service is no error.
+/// Fails for settings that cannot work, such as an invalid token or certificate. An unreachable service is no error.
 pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -42,7 +42,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         }
         let client = Client::new(settings, &names)?;
         info!(url = %settings.service_url, infra_env_id = %settings.infra_env_id, "joining");
-        // An ordinary program receives no change events: it retries by time alone.
+        // An ordinary program receives no change events: it retries by time only.
         let (_changes, changes) = watch::channel(0);
         let infra_env_id = settings.infra_env_id;
         let handover = tokio::task::spawn_blocking(move || Handover::new(infra_env_id)).await?;
@@ -73,7 +73,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
     ended
 }
 
-/// Makes disks blank again whose speed is being measured, before the program or the machine ends.
+/// Blanks disks again that are part of a running speed test, before the program or the machine ends.
 pub fn leave_disks_blank() {
     if !disk_speed::stop_all(LEAVING_DISKS) {
         tracing::error!("a disk whose speed was being measured may hold test data");

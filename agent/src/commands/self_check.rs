@@ -15,7 +15,7 @@ pub struct SelfCheckCommand {}
 
 impl SelfCheckCommand {
     /// # Errors
-    /// A difference that nothing explains.
+    /// Fails if there is a difference without an explanation.
     pub fn run(&self, output: &mut impl Write) -> anyhow::Result<()> {
         let report = self_check::run();
         write!(output, "{report}")?;

@@ -1,4 +1,4 @@
-//! Ends a session when the program is told to end.
+//! Ends a session on a signal to terminate.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-/// SIGTERM and SIGINT, caught from the moment on that this is made.
+/// SIGTERM and SIGINT, caught as soon as this exists.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -16,7 +16,7 @@ pub struct Signals {
 
 impl Signals {
     /// # Errors
-    /// Of the kernel.
+    /// Fails if the kernel refuses a handler.
     pub fn caught() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -27,7 +27,7 @@ impl Signals {
     /// Waits for a signal, cancels `stop`, and waits for the end of the session.
     ///
     /// # Errors
-    /// The session panicked.
+    /// Fails if the session panicked.
     pub async fn end<T>(mut self, stop: CancellationToken, session: JoinHandle<T>) -> anyhow::Result<T> {
         tokio::select! {
             _ = self.terminate.recv() => {}

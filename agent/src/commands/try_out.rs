@@ -1,4 +1,4 @@
-//! `muster-agent try-out`: asks the service once for a host's instructions, before this program takes the place of the one that started it.
+//! `muster-agent try-out`: requests a host's instructions once, before this program replaces the one that started it.
 
 use std::io::{Read, Write};
 
@@ -16,7 +16,7 @@ use crate::time::clock;
 /// Runs the trial that `input` describes.
 ///
 /// # Errors
-/// This program cannot speak for the host here.
+/// Fails if this program cannot act for the host here.
 pub fn run(mut input: impl Read, output: &mut impl Write) -> anyhow::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;

@@ -39,7 +39,7 @@ impl WriteImageCommand {
     /// Runs the command; one line of JSON goes to `output`.
     ///
     /// # Errors
-    /// The disk is refused, or the image is not on it whole; then it does not boot.
+    /// Fails if the disk is refused, or if the image is not on it whole; then it does not boot.
     pub fn run(self, output: &mut impl Write) -> anyhow::Result<()> {
         let root = Root::live();
         let wishes = Wishes {

@@ -1,4 +1,4 @@
-//! The arguments of `muster-agent run`: those of upstream's agent, so that units written for it work. Source:
+//! The arguments of `muster-agent run`: the same as those of upstream's agent, so that units written for it work. Source:
 //! docs/protocol/agent-protocol.md#1.
 
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl RunFlags {
     /// Reads the files that the flags name.
     ///
     /// # Errors
-    /// A certificate file that is absent or holds no certificate.
+    /// Fails for a certificate file that is absent or holds no certificate.
     pub fn settings(self) -> anyhow::Result<Settings> {
         let (service_url, infra_env_id) = match (self.config, self.url, self.infra_env_id) {
             (Some(path), _, _) => return of_file(&path),

@@ -8,7 +8,7 @@ use muster_api::live::{CONFIG_PATH, CONFIG_VERSION, LiveConfig, LiveProxy, kerne
 
 use super::{OWN_VERSION, Settings, Token, service_url};
 
-/// Settings that cannot work. Each text says what to do; none holds a secret.
+/// Settings that cannot work. Each text gives advice; none holds a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LiveConfigError {
     #[error(
@@ -35,7 +35,7 @@ pub struct KernelArguments {
 }
 
 impl KernelArguments {
-    /// Those of the running system.
+    /// The arguments of the running system.
     pub fn of_this_boot() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())
     }
@@ -77,6 +77,13 @@ impl KernelArguments {
             .filter_map(|(_, value)| value.as_deref())
     }
 
+    /// Every argument in order, with the value that it has, if any.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.pairs
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_deref()))
+    }
+
     /// True when `key` is given, with or without a value.
     pub fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|(name, _)| name == key)
@@ -115,7 +122,7 @@ pub fn without_token(line: &str) -> String {
 /// The settings of a live image. `file` is the text of [`CONFIG_PATH`] if it is there.
 ///
 /// # Errors
-/// The missing or wrong value, as the console prints it.
+/// Names the missing or wrong value, as the console prints it.
 pub fn settings(file: Option<&str>, arguments: &KernelArguments) -> Result<Settings, LiveConfigError> {
     let file_config = file.map(parse_file).transpose();
     let argument_url = arguments.value(kernel_arguments::URL);
@@ -187,7 +194,7 @@ fn parse_file(text: &str) -> Result<LiveConfig, LiveConfigError> {
     Ok(config)
 }
 
-/// The place of a JSON error without quoting any of the file, which holds the token.
+/// The place of a JSON error without a quote from the file, which holds the token.
 fn without_values(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         serde_json::error::Category::Eof => "it ends too early",

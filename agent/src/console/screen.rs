@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
+use crate::net::problem::Problem;
 use crate::net::view::NetworkView;
 use crate::session::view::{Phase, SessionView};
 
 /// Lines about hardware: the rest of the screen must stay visible.
 const MOST_TROUBLE: usize = 4;
+/// Lines about a network that differs from its configuration.
+const MOST_PROBLEMS: usize = 6;
 /// Longest line on a text display.
 const WIDTH: usize = 78;
 
@@ -25,9 +28,9 @@ pub struct Screen {
     pub session: SessionView,
     /// The problem with the image itself, and how to solve it.
     pub image_problem: Option<String>,
-    /// What does not work on this machine.
+    /// Defects of this machine's hardware.
     pub trouble: Vec<String>,
-    /// How to log in by SSH; empty when nobody can.
+    /// The command to log in by SSH; empty without a key.
     pub ssh: String,
     /// True when a rescue shell runs.
     pub rescue: bool,
@@ -63,17 +66,14 @@ impl Screen {
         if let Some(problem) = self.image_problem.as_ref().or(self.session.problem.as_ref()) {
             add("trouble", problem.clone());
         }
-        for trouble in self.trouble.iter().take(MOST_TROUBLE) {
-            add("hardware", trouble.clone());
+        let problems = self.network.problems.iter().map(Problem::line);
+        for line in some(problems, MOST_PROBLEMS) {
+            add("trouble", line);
         }
-        if let Some(more) = self
-            .trouble
-            .len()
-            .checked_sub(MOST_TROUBLE)
-            .filter(|more| *more > 0)
-        {
-            add("hardware", format!("and {more} more, which dmesg shows"));
+        for line in some(self.trouble.iter().cloned(), MOST_TROUBLE) {
+            add("hardware", line);
         }
+        add("to do", self.network_advice().to_owned());
         add("to do", self.advice());
         add("ssh", self.ssh.clone());
         if self.rescue {
@@ -97,11 +97,24 @@ impl Screen {
         }
     }
 
+    fn network_advice(&self) -> &str {
+        let mut all = self
+            .network
+            .problems
+            .iter()
+            .map(|problem| problem.advice.as_str());
+        all.find(|advice| !advice.is_empty()).unwrap_or_default()
+    }
+
     fn advice(&self) -> String {
         if self.image_problem.is_some() {
             return String::new();
         }
         if !self.network.has_address() && !self.network.settled {
+            return String::new();
+        }
+        // Then a problem of the network is the cause.
+        if !self.network.has_address() && !self.network_advice().is_empty() {
             return String::new();
         }
         if !self.network.interfaces.iter().any(|interface| interface.carrier) {
@@ -145,6 +158,13 @@ impl Screen {
         }
         text
     }
+}
+
+/// The first lines, and how many more there are.
+fn some(lines: impl ExactSizeIterator<Item = String>, most: usize) -> impl Iterator<Item = String> {
+    let more = lines.len().saturating_sub(most);
+    let rest = (more > 0).then(|| format!("and {more} more, which dmesg shows"));
+    lines.take(most).chain(rest)
 }
 
 /// The host of a URL that leads back to the machine itself.
@@ -216,8 +236,8 @@ mod tests {
                     },
                 ],
                 hostname: "gold".into(),
-                name_servers: Vec::new(),
                 settled: true,
+                ..NetworkView::default()
             },
             session: SessionView {
                 phase: Phase::Registering,
@@ -289,6 +309,46 @@ mod tests {
             "",
             "a machine that has just begun is not in trouble"
         );
+    }
+
+    #[test]
+    fn what_is_missing_from_the_network_is_what_is_to_be_done() {
+        let mut screen = screen();
+        screen.network.problems = vec![
+            Problem::of_argument("vlan=five:ens3 is not understood", ""),
+            Problem::of(
+                "bond0.250",
+                "it cannot be made: bond7, over which it lies, is named by the configuration and is not there",
+                "Add bond7, or correct its name in the configuration of bond0.250.",
+            ),
+        ];
+        let lines = screen.lines();
+        let troubles = lines.iter().filter(|(label, _)| *label == "trouble");
+        let troubles: Vec<&str> = troubles.map(|(_, text)| text.as_str()).collect();
+        assert_eq!(
+            troubles[1..],
+            [
+                "kernel argument vlan=five:ens3 is not understood",
+                "bond0.250: it cannot be made: bond7, over which it lies, is named by the configuration and is not there",
+            ]
+        );
+        let to_do = |screen: &Screen| {
+            let lines = screen.lines().into_iter();
+            let all: Vec<String> = lines
+                .filter_map(|(label, text)| (label == "to do").then_some(text))
+                .collect();
+            all
+        };
+        let missing = "Add bond7, or correct its name in the configuration of bond0.250.";
+        let service = "Boot an image of an InfraEnv that exists.";
+        assert_eq!(to_do(&screen), [missing, service]);
+        for carrier in [true, false] {
+            for interface in &mut screen.network.interfaces {
+                interface.addresses.clear();
+                interface.carrier = carrier;
+            }
+            assert_eq!(to_do(&screen), [missing], "and neither DHCP nor a cable");
+        }
     }
 
     #[test]

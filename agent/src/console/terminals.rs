@@ -45,7 +45,7 @@ impl Terminal {
 }
 
 /// The kernel's consoles, the first display, and the serial lines that kernel arguments name: of several
-/// `console=ttyS...` the kernel takes the first alone, even if that port has no hardware.
+/// `console=ttyS...` the kernel takes only the first, even if that port has no hardware.
 ///
 /// `active` is the text of `/sys/class/tty/console/active`, `arguments` the values of `console=`, `ports` the text of
 /// `/proc/tty/driver/serial`.
@@ -96,7 +96,7 @@ pub fn present(kernel: &KernelArguments) -> Vec<Terminal> {
 /// Starts a thread that shows `screen` on a terminal until its sender is gone.
 ///
 /// # Errors
-/// No thread can be started.
+/// Fails if no thread can be started.
 pub fn show(terminal: Terminal, screen: watch::Receiver<Screen>, runtime: Handle) -> std::io::Result<()> {
     std::thread::Builder::new()
         .name(format!("console {}", terminal.name))

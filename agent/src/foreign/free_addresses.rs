@@ -15,9 +15,8 @@ const PIECE: u8 = 22;
 /// Enough free addresses of one network.
 const ENOUGH: usize = 8000;
 
-/// Asks for every address of each network, one network after the other. Our own addresses are in use; network
-/// and broadcast address count as free, as upstream counts them. Networks that this host is no longer on are
-/// left out.
+/// Probes every address of each network, one network after the other. Addresses of this host are in use; network and broadcast
+/// address count as free, as upstream counts them. Networks that this host is no longer on are left out.
 ///
 /// # Errors
 /// [`CheckError`]: an invalid network, no permission to open sockets, or not one network that could be swept.

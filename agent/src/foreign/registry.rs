@@ -5,7 +5,7 @@
 //! take the agent's resolver (a static program on the live image has no system resolver), nor
 //! [`crate::net::trust`] (self-signed certificates that are configured); it follows redirects from https to
 //! plain http and sends the password to any token service, also over plain HTTP; its body limits and mirrors
-//! would stay ours. It adds some 25 crates (`oci-spec`, `regex`, ...) to a binary whose size counts.
+//! would still have to be written here. It adds some 25 crates (`oci-spec`, `regex`, ...), and the size of this binary counts.
 
 pub mod check;
 mod client;

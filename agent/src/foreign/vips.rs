@@ -1,4 +1,4 @@
-//! Checks that the VIPs of a cluster are free: no answer by ARP, NDP or echo. Source:
+//! Checks that the VIPs of a cluster are free: no reply by ARP, NDP or echo. Source:
 //! docs/protocol/agent-protocol.md#6.
 
 use std::net::IpAddr;

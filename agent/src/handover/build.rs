@@ -1,4 +1,4 @@
-//! Tells the program that runs from others by its digest.
+//! Identifies the running program by its digest.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,10 +21,10 @@ pub fn own() -> Option<&'static str> {
     OWN.get_or_init(read).as_deref()
 }
 
-/// SHA-256 of what is read, hexadecimal.
+/// SHA-256 of all that is read, hexadecimal.
 ///
 /// # Errors
-/// Those of the reader.
+/// Fails if the reader does.
 pub fn digest(mut from: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut from, &mut hash)?;

@@ -1,8 +1,8 @@
-//! Names what can go wrong on the way to a newer program.
+//! The reasons why a newer program does not take over.
 
 use std::io;
 
-/// A newer program does not take over. None holds a secret.
+/// The reason why a newer program does not take over. None holds a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum HandoverError {
     /// The service or the way to it.
@@ -22,10 +22,10 @@ pub enum HandoverError {
     Memory(io::Error),
     #[error("it does not start: {0}")]
     Start(io::Error),
-    /// The words of the program that was tried.
+    /// The output of the program that was tried.
     #[error("it was tried and does not work: {0}")]
     Trial(String),
-    /// The service did not answer the program that was tried, which proves nothing about it.
+    /// The service did not respond to the program that was tried, which proves nothing about it.
     #[error("it was tried, and the service did not answer it: {0}")]
     NoAnswer(String),
     #[error("replies to steps could not be sent in time")]
@@ -33,7 +33,7 @@ pub enum HandoverError {
 }
 
 impl HandoverError {
-    /// True when the same program may do another time.
+    /// True if the same program may take over another time.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Download(_) | Self::Memory(_) | Self::NoAnswer(_) | Self::Replies => true,

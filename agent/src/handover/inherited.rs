@@ -18,17 +18,17 @@ pub const VARIABLE: &str = "MUSTER_AGENT_INHERITED";
 pub struct Inherited {
     pub infra_env_id: InfraEnvId,
     pub host_id: HostId,
-    /// The version that the service was told.
+    /// The version last reported to the service.
     pub version: String,
     /// The private part of the host's key, hexadecimal.
     pub host_key: String,
-    /// Programs that were here before or did not do, by their digests: the agent does not become one of them again.
+    /// Programs that ran before or failed, by their digests: the agent does not become one of them again.
     pub builds: Vec<String>,
 }
 
 static STATE: OnceLock<Option<Inherited>> = OnceLock::new();
 
-/// The identity that the program before this one has left, if there was one.
+/// The identity that the previous program has left, if there was one.
 pub fn state() -> Option<&'static Inherited> {
     STATE.get_or_init(take).as_ref()
 }
@@ -37,12 +37,12 @@ fn take() -> Option<Inherited> {
     let number: RawFd = std::env::var(VARIABLE).ok()?.parse().ok()?;
     let read = std::fs::read(format!("/proc/self/fd/{number}")).map_err(|error| error.to_string());
     let parsed = read.and_then(|text| {
-        // Its content is not quoted: a key is in it.
+        // The content is not quoted: it contains a key.
         serde_json::from_slice(&text).map_err(|_| "it is of another form".to_owned())
     });
     match parsed {
         Ok(inherited) => {
-            // No other program is to find it.
+            // Other programs must not find it.
             let _ = nix::unistd::close(number);
             Some(inherited)
         }
@@ -54,10 +54,10 @@ fn take() -> Option<Inherited> {
 }
 
 impl Inherited {
-    /// The file for the next program, as long as it is open: it stays open when another program is started in this one's place.
+    /// The file for the next program, which exists as long as it is open: it stays open when another program replaces this one.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Fails if there is no memory.
     pub fn leave(&self) -> io::Result<(File, String)> {
         let mut file = File::from(memfd_create("muster-inherited", MFdFlags::empty())?);
         file.write_all(&serde_json::to_vec(self)?)?;

@@ -1,4 +1,4 @@
-//! Remembers the programs that were tried, and the one that is to take over.
+//! Keeps the programs that were tried, and the one that is to take over.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,18 +11,18 @@ use super::inherited::{self, Inherited};
 use super::successor::Successor;
 use crate::host::key;
 
-/// The way to the next program, which the session and its step share.
+/// The state of the handover, shared by the session and its step.
 pub struct Handover {
     own: &'static str,
     infra_env_id: InfraEnvId,
-    /// Digests of programs that do not become this one, with the reason.
+    /// Digests of programs that do not take over, with the reason.
     tried: Mutex<HashMap<String, String>>,
     host: Mutex<Option<HostId>>,
     ready: watch::Sender<Option<Arc<Successor>>>,
 }
 
 impl Handover {
-    /// `None` when the running program cannot tell itself from others. Blocks.
+    /// `None` if the digest of the running program is unknown. Blocks.
     pub fn new(infra_env_id: InfraEnvId) -> Option<Arc<Self>> {
         let own = build::own()?;
         let before = inherited::state().map(|state| state.builds.clone());
@@ -42,7 +42,7 @@ impl Handover {
         self.own
     }
 
-    /// The host and version that the program before this one has left, in this InfraEnv.
+    /// The host and version that the previous program has left, in this InfraEnv.
     pub fn inherited(&self) -> Option<&'static Inherited> {
         inherited::state().filter(|state| state.infra_env_id == self.infra_env_id)
     }
@@ -51,7 +51,7 @@ impl Handover {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reason not to become this program.
+    /// The reason against this program.
     pub fn objection(&self, sha256: &str) -> Option<String> {
         if sha256 == self.own {
             return Some("it runs already".to_owned());
@@ -65,22 +65,22 @@ impl Handover {
         self.tried().insert(sha256.to_owned(), reason);
     }
 
-    /// Takes back the program that was to take over; it may be proposed again.
+    /// Withdraws the program that was to take over; it may be proposed again.
     pub fn withdraw(&self) {
         self.ready.send_replace(None);
     }
 
-    /// Takes the id of the host as the service knows it.
+    /// Stores the id of the host at the service.
     pub fn know_host(&self, id: HostId) {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
     }
 
-    /// The host as the service knows it; `None` before it is registered.
+    /// The host's id at the service; `None` before it is registered.
     pub fn host(&self) -> Option<HostId> {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the session make way for this program as soon as no step runs.
+    /// Lets the session hand over to this program as soon as no step runs.
     pub fn propose(&self, successor: Successor) {
         self.ready.send_replace(Some(Arc::new(successor)));
     }
@@ -90,9 +90,9 @@ impl Handover {
         self.ready.borrow().clone()
     }
 
-    /// Waits until there is one.
+    /// Waits for a proposal.
     pub async fn await_proposal(&self) {
-        // Its sender is this.
+        // `self` holds its sender.
         let _ = self.ready.subscribe().wait_for(Option::is_some).await;
     }
 

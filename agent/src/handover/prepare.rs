@@ -15,7 +15,7 @@ use crate::session::client::Client;
 
 /// No download is larger, bytes.
 const LARGEST: u64 = 128 << 20;
-/// Requests in a row that bring nothing new.
+/// Requests in a row without new bytes.
 const TRIES: u32 = 6;
 /// Pause after the first of them; doubles.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub async fn prepare(
     Ok(successor)
 }
 
-/// Goes on where a connection has ended.
+/// Downloads the program; continues where a connection ended.
 async fn download(
     client: &Client,
     host_id: HostId,

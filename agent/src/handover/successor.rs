@@ -16,7 +16,7 @@ use super::build;
 use super::error::HandoverError;
 use super::inherited::{Inherited, VARIABLE};
 
-/// No program of the agent is larger, in bytes; those with symbols have some 70 MB.
+/// No program of the agent is larger, in bytes; with symbols they have some 70 MB.
 const LARGEST: u64 = 256 << 20;
 
 /// Name of the program in the archive.
@@ -26,7 +26,7 @@ const PROGRAM: &str = "init";
 pub struct Successor {
     file: File,
     pub sha256: String,
-    /// The service's word for it.
+    /// The service's name for it.
     pub name: String,
 }
 
@@ -56,7 +56,7 @@ impl Successor {
         Ok(successor)
     }
 
-    /// The path that this process and its children start it by.
+    /// The path by which this process and its children start it.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
@@ -77,7 +77,7 @@ impl Successor {
         let started = c_strings([self.path().into_os_string()])
             .and_then(|path| Ok((path, c_strings(std::env::args_os())?, c_strings(environment)?)))
             .and_then(|(path, arguments, environment)| {
-                // Not by the standard library, which would hand what is no program to a shell.
+                // Not by the standard library, which would hand anything but a program to a shell.
                 Ok(execve(&path[0], &arguments, &environment)?)
             });
         match started {

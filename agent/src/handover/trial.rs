@@ -1,4 +1,4 @@
-//! Tries a newer program before it takes over: as a child it asks the service for this host's instructions once, as it would do later.
+//! Tries a newer program before it takes over: as a child, it requests this host's instructions once, as it would do later.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use crate::host::key;
 /// The subcommand of the program that is tried. Programs of all versions have it.
 pub const COMMAND: &str = "try-out";
 
-/// The line by which it says that it works.
+/// The line that the tried program prints if it works.
 pub const READY: &str = "ready";
 
-/// Begin of the line by which it says that the service did not answer; the reason follows.
+/// Begin of the line that it prints if the service did not respond; the reason follows.
 pub const NO_ANSWER: &str = "no answer: ";
 
 /// Longest time for one request, with names and TLS.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Most of its words that are told, bytes.
+/// Most of its error output that is reported, bytes.
 const WORDS: usize = 300;
 
-/// All that it needs, on its standard input: a token and a key are in it. Later programs read it: it changes by addition.
+/// Everything that it needs, on its standard input: a token and a key are in it. Later programs read it: it changes by addition.
 #[derive(Serialize, Deserialize)]
 pub struct Trial {
     pub service_url: String,
@@ -45,7 +45,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The trial of a program that is to speak for this host. `token`: the present one.
+    /// The trial of a program that is to act for this host. `token`: the present one.
     pub fn of(settings: &Settings, token: &str, host_id: HostId) -> Self {
         Self {
             service_url: settings.service_url.to_string(),
@@ -62,7 +62,7 @@ impl Trial {
     /// The settings of the program that is tried.
     ///
     /// # Errors
-    /// The URL is none.
+    /// Fails if the URL is invalid.
     pub fn settings(&self, agent_version: &str) -> anyhow::Result<Settings> {
         Ok(Settings {
             service_url: service_url(&self.service_url)?,
@@ -79,10 +79,10 @@ impl Trial {
         })
     }
 
-    /// Starts the program and waits for its word.
+    /// Starts the program and waits for its result.
     ///
     /// # Errors
-    /// It does not start, or does not say that it works.
+    /// Fails if the program does not start, or does not report that it works.
     pub async fn run(&self, successor: &Successor) -> Result<(), HandoverError> {
         let mut child = Command::new(successor.path())
             .arg(COMMAND)
@@ -98,7 +98,7 @@ impl Trial {
         let talk = async {
             let (mut said, mut complained) = (String::new(), String::new());
             if let Some(mut stdin) = stdin {
-                // One that ends without reading says why elsewhere.
+                // A program that ends without reading gives the reason in its output.
                 let _ = stdin.write_all(&input).await;
             }
             let read = async {
@@ -118,7 +118,7 @@ impl Trial {
             let reason = format!("it did not end within {} s", DEADLINE.as_secs());
             return Err(HandoverError::Trial(reason));
         };
-        // Process 1 reaps all children and may have been first: its words count, not its exit code.
+        // Process 1 reaps all children and may have been first: its output counts, not its exit code.
         let _ = timeout(DEADLINE, child.wait()).await;
         if said.lines().any(|line| line == READY) {
             return Ok(());

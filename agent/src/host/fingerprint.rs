@@ -7,7 +7,7 @@ use muster_api::inventory::Interface;
 
 use crate::root::Root;
 
-/// Computes the fingerprint of the machine under `root`; `interfaces` are those of its inventory.
+/// Computes the fingerprint of the machine under `root`; `interfaces` are from its inventory.
 pub fn compute(root: &Root, interfaces: &[Interface]) -> Fingerprint {
     let dmi = |name: &str| {
         root.text(&format!("/sys/class/dmi/id/{name}"))
@@ -52,8 +52,8 @@ fn disk_wwns(root: &Root) -> Vec<String> {
         .collect()
 }
 
-/// False for disks that another machine may see or be given: behind Fibre Channel, iSCSI and NVMe over fabrics, SAS disks that may
-/// hang on two controllers, and what is plugged in by USB.
+/// False for disks that another machine may see or get: behind Fibre Channel, iSCSI and NVMe over fabrics, SAS disks that may
+/// be attached to two controllers, and USB devices.
 fn is_of_one_machine(root: &Root, disk: &str) -> bool {
     let text = |file: &str| {
         root.text(&format!("/sys/block/{disk}/{file}"))

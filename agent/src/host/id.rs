@@ -31,7 +31,7 @@ const FORBIDDEN_UUIDS: [Uuid; 2] = [
 ];
 
 /// MD5 of the board's serial, else the system's UUID, else MD5 of the smallest MAC address of `interfaces`
-/// (those of the inventory), else [`NOTHING`].
+/// (from the inventory), else [`NOTHING`].
 pub fn compute(root: &Root, interfaces: &[Interface]) -> HostId {
     let id = root
         .text("/sys/class/dmi/id/board_serial")

@@ -1,5 +1,5 @@
-//! The key by which this machine proves that it is the one that registered. It is in memory, and lost when the machine restarts; an installed
-//! node finds it in a file that the installer wrote.
+//! The key by which this machine proves that it is the one that registered. It is in memory, and lost when the machine restarts; an
+//! installed node reads it from a file that the installer wrote.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,7 +14,7 @@ use tracing::warn;
 
 use crate::handover::inherited;
 
-/// Copy in the memory of the discovery image, for the program that takes this one's place there.
+/// Copy in the memory of the discovery image, for the program that replaces this one there.
 const IN_MEMORY: &str = "/run/muster/host-key";
 
 static KEY: OnceLock<HostKey> = OnceLock::new();
@@ -39,7 +39,7 @@ impl HostKey {
         }
     }
 
-    /// A new one.
+    /// A new key.
     pub fn generate() -> Self {
         Self::from_seed(rand::random())
     }
@@ -76,14 +76,14 @@ impl HostKey {
     }
 }
 
-/// The key of this process, made when it is first wanted.
+/// The key of this process, made at its first use.
 pub fn own() -> &'static HostKey {
     KEY.get_or_init(|| {
         let inherited = inherited::state().map(|state| HostKey::parse(&state.host_key));
         if let Some(Ok(key)) = inherited {
             return key;
         }
-        // Only process 1 is the machine's one agent.
+        // Only process 1 is the machine's agent.
         if std::process::id() != 1 {
             return HostKey::generate();
         }
@@ -119,22 +119,22 @@ fn keep(path: &Path, key: &HostKey) -> std::io::Result<()> {
 /// # Errors
 /// [`BadKey`]
 pub fn inherit(text: &str) -> Result<(), BadKey> {
-    // One that is there already is this process' own.
+    // A key that is there already is this process' own.
     let _ = KEY.set(HostKey::parse(text)?);
     Ok(())
 }
 
-/// Takes the key that the installer has written for this node, if it has, before any is made.
+/// Takes the key that the installer has written for this node, if any, before one is made.
 ///
 /// # Errors
-/// A file that is there and cannot be used.
+/// Fails for a file that exists and cannot be used.
 pub fn take_from(path: &Path) -> anyhow::Result<()> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         read => read.with_context(|| format!("{}: cannot be read", path.display()))?,
     };
     let key = HostKey::parse(&text).with_context(|| path.display().to_string())?;
-    // One that is there already is this process' own.
+    // A key that is there already is this process' own.
     let _ = KEY.set(key);
     Ok(())
 }

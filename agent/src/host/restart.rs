@@ -1,4 +1,4 @@
-//! Restarts the machine, by the way that its process 1 knows.
+//! Restarts the machine, in the way that its process 1 supports.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,16 +18,16 @@ impl Way {
     /// The way on this machine.
     ///
     /// # Errors
-    /// Process 1 is unknown.
+    /// Fails if process 1 is unknown.
     pub fn of_machine() -> Result<Self, String> {
         let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
         Self::of(std::process::id() == 1, comm.trim())
     }
 
-    /// The way when process 1 is this program, or has this name.
+    /// The way if process 1 is this program, or has this name.
     ///
     /// # Errors
-    /// Process 1 is unknown.
+    /// Fails if process 1 is unknown.
     pub fn of(process_one: bool, comm: &str) -> Result<Self, String> {
         match comm {
             _ if process_one => Ok(Self::Ourselves),
@@ -39,7 +39,7 @@ impl Way {
     }
 
     /// # Errors
-    /// The signal is refused.
+    /// Fails if the signal is refused.
     pub fn go(self) -> nix::Result<()> {
         match self {
             Self::Ourselves => kill(Pid::this(), Signal::SIGTERM),

@@ -16,6 +16,8 @@ use super::modules::ModuleIndex;
 use super::storage::{self, Pending};
 use super::uevents::{self, Event};
 use super::{mounts, system};
+use crate::config::live::KernelArguments;
+use crate::net::predictable_names;
 use crate::session::devices::DeviceEvents;
 
 /// Loaded for every machine, after all others: file systems and interfaces that no `modalias` names, and the
@@ -27,22 +29,28 @@ const ALWAYS: [&str; 10] = [
     storage::BARRIER,
     "ipmi_si",
     "ipmi_devintf",
-    // By it the power button is heard.
+    // The input device of the power button.
     "evdev",
     PANIC_STORE,
     // The table of a firmware that booted by iSCSI.
     "iscsi_ibft",
-    // Interfaces of InfiniBand cards, in images that carry it: no device asks for it.
+    // Interfaces of InfiniBand cards, in images that carry it: no device requests it.
     "ib_ipoib",
 ];
-/// Keeps the kernel's last words in UEFI's variables. Where there are none, ACPI may have a store, which is built in.
+/// Keeps the kernel's last messages in UEFI's variables. Without these, ACPI may have a store, and its driver is built in.
 const PANIC_STORE: &str = "efi_pstore";
 /// Modules are loaded by this many threads: a slow device holds up only one.
 const THREADS: usize = 3;
 /// Drivers probe their devices asynchronously, so that loading one does not wait for all others.
 const PARAMETERS: &CStr = c"async_probe";
-/// Of the driver of bonds, which otherwise makes a `bond0` with the kernel's options, and so in place of a configured one.
-const NO_BONDS: &CStr = c"max_bonds=0";
+/// Parameters of modules that otherwise create devices when they are loaded, with the kernel's options and so in place of configured
+/// ones: the same as in systemd's `modprobe.d/systemd.conf`, and `ifb`. Modules that the kernel itself has loaded by `modprobe` have
+/// them from the image's `/etc/modprobe.d`.
+const NO_DEVICES: [(&str, &CStr); 3] = [
+    ("bonding", c"max_bonds=0"),
+    ("dummy", c"numdummies=0"),
+    ("ifb", c"numifbs=0"),
+];
 
 /// Starts threads that load drivers and listen for devices. Changes of disks go to `events`.
 pub fn start(events: DeviceEvents) {
@@ -51,7 +59,7 @@ pub fn start(events: DeviceEvents) {
     }
 }
 
-/// Loads a module by name and returns when it is there, on the live image: elsewhere the kernel finds it by itself.
+/// Loads a module by name and returns when it is there, on the live image: elsewhere the kernel finds it without help.
 pub fn load(name: &str) {
     if std::process::id() != 1 {
         return;
@@ -74,16 +82,22 @@ fn begin(events: DeviceEvents) -> std::io::Result<()> {
         let (loader, receiver) = (Arc::clone(&loader), Arc::clone(&receiver));
         thread(format!("drivers {number}"), move || loader.work(&receiver))?;
     }
-    // Opened first, so that devices that appear during the listing are not missed.
-    match uevents::Socket::open() {
-        Ok(socket) => {
-            let disks = disk_linker(events.clone())?;
-            let late = tasks.clone();
-            thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
-        }
-        Err(error) => warn!("devices that are plugged in later are not noticed: {error}"),
-    }
+    let disks = disk_linker(events.clone())?;
     thread("coldplug".to_owned(), move || {
+        if tasks.loader.in_order {
+            tasks.loader.load_network_in_order();
+        }
+        // Opened before the listing, so that devices that appear during it are not missed.
+        match uevents::Socket::open() {
+            Ok(socket) => {
+                let late = tasks.clone();
+                let listening = thread("devices".to_owned(), move || listen(&socket, &late, &disks));
+                if let Err(error) = listening {
+                    warn!("devices that are plugged in later are not noticed: {error}");
+                }
+            }
+            Err(error) => warn!("devices that are plugged in later are not noticed: {error}"),
+        }
         for modalias in coldplug() {
             tasks.add(Task::Device(modalias));
         }
@@ -131,6 +145,8 @@ struct Loader {
     index: ModuleIndex,
     done: Mutex<HashSet<String>>,
     pending: Pending,
+    /// Drivers find their devices one after the other, in the order of the buses: cards keep the kernel's names, which count up.
+    in_order: bool,
 }
 
 impl Loader {
@@ -152,6 +168,7 @@ impl Loader {
             index,
             done: Mutex::default(),
             pending: Pending::default(),
+            in_order: !predictable_names::are_wanted(&KernelArguments::of_this_boot()),
         })
     }
 
@@ -178,6 +195,24 @@ impl Loader {
         }
     }
 
+    /// Loads the drivers of network cards one after the other, in the order of their devices. A bus on top of another
+    /// (virtio) has its devices once the driver of that is loaded.
+    fn load_network_in_order(&self) {
+        let mut seen = HashSet::new();
+        loop {
+            let mut all = coldplug();
+            all.retain(|modalias| is_network(modalias) && seen.insert(modalias.clone()));
+            if all.is_empty() {
+                return;
+            }
+            for modalias in all {
+                for name in self.index.wanted_by(&modalias) {
+                    self.load(name);
+                }
+            }
+        }
+    }
+
     /// A module's own file; none if it is built in or absent.
     fn file(&self, name: &str) -> Option<PathBuf> {
         let plan = self.index.plan(name);
@@ -197,7 +232,7 @@ impl Loader {
             {
                 continue;
             }
-            // A failed load is repeated when the next device asks for it: by then its cause may be gone.
+            // A failed load is repeated when the next device requests it: by then its cause may be gone.
             if self.load_one(name, file) {
                 self.done
                     .lock()
@@ -209,7 +244,12 @@ impl Loader {
 
     /// True when the module is loaded now.
     fn load_one(&self, name: &str, file: &str) -> bool {
-        let parameters = if name == "bonding" { NO_BONDS } else { PARAMETERS };
+        let makes_none = NO_DEVICES.iter().find(|(module, _)| *module == name);
+        let parameters = match makes_none {
+            Some((_, parameters)) => parameters,
+            None if self.in_order => c"",
+            None => PARAMETERS,
+        };
         let loaded = File::open(self.folder.join(file))
             .map_err(|error| error.to_string())
             .and_then(
@@ -253,7 +293,14 @@ fn collect(folder: &Path, found: &mut Vec<String>, depth: usize) {
     if depth > 24 {
         return;
     }
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
+    // The order of the addresses on a bus.
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&entry.path(), found, depth + 1);
         }

@@ -39,7 +39,7 @@ extern "C" fn before_main() {
 }
 
 fn open_if_closed(descriptor: c_int) {
-    // SAFETY: asks about a number, touches no memory.
+    // SAFETY: the call queries a number and touches no memory.
     if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } != -1 {
         return;
     }

@@ -12,7 +12,7 @@ struct Mount {
     data: &'static str,
 }
 
-/// Mounts those that are not mounted yet. A failure is met by the code that needs the file system.
+/// Mounts those that are not mounted yet. Code that needs a file system handles its absence.
 pub fn all() {
     let plain = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
     let quiet = plain.union(MsFlags::MS_NOEXEC);
@@ -70,7 +70,7 @@ pub fn all() {
     }
 }
 
-/// Mounts UEFI's variables where there are any. Their driver must be loaded.
+/// Mounts UEFI's variables, if there are any. Their driver must be loaded.
 pub fn efi_variables() {
     let target = "/sys/firmware/efi/efivars";
     if Path::new(target).is_dir() && !mounted(target) {
@@ -90,7 +90,7 @@ pub fn efi_variables() {
 /// The folder with the kernel's last messages of earlier boots.
 pub const PANICS: &str = "/sys/fs/pstore";
 
-/// Mounts the store of the kernel's last words. Its driver must be loaded.
+/// Mounts the store of the kernel's last messages. Its driver must be loaded.
 pub fn panic_store() {
     if Path::new(PANICS).is_dir() && !mounted(PANICS) {
         let flags = MsFlags::MS_NOSUID

@@ -1,7 +1,7 @@
-//! Hears the power button. A BMC that is asked for a graceful shutdown presses it (docs/protocol/redfish.md#2.4).
+//! Waits for the power button. A BMC presses it for a graceful shutdown (docs/protocol/redfish.md#2.4).
 //!
 //! Firmware shows the button to the kernel by ACPI or a device tree, the kernel as an input device that has the key `KEY_POWER`. Devices
-//! come with their drivers, so they are looked for again and again.
+//! come with their drivers, so they are looked for repeatedly.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
-/// Milliseconds between two looks for new devices.
+/// Milliseconds between two searches for new devices.
 const LOOK_INTERVAL: u16 = 2000;
 
 /// From `linux/input-event-codes.h`.
@@ -26,7 +26,7 @@ const PRESSED: i32 = 1;
 /// `struct input_event` on 64-bit systems: seconds, microseconds, type, code, value.
 const EVENT_SIZE: usize = 24;
 
-/// Listens from now on; presses are told by what is returned.
+/// Listens from now on; the returned value is notified of each press.
 pub fn listen() -> Arc<Notify> {
     let pressed = Arc::new(Notify::new());
     let told = pressed.clone();
@@ -51,7 +51,7 @@ fn follow(pressed: &Notify) {
                 .read(true)
                 .custom_flags(libc::O_NONBLOCK)
                 .open(&node);
-            // Its node may appear a moment later.
+            // The node may appear a moment later.
             if let Ok(file) = opened {
                 info!(device = %node.display(), "a power button");
                 buttons.insert(node, file);
@@ -73,7 +73,7 @@ fn follow(pressed: &Notify) {
                 }
                 true
             }
-            // It was taken away.
+            // The device was unplugged.
             Err(_) => false,
         });
     }
@@ -102,7 +102,7 @@ fn has_key(bitmap: &str, key: u16) -> bool {
     matches!(found, Some(Ok(bits)) if bits >> bit & 1 == 1)
 }
 
-/// True when a press is among what the device has told.
+/// True if a press is among the events of the device.
 fn read(device: &mut impl Read) -> std::io::Result<bool> {
     let mut is_pressed = false;
     let mut buffer = [0; EVENT_SIZE * 16];
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn buttons_are_the_devices_with_a_power_key_which_keyboards_may_have() {
         let folder = tempfile::tempdir().unwrap();
-        // As QEMU's ACPI button, its keyboard and its mouse show themselves.
+        // The keys of QEMU's ACPI button, its keyboard and its mouse.
         for (name, keys) in [
             ("event0", "10000000000000 0\n"),
             (

@@ -1,4 +1,4 @@
-//! A shell on the consoles, only when the kernel arguments ask for it.
+//! A shell on the consoles, only if the kernel arguments request it.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tracing::warn;
 use crate::console::terminals::Terminal;
 
 const BUSYBOX: &str = "/bin/busybox";
-/// The first display shows the agent's screen; the shell is beside it.
+/// The shell's display; the first one shows the agent's screen.
 const DISPLAY: &str = "/dev/tty2";
 
-/// Keeps a shell running on every console. True when there is one.
+/// Keeps a shell running on every console. True if there is one.
 pub fn start(terminals: &[Terminal]) -> bool {
     if !Path::new(BUSYBOX).exists() {
         warn!("muster.rescue is given, but the image holds no {BUSYBOX}");
@@ -51,7 +51,7 @@ fn keep_shell(device: &Path) {
     }
 }
 
-/// Runs one shell to its end, as the leader of a session whose terminal is `device`.
+/// Runs one shell to its end, as the leader of a session with `device` as its terminal.
 fn shell(device: &Path) -> std::io::Result<()> {
     let terminal = || OpenOptions::new().read(true).write(true).open(device);
     let mut child = Command::new(BUSYBOX)

@@ -1,4 +1,4 @@
-//! Lets those log in by SSH whose public keys the image carries; without a key no server runs. The server is Debian's
+//! Allows logins by SSH with the public keys that the image carries; without a key no server runs. The server is Debian's
 //! dropbear, a process of its own: it and its sessions outlive a handover to another agent.
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -27,15 +27,15 @@ const PROCESS_ID: &str = "/run/dropbear/pid";
 const HOME: &str = "/root";
 const ALGORITHM: &[u8] = b"ssh-ed25519";
 
-/// `core` is the user of CoreOS images, whose name people's scripts have.
+/// `core` is the user of CoreOS images, and scripts use that name.
 const USERS: &str = "root:x:0:0:root:/root:/bin/sh\ncore:x:0:0:core:/root:/bin/sh\n";
 const MOTD: &str = "This host is being discovered by Muster. Everything here is in memory and ends with a restart.\n\
     dmesg shows what the agent and the kernel say, muster-agent inventory what the host reports.\n";
 
-/// Runs the server until it ends, or for ever nothing without keys. `shown` is the line for the screen.
+/// Runs the server until it ends; without keys, waits for ever. `shown` is the line for the screen.
 ///
 /// # Errors
-/// When its files cannot be written or it does not start.
+/// Fails if its files cannot be written or it does not start.
 pub async fn serve(keys: &[String], shown: &watch::Sender<String>) -> anyhow::Result<()> {
     if keys.is_empty() {
         return std::future::pending().await;
@@ -97,14 +97,14 @@ fn private(path: &Path, content: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut file, content)
 }
 
-/// The server that an agent before this one started.
+/// The server that a previous agent started.
 fn running() -> Option<Pid> {
     let id: i32 = fs::read_to_string(PROCESS_ID).ok()?.trim().parse().ok()?;
     let name = fs::read_to_string(format!("/proc/{id}/comm")).ok()?;
     (name.trim() == "dropbear").then(|| Pid::from_raw(id))
 }
 
-/// Starts it in the foreground (`-F`), without passwords (`-s`); what it says (`-E`) is in the kernel's log, as the agent's own.
+/// Starts it in the foreground (`-F`), without passwords (`-s`); its log (`-E`) goes to the kernel's, as the agent's own.
 fn start() -> io::Result<Pid> {
     let log = File::options().write(true).open("/dev/kmsg")?;
     let child = Command::new(SERVER)
@@ -117,7 +117,7 @@ fn start() -> io::Result<Pid> {
     Ok(Pid::from_raw(child.id().cast_signed()))
 }
 
-/// Blocks until the process has ended, whoever reaps it.
+/// Blocks until the process has ended, whichever thread reaps it.
 fn await_end(server: Pid) {
     while waitpid(server, None) == Err(Errno::EINTR) {}
 }

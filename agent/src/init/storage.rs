@@ -17,7 +17,7 @@ use std::time::Duration;
 use nix::kmod::{DeleteModuleFlags, ModuleInitFlags, delete_module, finit_module};
 use tracing::info;
 
-/// A module that depends on no device and that no device asks for.
+/// A module that depends on no device and is requested by none.
 pub(super) const BARRIER: &str = "isofs";
 const BARRIER_C: &CStr = c"isofs";
 /// Time without a new device after a barrier: events of devices that the barrier waited for have arrived by

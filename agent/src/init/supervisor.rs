@@ -27,8 +27,9 @@ use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::paths::Paths;
 use crate::net::preference;
+use crate::net::problem::{self, NETWORK_PROBLEMS};
 use crate::net::view::NetworkView;
-use crate::net::{dracut, http, keyfiles};
+use crate::net::{dracut, http, keyfiles, predictable_names};
 use crate::root::Root;
 use crate::session::client::Client;
 use crate::session::devices::Devices;
@@ -49,11 +50,11 @@ const CONFIGURATION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const SIGN_INTERVAL: Duration = Duration::from_secs(5);
 /// Time for the drivers of the devices that are there at power-on.
 const FIRST_DEVICES: Duration = Duration::from_secs(60);
-/// Interval between two looks for devices that do not work.
+/// Interval between two searches for devices that do not work.
 const HARDWARE_INTERVAL: Duration = Duration::from_secs(30);
 /// No certificate is valid by a clock that was never set.
 const TIME_RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval between two attempts to learn the time when certificates say that the clock is wrong.
+/// Interval between two attempts to set the clock when certificates show that it is wrong.
 const CLOCK_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The configuration of the image, as read so far.
@@ -73,7 +74,7 @@ struct Shared {
     time: TimeSources,
     devices: Devices,
     network: watch::Sender<NetworkView>,
-    /// The card through which the service answered, when it did not by the usual way.
+    /// The card through which the service responded, if it did not by the usual way.
     working: watch::Sender<Option<String>>,
     session: watch::Sender<SessionView>,
     configuration: watch::Sender<Configuration>,
@@ -84,7 +85,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Those of the image, once they are known.
+    /// The settings of the image, once they are known.
     async fn settings(&self) -> anyhow::Result<Arc<Settings>> {
         let mut configuration = self.configuration.subscribe();
         let configuration = configuration
@@ -101,7 +102,7 @@ impl Shared {
 /// Runs everything until the machine is to end.
 ///
 /// # Errors
-/// No threads or signals.
+/// Fails if threads or signals cannot be set up.
 pub fn run(devices: Devices, power_button: &Notify) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -175,7 +176,7 @@ async fn wait_for_end(power_button: &Notify) -> anyhow::Result<Ending> {
     }
 }
 
-/// Tells the watchdog that this runtime goes on.
+/// Feeds the watchdog while this runtime works.
 async fn signs_of_life() {
     loop {
         watchdog::alive();
@@ -183,7 +184,7 @@ async fn signs_of_life() {
     }
 }
 
-/// Looks for devices that do not work, once those of power-on were found, and again and again: some come late.
+/// Looks for devices that do not work, after those of power-on were found, and repeatedly: some appear late.
 async fn hardware(shared: Shared) -> anyhow::Result<()> {
     shared.devices.settled(FIRST_DEVICES).await;
     loop {
@@ -200,8 +201,9 @@ async fn hardware(shared: Shared) -> anyhow::Result<()> {
 async fn network(shared: Shared) -> anyhow::Result<()> {
     let arguments = KernelArguments::of_this_boot();
     let (said_network, wrong) = dracut::network(&arguments);
-    for wrong in wrong {
-        warn!("kernel argument {wrong}");
+    let problems = problem::of_arguments(&arguments, &wrong);
+    for problem in &problems {
+        warn!("{}: {}", problem.line(), problem.advice);
     }
     let keyfiles = PathBuf::from(NETWORK_FOLDER);
     if let Err(error) = keyfiles::make_folder(&keyfiles) {
@@ -209,6 +211,7 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
     }
     manager::run(&manager::Environment {
         naming: Box::new(host::predictable_name),
+        renames: predictable_names::are_wanted(&arguments),
         time: shared.time,
         view: shared.network,
         networks: image_config().map(|config| config.networks).unwrap_or_default(),
@@ -219,6 +222,9 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
         boot_mac: preference::boot_mac(&arguments),
         working: shared.working.subscribe(),
         switch_ports: PathBuf::from(SWITCH_PORTS),
+        problems,
+        problems_file: PathBuf::from(NETWORK_PROBLEMS),
+        devices: shared.devices,
     })
     .await
 }
@@ -228,7 +234,7 @@ async fn ssh_server(shared: Shared) -> anyhow::Result<()> {
     ssh::serve(&keys.unwrap_or_default(), &shared.ssh).await
 }
 
-/// The file in the image. One that cannot be read is told by `configuration`.
+/// The file in the image. `configuration` reports one that cannot be read.
 fn image_config() -> Option<LiveConfig> {
     serde_json::from_slice(&std::fs::read(CONFIG_PATH).ok()?).ok()
 }
@@ -328,7 +334,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             view.advice = "";
         });
     }
-    // Somebody is at work in the rescue shell, which belongs to this program.
+    // The rescue shell belongs to this program, and a user may be at work in it.
     let handover = if KernelArguments::of_this_boot().has(kernel_arguments::RESCUE) {
         None
     } else {
@@ -359,7 +365,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sets the clock when the service's certificate is not valid by it, as far as somebody tells the time.
+/// Sets the clock when the service's certificate is not valid by it, if the time can be had from a source.
 async fn correct_clock(shared: Shared, plain: reqwest::Client, health: url::Url) {
     let mut session = shared.session.subscribe();
     while session.wait_for(|view| view.clock_is_doubted).await.is_ok() {

@@ -23,7 +23,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The key of SysRq that does it without asking any driver.
+    /// The key of SysRq that does it without a call to any driver.
     fn at_once(self) -> &'static str {
         match self {
             Self::Reboot => "b",
@@ -37,19 +37,19 @@ fn within(deadline: Duration, work: impl FnOnce() + Send + 'static) -> bool {
     let (ended, receiver) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().spawn(move || {
         work();
-        // Nobody may wait any more.
+        // The receiver may be gone.
         let _ = ended.send(());
     });
     thread.is_ok() && receiver.recv_timeout(deadline).is_ok()
 }
 
-/// Time for what is not written yet.
+/// Time for unwritten data.
 const SYNC_DEADLINE: Duration = Duration::from_secs(5);
 /// Time for the kernel to end the machine: drivers wait for their devices.
 const END_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Sets up the kernel: Ctrl-Alt-Del signals process 1 instead of resetting at once; a panic, which an error in the kernel is, too,
-/// restarts the machine. A task that hangs is none: a sick disk is no reason to go.
+/// restarts the machine. A task that hangs does not: a sick disk is no reason to restart.
 pub fn prepare() {
     if let Err(error) = set_cad_enabled(false) {
         warn!("Ctrl-Alt-Del resets the machine: {error}");
@@ -66,8 +66,8 @@ pub fn prepare() {
     }
 }
 
-/// Reaps every child that has ended. The agent waits for the end of no program but the rescue shell and the SSH server, where
-/// being reaped here first does no harm.
+/// Reaps every child that has ended. The agent waits only for the rescue shell and the SSH server, and it does
+/// no harm if they are reaped here first.
 pub fn reap() {
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
@@ -81,7 +81,7 @@ pub fn reap() {
     }
 }
 
-/// Makes the links under `/dev/disk` that are missing or point elsewhere, and removes those of disks that are gone.
+/// Makes the links under `/dev/disk` that are missing or point elsewhere, and removes links of disks that are gone.
 pub fn link_disks() {
     let plan = links::plan(&Root::live());
     for folder in ["/dev/disk/by-id", "/dev/disk/by-path"] {
@@ -112,7 +112,7 @@ pub fn link_disks() {
     }
 }
 
-/// Reads how the boot before ended, for inventory and logs.
+/// Reads how the previous boot ended, for inventory and logs.
 pub fn read_last_panic() {
     mounts::panic_store();
     match last_panic::take(Path::new(mounts::PANICS), Path::new("/run/muster")) {

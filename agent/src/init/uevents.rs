@@ -8,7 +8,7 @@ use nix::sys::socket::{
     AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
 };
 
-/// The kernel's own messages; those of programs are in other groups.
+/// The group of the kernel's own messages; messages of programs are in other groups.
 const KERNEL: u32 = 1;
 /// Room for the devices of a large server that appear at once.
 const BUFFER: usize = 16 << 20;
@@ -24,7 +24,7 @@ pub struct Event {
     pub subsystem: String,
     /// The driver alias of the device.
     pub modalias: Option<String>,
-    /// Its node under `/dev`; empty when it has none.
+    /// The device's node under `/dev`; empty if it has none.
     pub node: String,
 }
 
@@ -35,7 +35,7 @@ impl Socket {
     /// Starts listening; messages are queued from now on.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the socket.
     pub fn open() -> io::Result<Self> {
         let fd = socket(
             AddressFamily::Netlink,
@@ -52,7 +52,7 @@ impl Socket {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// `ENOBUFS` when messages were lost; others from the kernel.
+    /// `ENOBUFS` if messages were lost; other errors of the socket.
     pub fn next(&self) -> Result<Event, Errno> {
         let mut buffer = vec![0; LONGEST];
         loop {

@@ -1,4 +1,4 @@
-//! Feeds the machine's watchdog as long as the agent lives: a machine that hangs starts again by itself. Source:
+//! Feeds the machine's watchdog as long as the agent lives: a machine that hangs is restarted by it. Source:
 //! Documentation/watchdog/watchdog-api.rst.
 
 use std::fs::{File, OpenOptions};
@@ -15,10 +15,10 @@ use tracing::{info, warn};
 const DEVICE: &str = "/dev/watchdog0";
 /// `_IOWR('W', 6, int)`
 const SET_TIMEOUT: libc::c_ulong = 0xc004_5706;
-/// Seconds without food after which the machine is reset. Not every watchdog can wait longer.
+/// Seconds without feeding after which the machine is reset. Not every watchdog can wait longer.
 const TIMEOUT: i32 = 60;
 const FEED_INTERVAL: Duration = Duration::from_secs(10);
-/// Time without a sign of the agent's parts after which the watchdog gets no more. Far longer than a busy machine takes.
+/// Time without a sign of the agent's parts after which the watchdog is not fed any more. Far longer than a busy machine takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Counts signs of life.
@@ -26,12 +26,12 @@ static ALIVE: AtomicU64 = AtomicU64::new(0);
 /// The open watchdog.
 static OPEN: Mutex<Option<File>> = Mutex::new(None);
 
-/// Says that the agent's parts run.
+/// Counts a sign that the agent's parts run.
 pub fn alive() {
     ALIVE.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Starts the thread that feeds it, once there is one.
+/// Starts the thread that feeds the watchdog, if there is one.
 pub fn start() {
     let thread = std::thread::Builder::new()
         .name("watchdog".to_owned())
@@ -52,7 +52,7 @@ pub fn start() {
     }
 }
 
-/// Stops it, for the end of the machine: firmware and the next system take their time.
+/// Stops the watchdog, for the end of the machine: firmware and the next system take their time.
 pub fn stop() {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut file) = open.take() {
@@ -78,7 +78,7 @@ fn feed() {
     }
 }
 
-/// Opens it, which starts its timer.
+/// Opens the watchdog, which starts its timer.
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
 fn armed() -> io::Result<File> {
     let file = OpenOptions::new().write(true).open(DEVICE)?;
@@ -104,7 +104,7 @@ fn armed() -> io::Result<File> {
     Ok(file)
 }
 
-/// Tells whether signs still come.
+/// Detects that no more signs come.
 struct Patience {
     signs: u64,
     since: Instant,

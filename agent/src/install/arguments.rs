@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The folder that `--copy-network` copies when `--network-dir` names none.
 pub const NETWORK_FOLDER: &str = "/etc/NetworkManager/system-connections";
 
-/// The arguments, understood.
+/// The parsed arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstallerArguments {
     pub append_kargs: Vec<String>,
@@ -20,7 +20,7 @@ pub struct InstallerArguments {
     pub given: Vec<String>,
 }
 
-/// Arguments that this agent does not take.
+/// Arguments that this agent does not support.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
     #[error("installer_args is no JSON array of texts: {0}")]

@@ -39,7 +39,7 @@ impl Control {
         }
     }
 
-    /// Stops the running installation, and waits until it has ended. None when there was none; false when it has not ended
+    /// Stops the running installation, and waits until it has ended. None if no installation runs; false if it has not ended
     /// within `at_most`.
     pub async fn stop(&self, at_most: Duration) -> Option<bool> {
         let present = self

@@ -1,4 +1,4 @@
-//! Runs the coreos-installer of the live system, where it has one and the service names no image: it brings an image of its
+//! Runs the coreos-installer of the live system, if there is one and the service names no image: it brings an image of its
 //! own. Source: docs/protocol/install-flow.md#6.
 
 use std::io;
@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 /// Longest silence of the program: it prints once a second.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
-/// The end of what it printed, for the reason of a failure.
+/// Length of the end of its output that is kept for the reason of a failure.
 const KEPT: usize = 200;
 
 /// The program, if this live system has it.
@@ -101,7 +101,7 @@ impl Order<'_> {
         }
     }
 
-    /// Waits until the program of the last attempt has let go of the disk, which must be the same one.
+    /// Waits until the program of the last attempt has released the disk, which must be the same one.
     async fn is_still_free(&self) -> Result<(), InstallError> {
         let claimed = self.on_disk(|order, root| teardown::claim(root, &order.disk, &order.twins).map(drop));
         claimed.await.map_err(|error| {
@@ -146,8 +146,8 @@ impl Order<'_> {
         }
     }
 
-    /// Clears the boot sector: whatever the program left, the disk does not boot. Not where partitions are to be kept, since
-    /// their table would go, too: the program writes what boots last, and leaves that table when it fails.
+    /// Clears the boot sector: whatever the program left, the disk does not boot. Not if partitions are to be kept, since
+    /// their table would be lost, too: the program writes the bootable part last, and keeps that table when it fails.
     pub async fn unboot(&self) {
         if self.keeps_content {
             warn!(
@@ -220,7 +220,7 @@ impl Drop for Ignition {
     }
 }
 
-/// Reads what the program prints, and tells each percentage; gives the end of it.
+/// Reads the output of the program, and passes on each percentage; returns the end of the output.
 async fn follow(mut output: impl AsyncRead + Unpin, mut tell: impl FnMut(u8)) -> Result<String, String> {
     let (mut line, mut last, mut piece) = (Vec::new(), String::new(), [0; 4096]);
     loop {

@@ -1,4 +1,4 @@
-//! Chooses the disk, knows all of its names and users, and cleans it up.
+//! Chooses the disk, finds all of its names and users, and clears it.
 
 pub mod choose;
 pub mod device;

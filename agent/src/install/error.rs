@@ -1,4 +1,4 @@
-//! Says why an installation ended, and what that means for the disk.
+//! The reasons why an installation ends, and their consequences for the disk.
 
 /// The end of an installation that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

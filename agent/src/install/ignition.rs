@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::host::key;
 
-/// An ignition that the installed system would not take.
+/// An ignition that the installed system would not accept.
 #[derive(Debug, thiserror::Error)]
 pub enum IgnitionError {
     #[error("the ignition is no JSON (line {line}, column {column})")]
@@ -30,7 +30,7 @@ pub enum IgnitionError {
 /// Longest version text to quote.
 const LONGEST_VERSION: usize = 20;
 
-/// Parses an ignition config as far as the installer must understand it.
+/// Parses an ignition config as far as the installer needs it.
 ///
 /// # Errors
 /// [`IgnitionError`]

@@ -12,8 +12,10 @@ const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
 const LOOP_CLR_FD: libc::c_ulong = 0x4c01;
 /// The device ends with its last user, even if this program is killed.
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
-/// Another program may take the same free device first.
-const TRIES: usize = 20;
+/// Another program may take the same free device first, and the kernel reports that as free until the other program has set it up.
+const TRIES: usize = 100;
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Longest wait for the device's node.
 const NODE: Duration = Duration::from_secs(5);
 
@@ -54,10 +56,10 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A device over the bytes from `offset` on; over all of them when `size` is 0.
+    /// A device over the bytes from `offset` on; over all of them if `size` is 0.
     ///
     /// # Errors
-    /// Of the kernel.
+    /// Fails if the kernel has no free loop device or refuses to set it up.
     pub fn over(backing: &File, offset: u64, size: u64) -> io::Result<Self> {
         let mut problem = io::Error::from(io::ErrorKind::NotFound);
         for _ in 0..TRIES {
@@ -70,6 +72,7 @@ impl LoopDevice {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => problem = error,
                 Err(error) => return Err(error),
             }
+            std::thread::sleep(PAUSE);
         }
         Err(problem)
     }

@@ -1,4 +1,4 @@
-//! Reports stages to the service: every stage, in order, each with its latest information and repeated until it is taken.
+//! Reports stages to the service: every stage, in order, each with its latest information and repeated until it is accepted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct Report {
 
 /// The reports of one installation. Dropping it ends them.
 pub struct Reporter {
-    /// One of each stage, numbered upwards.
+    /// One report of each stage, numbered upwards.
     reports: watch::Sender<Vec<Report>>,
     taken: watch::Receiver<u64>,
     task: AbortHandle,
@@ -50,7 +50,7 @@ impl Reporter {
         Self { reports, taken, task }
     }
 
-    /// Sends this report as soon as possible: after those of earlier stages, and instead of one of the same stage that waits.
+    /// Sends this report as soon as possible: after reports of earlier stages, and instead of a waiting one of the same stage.
     pub fn tell(&self, stage: HostStage, info: impl Into<String>) {
         let info = info.into();
         info!(stage = stage.name(), info, "installation");
@@ -61,7 +61,7 @@ impl Reporter {
         });
     }
 
-    /// Waits until the service has the last report. False when it has not within `at_most`.
+    /// Waits until the service has the last report. False if it does not have it within `at_most`.
     pub async fn told(&self, at_most: Duration) -> bool {
         let number = last_number(&self.reports.borrow());
         let mut taken = self.taken.clone();
@@ -82,7 +82,7 @@ async fn report(send: Send, mut reports: watch::Receiver<Vec<Report>>, taken: wa
                     pause = FIRST_PAUSE;
                     continue;
                 }
-                // The service knows better (a stage that it has passed, a host that it has forgotten).
+                // The service has newer data (a stage that has passed, a host that was deleted).
                 Err(failure @ Failure::Status(400..=499, _)) if !passing(&failure) => {
                     warn!(stage = stage.name(), "report refused: {}", failure.text());
                     taken.send_replace(number);
@@ -104,7 +104,7 @@ fn last_number(reports: &[Report]) -> u64 {
     reports.last().map_or(0, |last| last.number)
 }
 
-/// The first report that is not yet taken.
+/// The first report that is not yet accepted.
 fn next(reports: &mut watch::Receiver<Vec<Report>>, taken: &watch::Sender<u64>) -> Option<Report> {
     let (reports, taken) = (reports.borrow_and_update(), *taken.borrow());
     reports.iter().find(|report| report.number > taken).cloned()
@@ -173,7 +173,7 @@ mod tests {
             .boxed()
         }));
         let whole = Duration::from_secs(60);
-        // Both are told, though the first is not yet on its way when the second comes.
+        // Both are reported, although the first is not yet on its way when the second comes.
         reporter.tell(HostStage::StartingInstallation, "worker");
         reporter.tell(HostStage::Installing, "worker");
         assert!(!reporter.told(Duration::from_millis(700)).await);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::arguments::InstallerArguments;
 use super::disk::choose::Wishes;
 
-/// A request that can be tried.
+/// A request that can be carried out.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub infra_env: Uuid,
@@ -17,10 +17,10 @@ pub struct Plan {
     pub disks: Wishes,
     pub arguments: InstallerArguments,
     pub image: Image,
-    /// The old content of the disk is to stay.
+    /// The old content of the disk must stay.
     pub keeps_content: bool,
     pub node_agent: bool,
-    /// The host joins a cluster that is there already.
+    /// The host joins a running cluster.
     pub joins_existing: bool,
     /// The cluster's proxy, for images that are not on the service.
     pub proxy: Option<LiveProxy>,
@@ -35,7 +35,7 @@ pub enum Image {
     Url(String),
     /// `--image-file`
     File(String),
-    /// The one that coreos-installer brings.
+    /// The image that coreos-installer brings.
     OfLiveSystem,
 }
 
@@ -47,7 +47,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The text of the first reports.
+    /// The name in the first reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Worker => "worker",
@@ -59,14 +59,14 @@ impl Role {
 
 impl Plan {
     /// # Errors
-    /// The member that is wrong, and the remedy.
+    /// Names the wrong member, and the remedy.
     pub fn of(request: InstallRequest) -> Result<Self, String> {
         let id = |name: &str, text: &str| {
             text.parse::<Uuid>()
                 .map_err(|_| format!("{name} is no UUID: `{text}`"))
         };
         let infra_env = match request.infra_env_id.as_str() {
-            // Old services leave it out where it is the cluster's.
+            // Old services leave it out if it is the cluster's.
             "" => id("cluster_id", &request.cluster_id)?,
             text => id("infra_env_id", text)?,
         };
@@ -84,7 +84,7 @@ impl Plan {
             InstallerArguments::parse(&request.installer_args).map_err(|error| error.to_string())?;
         let image = match (request.os_image, &arguments.image_url, &arguments.image_file) {
             (Some(image), None, None) => Image::Named(image),
-            // The user's wish counts more than the service's list, as with coreos-installer.
+            // The user's URL wins over the service's list, as with coreos-installer.
             (_, Some(url), _) => Image::Url(url.clone()),
             (_, None, Some(file)) => Image::File(file.clone()),
             (None, None, None) => Image::OfLiveSystem,

@@ -1,4 +1,4 @@
-//! Decides how often and how soon a failed request is repeated. Source: docs/protocol/install-flow.md#5.
+//! Decides how often and how soon to repeat a failed request. Source: docs/protocol/install-flow.md#5.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::session::machine::Failure;
 pub struct Patience {
     /// Repetitions of a request for something that is not there yet.
     pub few: u32,
-    /// Repetitions of a request to a server that is not well.
+    /// Repetitions of a request to a server that fails.
     pub many: u32,
     /// Longest pause before the first repetition; doubles up to [`Patience::longest_pause`].
     pub first_pause: Duration,
@@ -33,7 +33,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// The repetitions that a failure is worth.
+    /// The number of repetitions for a failure.
     pub fn repetitions(&self, failure: &Failure) -> u32 {
         match failure {
             Failure::Status(404 | 423 | 425, _) | Failure::Malformed(_) => self.few,
@@ -44,7 +44,7 @@ impl Patience {
         }
     }
 
-    /// The pause before the next attempt, or none when there is to be none. `failures` is 1 after the first failure;
+    /// The pause before the next attempt, or none if there must not be one. `failures` is 1 after the first failure;
     /// `jitter` is uniform in `0.0..1.0`.
     pub fn pause(
         &self,

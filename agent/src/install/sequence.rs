@@ -32,7 +32,7 @@ use crate::time::{clock, rtc};
 
 /// Longest wait for the disks of power-on.
 const SETTLING: Duration = Duration::from_secs(10);
-/// Longest wait for the service to take the last report. The disk is whole: the host joins without it, too.
+/// Longest wait for the service to accept the last report. The disk is whole: the host joins without it, too.
 const LAST_REPORT: Duration = Duration::from_secs(30 * 60);
 /// Longest wait for another disk than the chosen one.
 const FORMATTING: Duration = Duration::from_secs(60);
@@ -41,11 +41,11 @@ const FIRMWARE: Duration = Duration::from_secs(2 * 60);
 /// Longest upload of the logs.
 const LOGS: Duration = Duration::from_secs(10 * 60);
 
-/// The one that restarts the machine.
+/// The program that restarts the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Restart,
-    /// Ironic does, and only the agent's own unit is to end.
+    /// Ironic restarts it, and only the agent's own unit is to end.
     LeaveToIronic,
 }
 
@@ -75,7 +75,7 @@ impl Installation<'_> {
         let way = self.way()?;
         let network = match way {
             Way::Write(_) => self.network()?,
-            // It copies them itself.
+            // coreos-installer copies them itself.
             Way::Program(_) => Vec::new(),
         };
         let downloads = self.tools.downloads(self.plan.proxy.as_ref())?;
@@ -125,7 +125,7 @@ impl Installation<'_> {
         Ok(self.end().await)
     }
 
-    /// The part between writing and the restart: the cluster, the firmware, the logs. `table`: of the image, where it is known.
+    /// The part between writing and the restart: the cluster, the firmware, the logs. `table`: of the image, if it is known.
     async fn before_restart(&self, chosen: &Chosen, table: Option<Table>) -> Result<(), InstallError> {
         if self.plan.role == Role::Worker {
             self.reporter.tell(HostStage::WaitingForControlPlane, "");
@@ -192,7 +192,7 @@ impl Installation<'_> {
         })
     }
 
-    /// The host's ignition, with the agent's program where it is wanted.
+    /// The host's ignition, with the agent's program if the node is to run it.
     async fn ignition(&self) -> Result<Vec<u8>, InstallError> {
         let (began, mut failures, mut told) = (Instant::now(), 0, String::new());
         let config = loop {
@@ -328,8 +328,8 @@ impl Installation<'_> {
     }
 }
 
-/// Does work on a thread that the installation does not depend on, and gives it up after `limit`: a device that hangs does
-/// not hold up the rest. False when it has not ended.
+/// Runs work on a thread that the installation does not depend on, and gives up waiting after `limit`: a device that hangs does
+/// not hold up the rest. False if it has not ended.
 async fn within(
     limit: Duration,
     what: &str,
@@ -352,7 +352,7 @@ async fn within(
     false
 }
 
-/// True where Ironic's agent runs beside this one. Source: docs/protocol/install-flow.md#2, line 13.
+/// True if Ironic's agent runs on the same system. Source: docs/protocol/install-flow.md#2, line 13.
 fn is_ironics() -> bool {
     ["/etc", "/run", "/usr/lib"].iter().any(|place| {
         Path::new(place)

@@ -27,16 +27,16 @@ pub struct Tools {
     pub names: Names,
     pub devices: Devices,
     pub patience: Patience,
-    /// The firmware's variables, where it is UEFI.
+    /// The firmware's variables, if it is UEFI.
     pub firmware: Option<Variables>,
     /// Set the battery-backed clock.
     pub sets_clock: bool,
-    /// The live system's program, where it has one.
+    /// The live system's program, if it has one.
     pub coreos_installer: Option<PathBuf>,
 }
 
 impl Tools {
-    /// The ways to images; to those elsewhere through `proxy` if the cluster has one.
+    /// The clients for images; images elsewhere are downloaded through `proxy` if the cluster has one.
     ///
     /// # Errors
     /// [`InstallError::Refused`]: the settings give no HTTP client.

@@ -11,17 +11,17 @@ use crate::session::client::Client;
 use crate::session::client::install::ClusterState;
 
 const INTERVAL: Duration = Duration::from_secs(5);
-/// A cluster that runs already needs no waiting for: the service's answer is worth this much.
+/// A running cluster needs no wait: this is the time for the service's response.
 const FOR_ANSWER: Duration = Duration::from_secs(5 * 60);
 /// The service's own limit of the stage. Source: docs/protocol/install-flow.md#10.
 const FOR_CONTROL_PLANE: Duration = Duration::from_secs(60 * 60);
 /// Masters that make a control plane.
 const MASTERS: usize = 2;
 
-/// Returns when the control plane is there.
+/// Returns once the control plane is there.
 ///
 /// # Errors
-/// It is not within an hour.
+/// Fails if it is not there within an hour.
 pub async fn for_control_plane(
     client: &Client,
     cluster: Uuid,

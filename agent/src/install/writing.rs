@@ -33,7 +33,7 @@ const ATTEMPTS: u32 = 3;
 /// A digest that is wrong twice is no accident.
 const ATTEMPTS_AT_DIGEST: u32 = 2;
 const TICK: Duration = Duration::from_millis(500);
-/// A slow medium still shows that it moves: the service's limit is half an hour without a change.
+/// A slow medium must still show progress: the service's limit is half an hour without a change.
 const SLOW: Duration = Duration::from_secs(10 * 60);
 /// Longest duration of all attempts: the step may take ten hours.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
@@ -154,7 +154,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Claims and cleans the disk when the image has begun well.
+    /// Claims and clears the disk once the image has begun well.
     fn prepare(&self) -> Prepare {
         let chosen = self.chosen.clone();
         let running = Arc::clone(&self.running);
@@ -230,7 +230,7 @@ impl Placed {
     }
 }
 
-/// Runs work on a thread, which keeps the step from being started again, also when it is given up after `limit`.
+/// Runs work on a thread, which keeps the step from being started again, also after it is given up after `limit`.
 async fn blocking<T: Send + 'static>(
     running: Arc<Running>,
     limit: Option<Duration>,

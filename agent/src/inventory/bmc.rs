@@ -1,4 +1,4 @@
-//! Asks the machine's management controller (BMC) for its address over IPMI. Source of the rules:
+//! Reads the address of the machine's management controller (BMC) over IPMI. Source of the rules:
 //! docs/protocol/agent-inventory.md#12; IPMI 2.0 specification, table 23-4 (LAN configuration parameters).
 
 mod ipmi;
@@ -26,9 +26,9 @@ const IPV6_DYNAMIC: u8 = 59;
 /// Further addresses of one kind are not requested.
 const MAX_ADDRESSES: u8 = 16;
 
-/// Addresses that were found are asked for again after this long.
+/// Addresses that were found are read again after this long.
 const REMEMBER: Duration = Duration::from_secs(60 * 60);
-/// A controller that had none may get some by DHCP.
+/// A controller without addresses may get some by DHCP.
 const REMEMBER_NOTHING: Duration = Duration::from_secs(5 * 60);
 
 /// Texts as on the wire.
@@ -38,18 +38,18 @@ pub(super) struct Addresses {
     pub v6: String,
 }
 
-/// The controller's answers: `channel.parameter.set` → the parameter's data in hex.
+/// The controller's responses: `channel.parameter.set` → the parameter's data in hex.
 type Answers = BTreeMap<String, String>;
 
-/// The controller, as far as it is asked.
+/// The queries to the controller.
 trait Controller {
-    /// True for a channel to a LAN; `None` when the controller does not say.
+    /// True for a channel to a LAN; `None` if the controller does not report it.
     fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason>;
-    /// The data of a parameter; `None` when there is no such channel or parameter.
+    /// The data of a parameter; `None` if there is no such channel or parameter.
     fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason>;
 }
 
-/// A machine without `/dev/ipmi0` has no BMC to ask.
+/// A machine without `/dev/ipmi0` has no BMC to query.
 pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
     let answers = root.probe("bmc.lan", || {
         let asked = REMEMBERED.recall(Instant::now(), || match ipmi::Device::open() {
@@ -61,7 +61,7 @@ pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
             },
         });
         match asked.problem {
-            // What was answered before it fell silent counts.
+            // Responses before it fell silent count.
             Some(problem) if asked.answers.is_empty() => Err(problem),
             _ => Ok(asked.answers),
         }
@@ -69,21 +69,21 @@ pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
     parse(&problems.take("bmc_address", answers).unwrap_or_default())
 }
 
-/// Answers, and why there are no more of them.
+/// Responses, and why there are no more of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Asked {
     answers: Answers,
     problem: Option<Reason>,
 }
 
-/// The addresses change seldom, and each question costs a slow controller some 10 ms to 100 ms.
+/// The addresses change seldom, and each query costs a slow controller some 10 ms to 100 ms.
 static REMEMBERED: Memory = Memory(Mutex::new(None));
 
-/// The last answers and their time.
+/// The last responses and their time.
 struct Memory(Mutex<Option<(Instant, Asked)>>);
 
 impl Memory {
-    /// The answers of before while they are young, else new ones.
+    /// The former responses while they are young, else new ones.
     fn recall(&self, now: Instant, ask: impl FnOnce() -> Asked) -> Asked {
         let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, asked)) = &*remembered {
@@ -100,8 +100,8 @@ impl Memory {
     }
 }
 
-/// Asks channel by channel those that lead to a LAN, until an address is known: of IPv4, and of IPv6 where the channel has it. A
-/// question that fails ends it, and what was answered before counts.
+/// Queries the channels that lead to a LAN one by one, until an address is known: of IPv4, and of IPv6 if the channel has it. A
+/// query that fails ends this, and earlier responses count.
 fn ask(controller: &mut impl Controller) -> Asked {
     let mut asked = Asked::default();
     for channel in CHANNELS {
@@ -127,7 +127,7 @@ fn ask_channel(controller: &mut impl Controller, channel: u8, answers: &mut Answ
         }
         Ok(data)
     };
-    // A channel without even an IPv4 address parameter is none.
+    // A channel without even an IPv4 address parameter does not count.
     if keep(IPV4_ADDRESS, 0)?.is_none() {
         return Ok(());
     }
@@ -198,7 +198,7 @@ mod tests {
         [&[0, source][..], &address.octets(), &[64, status]].concat()
     }
 
-    /// A controller that answers by a function and counts the questions.
+    /// A controller that responds by a function and counts the queries.
     struct Fake<F> {
         lan: Option<u8>,
         asked: Vec<(u8, u8)>,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// A controller whose LAN is on channel 8; channel 1 leads to the host itself.
+    /// A controller with its LAN on channel 8; channel 1 leads to the host itself.
     fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
         Ok(match (channel, parameter, set) {
             (1, IPV4_ADDRESS, 0) => Some(vec![0, 0, 0, 0]),

@@ -2,7 +2,7 @@
 
 use muster_api::inventory::{Disk, Inventory, InventoryProblem, Truncation};
 
-use super::network::network;
+use super::network::{network, note_problems};
 use super::problems::{Problem, Problems};
 use super::{
     bmc, boot, cpu, disks, gpus, hostname, interfaces, memory, mounts, routes, system_vendor, tpm, trouble,
@@ -14,7 +14,7 @@ const MOST_PROBLEMS: usize = 64;
 /// Bytes of a reason that are reported.
 const LONGEST_REASON: usize = 400;
 
-/// Arguments of the step beside the host's id. Zero means none.
+/// Arguments of the step in addition to the host's id. Zero means not set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Disks smaller than this may be left out when the text would be too long, bytes.
@@ -49,6 +49,8 @@ pub struct Collected {
 /// Collects the inventory of the machine under `root`. Takes as long as its slowest device.
 pub fn collect(root: &Root, options: Options) -> Collected {
     let mut problems = Problems::default();
+    // First: of many problems the first ones are reported.
+    note_problems(root, &mut problems);
     let network = network(root, &mut problems);
     let interfaces = interfaces::interfaces(root, &network);
     let mounts = problems
@@ -95,7 +97,7 @@ fn reported(problems: &[Problem]) -> Vec<InventoryProblem> {
     list.collect()
 }
 
-/// The disks alone, each path to a unit of several as one. Takes as long as the slowest one.
+/// The disks only, each path to a unit of several as one. Takes as long as the slowest one.
 pub fn listed_disks(root: &Root) -> Vec<Disk> {
     let mut problems = Problems::default();
     let mounts = mounts::mounts(root).unwrap_or_default();

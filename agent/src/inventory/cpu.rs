@@ -52,6 +52,8 @@ fn read(root: &Root, path: &str) -> Result<String, Reason> {
 struct CpuInfo {
     values: BTreeMap<String, String>,
     processors: i64,
+    /// Implementer and part of each kind of arm processors, in order.
+    kinds: Vec<(u32, u32)>,
 }
 
 impl CpuInfo {
@@ -62,11 +64,21 @@ impl CpuInfo {
 
 fn parse(text: &str) -> CpuInfo {
     let mut info = CpuInfo::default();
+    let mut implementer = None;
     for line in text.lines() {
         let Some((key, value)) = line.split_once(':') else {
             continue;
         };
         let key = key.trim();
+        let hexadecimal = || u32::from_str_radix(value.trim().strip_prefix("0x")?, 16).ok();
+        match key {
+            "CPU implementer" => implementer = hexadecimal(),
+            "CPU part" => {
+                let kind = implementer.zip(hexadecimal());
+                info.kinds.extend(kind.filter(|kind| !info.kinds.contains(kind)));
+            }
+            _ => {}
+        }
         // s390x writes `processor 0: version = FF, ...`.
         if key == "processor" || key.starts_with("processor ") {
             info.processors += 1;
@@ -78,12 +90,8 @@ fn parse(text: &str) -> CpuInfo {
     info
 }
 
-/// x86 `model name`, ppc64le `cpu`, s390x the machine type, arm from the table of parts.
+/// x86 `model name`, ppc64le `cpu`, s390x the machine type, arm from the table of parts; of several kinds the last, as lscpu's is.
 fn model(info: &CpuInfo) -> Result<String, Reason> {
-    let number = |key: &str| {
-        let text = info.first(key)?;
-        u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
-    };
     let s390x = info.first("processor 0").and_then(|text| {
         text.split(',')
             .find_map(|part| part.trim().strip_prefix("machine = "))
@@ -94,16 +102,16 @@ fn model(info: &CpuInfo) -> Result<String, Reason> {
     if let Some(name) = info.first("model name").or_else(|| info.first("cpu")) {
         return Ok(name.to_owned());
     }
-    match (number("CPU implementer"), number("CPU part")) {
-        (Some(implementer), Some(part)) => arm::model(implementer, part)
+    match info.kinds.last() {
+        Some(&(implementer, part)) => arm::model(implementer, part)
             .map(str::to_owned)
             .ok_or_else(|| format!("no name is known for arm implementer {implementer:#x}, part {part:#x}")),
-        _ => Err("/proc/cpuinfo names no processor".to_owned()),
+        None => Err("/proc/cpuinfo names no processor".to_owned()),
     }
 }
 
 /// MHz: the highest that cpufreq allows, else the constant that the kernel calibrated, else that of the firmware, else that in the
-/// model's name. Never one that was measured: it would be another with each inventory.
+/// model's name. Never a measured one: that would differ with each inventory.
 fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Reason> {
     let kilohertz = root
         .list("/sys/devices/system/cpu")
@@ -125,7 +133,9 @@ fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Rea
         .first("cpu MHz")
         .filter(|_| !is_momentary)
         .or_else(|| info.first("cpu MHz static"))
-        .and_then(|text| text.parse::<f64>().ok())
+        // POWER's, which is the firmware's: `3866.000000MHz`.
+        .or_else(|| info.first("clock")?.strip_suffix("MHz"))
+        .and_then(|text| text.trim().parse::<f64>().ok())
         .filter(|mhz| mhz.is_finite() && *mhz > 0.0);
     let of_firmware = || {
         let table = root.read("/sys/firmware/dmi/tables/DMI").ok()?;
@@ -186,7 +196,8 @@ mod tests {
         assert_eq!(frequency(&bare, epyc, false), 2894.561, "calibrated at the start");
         let mut processor = vec![0_u8; 0x1c];
         (processor[0], processor[1]) = (4, 0x1a);
-        processor[0x14..0x16].copy_from_slice(&3500_u16.to_le_bytes());
+        processor[0x14..0x16].copy_from_slice(&4000_u16.to_le_bytes());
+        processor[0x16..0x18].copy_from_slice(&3500_u16.to_le_bytes());
         let told = bare.file("/sys/firmware/dmi/tables/DMI", &processor);
         assert_eq!(frequency(&told, epyc, true), 3500.0);
         let scaled = told.file(
@@ -203,6 +214,20 @@ mod tests {
         );
         assert_eq!(model(&info).unwrap(), "Neoverse-N1");
         assert_eq!(info.processors, 2);
+    }
+
+    #[test]
+    fn of_several_kinds_of_arm_processors_the_last_one_names_the_machine() {
+        let kind = |part: &str| format!("CPU implementer\t: 0x41\nCPU part\t: {part}\n\n");
+        let text: String = ["0xd46", "0xd4e", "0xd46"].map(kind).concat();
+        assert_eq!(model(&parse(&text)).unwrap(), "Cortex-X3");
+    }
+
+    #[test]
+    fn power_tells_its_clock_with_the_unit() {
+        let info = parse("processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 3666.000000MHz\n");
+        let machine = crate::testing::Machine::new();
+        assert_eq!(frequency(&machine.root(), &info, false), Ok(3666.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::root::Root;
 const FOLDER: &str = "/sys/bus/pci/devices";
 /// VGA controller, 3D controller, other display controller, processing accelerator: base class and subclass.
 const CLASSES: [u16; 4] = [0x0300, 0x0302, 0x0380, 0x1200];
-/// Upstream's text for a name that no list has.
+/// Upstream's text for a name that is in no list.
 const UNKNOWN: &str = "unknown";
 
 struct Found {

@@ -9,7 +9,7 @@ use super::netlink::{Address, Link, Route};
 use crate::net::lldp::SWITCH_PORTS;
 use crate::root::Root;
 
-/// Netlink's answers, as far as there are any.
+/// Netlink's responses, as far as there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     pub links: Vec<Link>,

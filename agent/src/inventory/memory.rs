@@ -51,7 +51,7 @@ fn installed(root: &Root) -> Result<smbios::Modules, Reason> {
     }
 }
 
-/// Blocks that are online times their size.
+/// The number of blocks that are online times their size.
 fn memory_blocks(root: &Root) -> Option<u64> {
     let folder = "/sys/devices/system/memory";
     let block = root.text(&format!("{folder}/block_size_bytes")).ok()?;

@@ -11,7 +11,7 @@ pub(super) struct Mount {
     pub target: String,
 }
 
-/// The mounts of process 1, or of this process when those cannot be read.
+/// The mounts of process 1, or of this process if those cannot be read.
 pub(super) fn mounts(root: &Root) -> Result<Vec<Mount>, Reason> {
     let text = root
         .text("/proc/1/mounts")

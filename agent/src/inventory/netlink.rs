@@ -1,7 +1,7 @@
 //! Reads links, addresses and routes through rtnetlink.
 //!
 //! A dump is kept as the kernel's own bytes (base64 in a capture) and parsed separately. A message that
-//! cannot be parsed is left out; the others count. A link whose message cannot be parsed is read from sysfs instead.
+//! cannot be parsed is left out; the others count. If that is the message of a link, the link is read from sysfs instead.
 
 mod from_sysfs;
 
@@ -83,14 +83,14 @@ pub(crate) use from_sysfs::links_of_sysfs;
 pub struct Links {
     /// In order of index.
     pub all: Vec<Link>,
-    /// Names of those that had to be read from sysfs, and why.
+    /// Names of interfaces that had to be read from sysfs, and why.
     pub filled: Vec<(String, Reason)>,
 }
 
 /// The interfaces.
 ///
 /// # Errors
-/// The kernel gives no answer.
+/// Fails if the kernel does not return the links.
 pub fn links(root: &Root) -> Result<Links, Reason> {
     let dump = dump(
         root,
@@ -229,8 +229,8 @@ fn parse(bytes: &[u8]) -> impl Iterator<Item = RouteNetlinkMessage> {
     })
 }
 
-/// The links, and the reasons against those whose message cannot be parsed, by index: a driver that sends an attribute which the
-/// crate knows with another length makes the whole message unreadable.
+/// The links, and the reasons against links with a message that cannot be parsed, by index: an attribute of another length than the
+/// crate knows makes the whole message unreadable.
 fn parse_links(bytes: &[u8]) -> (Vec<Link>, BTreeMap<u32, Reason>) {
     let (mut links, mut unreadable) = (Vec::new(), BTreeMap::new());
     for message in split(bytes) {
@@ -306,7 +306,7 @@ fn parse_addresses(bytes: &[u8]) -> Vec<Address> {
         .collect()
 }
 
-/// On a point-to-point link `Address` is the peer's, and `Local` is ours.
+/// On a point-to-point link `Address` is the peer's, and `Local` is this host's.
 fn address(message: &AddressMessage) -> Option<Address> {
     let find = |wanted: fn(&AddressAttribute) -> Option<IpAddr>| message.attributes.iter().find_map(wanted);
     let local = find(|attribute| match attribute {

@@ -6,9 +6,10 @@ use netlink_packet_route::AddressFamily;
 use super::interfaces::{self, Network};
 use super::netlink;
 use super::problems::{Problem, Problems};
+use crate::net::problem::{NETWORK_PROBLEMS, Problem as NetworkProblem};
 use crate::root::Root;
 
-/// The interfaces of the inventory. Answers even when a disk does not.
+/// The interfaces of the inventory. Returns even if a disk hangs.
 pub fn interfaces(root: &Root) -> Vec<Interface> {
     interfaces::interfaces(root, &network(root, &mut Problems::default()))
 }
@@ -18,6 +19,17 @@ pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
     let mut problems = Problems::default();
     let network = network(root, &mut problems);
     (network, problems.into_list())
+}
+
+/// Notes the differences of the network from its configuration, if this agent configures it itself.
+pub(super) fn note_problems(root: &Root, problems: &mut Problems) {
+    let text = root.text(NETWORK_PROBLEMS).ok();
+    let told: Vec<NetworkProblem> = text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    for problem in told {
+        problems.note(&problem.subject(), problem.reason());
+    }
 }
 
 pub(super) fn network(root: &Root, problems: &mut Problems) -> Network {

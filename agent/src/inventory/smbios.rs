@@ -54,7 +54,7 @@ pub(super) fn structures(table: &[u8]) -> Vec<Structure<'_>> {
             kind,
             formatted: &rest[..length],
         });
-        // The strings end with two NULs, also when there are none.
+        // The strings end with two NULs, even if there are no strings.
         let strings = &rest[length..];
         let Some(end) = strings.windows(2).position(|pair| pair == [0, 0]) else {
             break;
@@ -67,9 +67,9 @@ pub(super) fn structures(table: &[u8]) -> Vec<Structure<'_>> {
 /// Memory modules in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Modules {
-    /// What is memory to the system.
+    /// Memory of the system.
     pub volatile: u64,
-    /// What keeps its content, as a disk does.
+    /// Memory that keeps its content, as a disk does.
     pub persistent: u64,
 }
 
@@ -88,8 +88,8 @@ pub(super) fn memory_bytes(table: &[u8]) -> Modules {
     modules
 }
 
-/// The part of a persistent module that is used as memory (Volatile Size, 0x3C); `None` for a module of another technology (0x28). Of
-/// those it is not read: firmware leaves it zero.
+/// The part of a persistent module that is used as memory (Volatile Size, 0x3C); `None` for a module of another technology (0x28),
+/// where firmware leaves it zero.
 fn volatile_bytes(device: &Structure<'_>) -> Option<u64> {
     if device.byte(0x12) == Some(LOGICAL_NON_VOLATILE) {
         return Some(0);
@@ -101,7 +101,8 @@ fn volatile_bytes(device: &Structure<'_>) -> Option<u64> {
     Some(volatile.unwrap_or(0))
 }
 
-/// Highest speed of the processors, MHz: Max Speed (0x14) of those that are there, else Current Speed (0x16).
+/// Highest speed of the processors, MHz: Current Speed (0x16), else Max Speed (0x14), which is the limit of the board's socket: boards
+/// report 4000 for a processor of 1600 MHz.
 pub(super) fn processor_mhz(table: &[u8]) -> Option<u16> {
     let all = structures(table);
     let processors = || all.iter().filter(|structure| structure.kind == PROCESSOR);
@@ -109,7 +110,7 @@ pub(super) fn processor_mhz(table: &[u8]) -> Option<u16> {
         let speeds = processors().filter_map(|processor| processor.word(offset));
         speeds.filter(|mhz| *mhz != 0 && *mhz != u16::MAX).max()
     };
-    highest(0x14).or_else(|| highest(0x16))
+    highest(0x16).or_else(|| highest(0x14))
 }
 
 /// Size word at 0x0C: 0 empty, 0xFFFF unknown, 0x7FFF see the dword at 0x1C (MiB), bit 15 KiB instead of MiB.
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_speed_of_processors_is_their_highest_else_the_present_one() {
+    fn the_speed_of_processors_is_the_present_one_else_the_limit_of_the_socket() {
         let processor = |highest: u16, present: u16| {
             let mut bytes = vec![0_u8; 0x1a];
             bytes[0] = PROCESSOR;
@@ -202,10 +203,10 @@ mod tests {
         };
         let empty_socket = processor(0, 0);
         assert_eq!(
-            processor_mhz(&[empty_socket.clone(), processor(3700, 2450)].concat()),
-            Some(3700)
+            processor_mhz(&[empty_socket.clone(), processor(4000, 2450)].concat()),
+            Some(2450)
         );
-        assert_eq!(processor_mhz(&processor(0, 2450)), Some(2450));
+        assert_eq!(processor_mhz(&processor(3700, 0)), Some(3700));
         assert_eq!(processor_mhz(&empty_socket), None);
     }
 

@@ -10,7 +10,7 @@ const DMI: &str = "/sys/class/dmi/id";
 /// Upstream's text for a field that DMI leaves out.
 const UNKNOWN: &str = "unknown";
 
-/// Vendors that make virtual machines only, as their names begin in DMI. Oracle and Amazon also make real ones.
+/// Vendors of virtual machines only, as their names begin in DMI. Oracle and Amazon also make real ones.
 const VIRTUAL_VENDORS: [&str; 13] = [
     "KVM",
     "OpenStack",

@@ -44,7 +44,7 @@ fn differences(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>
     }
 }
 
-/// The exceptions that agent/fixtures/machine.md lists, and lists keyed by what names their entries (order means nothing).
+/// The exceptions that agent/fixtures/machine.md lists, and lists keyed by the names of their entries (order means nothing).
 fn comparable(inventory: &Value) -> Value {
     let mut value = inventory.clone();
     value["boot"].as_object_mut().unwrap().remove("command_line");

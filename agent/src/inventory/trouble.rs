@@ -1,5 +1,5 @@
-//! Finds what does not work on this machine: devices that no driver took, cards that are InfiniBand's, firmware that drivers asked
-//! for in vain, errors of the kernel, and the panic that ended the boot before.
+//! Finds the parts of this machine that do not work: devices without a driver, cards that are InfiniBand's, firmware that drivers
+//! requested in vain, errors of the kernel, and the panic that ended the previous boot.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::root::Root;
 const PCI: &str = "/sys/bus/pci/devices";
 /// The kernel's level of errors; more serious ones are lower.
 const ERROR: u32 = 3;
-/// Kinds of errors that are told; the logs have all.
+/// Kinds of errors that are reported; the logs have all.
 const MOST_ERRORS: usize = 12;
-/// Bytes of an error that are told.
+/// Bytes of an error that are reported.
 const LONGEST_ERROR: usize = 240;
 
-/// Notes all of it. The texts are the same as long as the machine is: they hold no time but that of the last boot's end.
+/// Notes all defects. The texts are the same as long as the machine is: they hold no time except that of the last boot's end.
 pub(super) fn note(root: &Root, problems: &mut Problems) {
     if let Some(panic) = last_panic::summary(root) {
         problems.note("boot.last", panic);
@@ -39,18 +39,18 @@ pub(super) fn note(root: &Root, problems: &mut Problems) {
     }
 }
 
-/// The same without what the kernel says of itself, for the console.
+/// The same without the errors of the kernel itself, for the console.
 pub fn of_devices(root: &Root) -> Vec<String> {
     let mut texts: Vec<String> = last_panic::summary(root).into_iter().collect();
     texts.extend(useless(root).iter().map(Useless::text));
     let mut log = Log::default();
-    // Without the log, what there is is told.
+    // Without the log, the rest is reported.
     let _ = kernel::each(|message| log.hear(message));
     texts.extend(log.firmware);
     texts
 }
 
-/// A PCI device that gives no disk or no network interface.
+/// A PCI device that provides no disk or no network interface.
 struct Useless {
     address: String,
     /// `8086:12d1`
@@ -71,6 +71,10 @@ impl Useless {
     fn text(&self) -> String {
         let Self { address, id, .. } = self;
         match (self.kind, self.has_driver) {
+            (Kind::Fabric, true) if !id.starts_with(MELLANOX) => format!(
+                "the InfiniBand or Omni-Path card {id} at {address} is no network interface here: have it in the inventory by an image \
+                 with IP over InfiniBand (muster-image live build --driver {IP_OVER_FABRIC})"
+            ),
             (Kind::Fabric, true) => format!(
                 "the network card {id} at {address} is set to InfiniBand, so it is no network interface here: set it to Ethernet \
                  (mlxconfig -d {address} set LINK_TYPE_P1=2, of a second port LINK_TYPE_P2=2, then power the machine off and on), or have \
@@ -92,10 +96,13 @@ impl Useless {
     }
 }
 
-/// Options of `muster-image live build` for cards of the one maker that has both kinds of ports.
+/// The only vendor with ports of either kind.
+const MELLANOX: &str = "15b3:";
+const IP_OVER_FABRIC: &str = "drivers/infiniband/ulp/ipoib/";
+/// Options of `muster-image live build` for that maker's cards.
 const OVER_FABRIC: &str = "muster-image live build --driver drivers/infiniband/hw/mlx5/ --driver drivers/infiniband/hw/mlx4/ --driver drivers/infiniband/ulp/ipoib/";
 
-/// Storage controllers and network cards that no driver took, and cards that are set to InfiniBand.
+/// Storage controllers and network cards without a driver, and cards that are set to InfiniBand.
 fn useless(root: &Root) -> Vec<Useless> {
     let found = root
         .list(PCI)
@@ -107,12 +114,13 @@ fn useless(root: &Root) -> Vec<Useless> {
             let class = file("class");
             let mut kind = match (class.get(..4)?, class.get(..6)?) {
                 ("0x01", _) => Kind::Storage,
-                ("0x02", "0x0207" | "0x0208") => Kind::Fabric,
+                // The older class of InfiniBand is among the classes of serial buses.
+                ("0x02", "0x0207" | "0x0208") | (_, "0x0c06") => Kind::Fabric,
                 ("0x02", _) => Kind::Network,
                 _ => return None,
             };
             let has_driver = has("driver");
-            // ConnectX-3 has one class for both; its driver tells each port's kind: `ib`, `auto (ib)`, `eth`.
+            // ConnectX-3 has one class for both; its driver shows each port's kind: `ib`, `auto (ib)`, `eth`.
             if kind == Kind::Network
                 && ["mlx4_port1", "mlx4_port2"]
                     .iter()
@@ -256,8 +264,22 @@ mod tests {
             &[driver, ("mlx4_port1", "eth\n"), ("net/eth0/mtu", "1500")],
         );
         machine = card(machine, "0000:06:00.0", "0x020800", &[]);
+        // Of ib_qib: without a driver, with IP over it, and without that.
+        machine = card(machine, "0000:07:00.0", "0x0c0600", &[]);
+        machine = card(
+            machine,
+            "0000:08:00.0",
+            "0x0c0600",
+            &[driver, ("net/ib0/mtu", "2044")],
+        );
+        let qlogic = |name: &str| format!("{PCI}/0000:09:00.0/{name}");
+        machine = machine
+            .file(&qlogic("class"), "0x0c0600")
+            .file(&qlogic("vendor"), "0x1077")
+            .file(&qlogic("device"), "0x7322")
+            .file(&qlogic("driver/bind"), "");
         let told: Vec<String> = useless(&machine.root()).iter().map(Useless::text).collect();
-        assert_eq!(told.len(), 3, "{told:#?}");
+        assert_eq!(told.len(), 5, "{told:#?}");
         for (text, address) in told.iter().zip(["0000:01:00.0", "0000:04:00.0"]) {
             let expected = format!("the network card 15b3:1017 at {address} is set to InfiniBand");
             assert!(text.starts_with(&expected), "{text}");
@@ -267,9 +289,15 @@ mod tests {
             );
         }
         assert!(
-            told[2].starts_with("no driver took the InfiniBand or Omni-Path card"),
-            "{told:#?}"
+            told[4].contains("1077:7322") && told[4].contains("ipoib"),
+            "{}",
+            told[4]
         );
+        assert!(!told[4].contains("mlxconfig"), "{}", told[4]);
+        for (text, address) in told[2..].iter().zip(["0000:06:00.0", "0000:07:00.0"]) {
+            let expected = format!("no driver took the InfiniBand or Omni-Path card 15b3:1017 at {address}");
+            assert!(text.starts_with(&expected), "{text}");
+        }
     }
 
     #[test]

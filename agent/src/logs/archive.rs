@@ -17,7 +17,7 @@ const LARGEST_FILE: usize = 8 << 20;
 /// Writes `logs_host_<host id>/...` as a gzipped tar archive.
 ///
 /// # Errors
-/// From `to`. Files that cannot be collected are listed in the archive's `report.logs`.
+/// Fails if `to` does. Files that cannot be collected are listed in the archive's `report.logs`.
 pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io::Result<()> {
     let mut archive = Builder::new(GzEncoder::new(to, Compression::default()));
     let mut report = String::new();
@@ -35,7 +35,7 @@ pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io
             Ok(())
         }
     };
-    // The inventory before the kernel's and the agent's log: it asks the hardware, whose errors are logged.
+    // The inventory before the kernel's and the agent's log: it queries the hardware, and errors of that are logged.
     put("machine.logs", Ok(machine(&root)))?;
     put("network.logs", Ok(network::state(&root)))?;
     put("mount.logs", Ok(storage::state(&root)))?;
@@ -128,7 +128,7 @@ mod tests {
                 .unwrap_or_else(|| panic!("no {name} in {:?}", files.keys()));
             assert!(text.contains(word), "{name}: {text}");
         }
-        // Where the kernel's log may not be read, the report says so.
+        // If the kernel's log may not be read, the report mentions it.
         assert_ne!(
             files.contains_key("dmesg.logs"),
             files["report.logs"].contains("dmesg.logs")

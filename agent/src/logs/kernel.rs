@@ -36,7 +36,7 @@ pub(super) fn log() -> Result<String, Reason> {
     Ok(text)
 }
 
-/// Hands over every message of the buffer, the oldest first.
+/// Calls `visit` for every message of the buffer, the oldest first.
 pub(crate) fn each(mut visit: impl FnMut(Message<'_>)) -> Result<(), Reason> {
     let mut file = OpenOptions::new()
         .read(true)

@@ -1,5 +1,5 @@
-//! Keeps what the kernel wrote into the firmware's memory when it panicked (pstore: UEFI variables, ACPI's ERST), so that the next
-//! boot can tell. Source: Documentation/ABI/testing/pstore.
+//! Keeps the messages that the kernel wrote into the firmware's memory when it panicked (pstore: UEFI variables, ACPI's ERST), so that
+//! the next boot can report them. Source: Documentation/ABI/testing/pstore.
 
 use std::fs;
 use std::io;
@@ -19,20 +19,20 @@ const MOST: usize = 1 << 20;
 /// Bytes of the line.
 const LONGEST: usize = 300;
 
-/// One sentence about how the boot before ended; none if it ended as it should, or nothing was kept of it.
+/// One sentence about how the previous boot ended; none if it ended as it should, or nothing was kept of it.
 pub(crate) fn summary(root: &Root) -> Option<String> {
     root.text(SUMMARY).ok().filter(|text| !text.is_empty())
 }
 
-/// The kernel's last words of the boot before.
+/// The kernel's last messages of the previous boot.
 pub(super) fn text() -> Option<String> {
     fs::read_to_string(TEXT).ok()
 }
 
-/// Moves the records of `pstore` into `folder` and removes them, so that there is room for others. True when there were any.
+/// Moves the records of `pstore` into `folder` and removes them, so that there is room for others. True if there were any.
 ///
 /// # Errors
-/// The folder cannot be written, or a record not be removed.
+/// Fails if the folder cannot be written, or a record not be removed.
 pub fn take(pstore: &Path, run: &Path) -> io::Result<bool> {
     let mut records: Vec<_> = fs::read_dir(pstore)?
         .flatten()
@@ -85,7 +85,7 @@ fn part_number(text: &str) -> u32 {
     number.unwrap_or(0)
 }
 
-/// The line that says why.
+/// The line with the reason.
 fn reason(text: &str) -> String {
     let line = ["Kernel panic - ", "BUG: ", "Oops: ", "watchdog: "]
         .iter()

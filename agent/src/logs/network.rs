@@ -1,4 +1,4 @@
-//! Reports the network as the kernel has it now.
+//! Reports the present network of the kernel.
 
 use std::fmt::Write;
 

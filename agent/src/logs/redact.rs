@@ -26,7 +26,7 @@ impl Redactor {
             }
         }
         secrets.retain(|secret| secret.len() >= SHORTEST);
-        // A secret that holds another is taken out as a whole.
+        // A secret that holds another is removed as a whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Self { secrets }
     }

@@ -1,4 +1,4 @@
-//! Reports disks, mounts and the links to disks from files of the kernel alone: no disk is asked, so none can
+//! Reports disks, mounts and the links to disks from files of the kernel only: no disk is accessed, so none can
 //! delay it.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Sockets of the resolver that are bound to one card (`SO_BINDTODEVICE`): the kernel then takes the routes of that card alone.
+//! Sockets of the resolver that are bound to one card (`SO_BINDTODEVICE`): the kernel then takes only the routes of that card.
 
 use std::future::Future;
 use std::io;
@@ -10,14 +10,14 @@ use hickory_resolver::net::runtime::iocompat::AsyncIoTokioAsStd;
 use hickory_resolver::net::runtime::{RuntimeProvider, TokioHandle, TokioRuntimeProvider, TokioTime};
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
-/// Longest time for a connection, where the resolver says none.
+/// Longest time for a connection, unless the resolver sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the sockets.
 #[derive(Clone, Default)]
 pub struct CardRuntime {
     tokio: TokioRuntimeProvider,
-    /// The card; `None`: as the routes have it.
+    /// The card; `None`: by the routes.
     card: Option<String>,
 }
 

@@ -33,7 +33,7 @@ pub struct Configuration {
     pub addresses: Vec<(IpAddr, u8)>,
     /// In order of setting.
     pub routes: Vec<Route>,
-    /// In order of asking.
+    /// In the order in which they are queried.
     pub name_servers: Vec<IpAddr>,
     /// Domains to complete short names with.
     pub search: Vec<String>,
@@ -50,6 +50,14 @@ impl Configuration {
         for route in &mut self.routes {
             route.metric.get_or_insert(metric);
         }
+        self
+    }
+
+    /// Without name servers and search domains.
+    #[must_use]
+    pub fn without_name_servers(mut self) -> Self {
+        self.name_servers.clear();
+        self.search.clear();
         self
     }
 }
@@ -131,8 +139,8 @@ pub fn from_dhcp6(lease: &DhcpV6Lease) -> Configuration {
     }
 }
 
-/// False for a link-local name server: it would need its interface with every question, which the resolver
-/// cannot give.
+/// False for a link-local name server: it would need its interface with every query, which the resolver
+/// cannot provide.
 pub fn usable(server: Ipv6Addr) -> bool {
     !server.is_unicast_link_local() && !server.is_unspecified() && !server.is_multicast()
 }
@@ -152,7 +160,7 @@ pub fn domain(name: &str) -> Option<String> {
 }
 
 /// A valid host name; `localhost` does not count.
-fn hostname(name: &str) -> Option<String> {
+pub fn hostname(name: &str) -> Option<String> {
     let name = domain(name)?;
     (name.len() <= LONGEST_HOSTNAME && !name.starts_with("localhost")).then_some(name)
 }

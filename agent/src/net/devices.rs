@@ -1,17 +1,13 @@
 //! Makes bonds, VLANs and bridges (rtnetlink), and puts ports into them.
 
 use futures_util::TryStreamExt;
-use muster_api::live::network::{Bond, BondMode, HashPolicy, Interface, Kind};
-use netlink_packet_route::link::{
-    BondLacpRate, BondMode as KernelMode, BondXmitHashPolicy, BridgeStpState, LinkMessage,
-};
+use muster_api::live::network::{Interface, Kind};
+use netlink_packet_route::link::{BridgeStpState, LinkMessage};
 use rtnetlink::{Handle, LinkBond, LinkBridge, LinkMessageBuilder, LinkUnspec, LinkVlan};
 
-/// Interval between two looks at the carrier of a bond's port, where nobody says another: without one a port that lost it is
-/// used on.
-const MIIMON: u32 = 100;
+use super::links::{Link, Shape};
 
-/// Kernel module that makes devices of this kind; none for what the kernel has without.
+/// Kernel module that makes devices of this kind; none for kinds that are built in.
 pub fn module(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Ethernet => None,
@@ -21,10 +17,10 @@ pub fn module(kind: &Kind) -> Option<&'static str> {
     }
 }
 
-/// Makes a device that is not there. `index` gives the index of a part by the configuration's name of it.
+/// Makes a device that is missing. `index` returns the index of a part by the configuration's name of it.
 ///
 /// # Errors
-/// From the kernel, as text; or a part that is not there yet.
+/// Fails if the kernel refuses it, as text; or if a part is missing.
 pub async fn make(
     handle: &Handle,
     wanted: &Interface,
@@ -32,18 +28,15 @@ pub async fn make(
 ) -> Result<(), String> {
     let message: LinkMessage = match &wanted.kind {
         Kind::Ethernet => return Err(format!("there is no card {}", wanted.name)),
-        Kind::Bond(bond) => with_mac(bond_message(&wanted.name, bond), wanted),
+        // Options are set by their names.
+        Kind::Bond(_) => with_mac(LinkBond::new(&wanted.name), wanted),
         Kind::Vlan(vlan) => {
             let base = index(&vlan.base).ok_or_else(|| format!("waits for {}", vlan.base))?;
             with_mac(LinkVlan::new(&wanted.name, base, vlan.id), wanted)
         }
         Kind::Bridge(bridge) => {
-            let stp = if bridge.stp {
-                BridgeStpState::KernelStp
-            } else {
-                BridgeStpState::Disabled
-            };
-            with_mac(LinkBridge::new(&wanted.name).stp_state(stp), wanted)
+            let message = LinkBridge::new(&wanted.name).stp_state(stp_state(bridge.stp));
+            with_mac(message, wanted)
         }
     };
     handle
@@ -54,23 +47,37 @@ pub async fn make(
         .map_err(|error| format!("not made: {error}"))
 }
 
-fn bond_message(name: &str, bond: &Bond) -> LinkMessageBuilder<LinkBond> {
-    let mut message = LinkBond::new(name)
-        .mode(mode(bond.mode))
-        .miimon(bond.miimon.unwrap_or(MIIMON));
-    if let Some(policy) = bond.xmit_hash_policy {
-        message = message.xmit_hash_policy(hash_policy(policy));
+/// True if a present link can be turned into the wanted device by changing it. `base`: the index of the link that a VLAN
+/// is made over.
+pub fn can_become(link: &Link, wanted: &Kind, base: Option<u32>) -> bool {
+    match (wanted, &link.shape) {
+        (Kind::Vlan(vlan), Shape::Vlan { base: over, id }) => *id == vlan.id && *over == base,
+        (Kind::Bond(_), Shape::Bond) | (Kind::Bridge(_), Shape::Bridge { .. }) => true,
+        // The message could not be parsed: nothing contradicts the wanted kind.
+        (_, Shape::Plain) => !link.wired,
+        _ => false,
     }
-    if bond.mode == BondMode::Lacp && bond.lacp_fast {
-        message = message.ad_lacp_rate(BondLacpRate::Fast);
+}
+
+/// Makes a bridge take part in the spanning tree protocol, or not.
+///
+/// # Errors
+/// Fails if the kernel refuses the change.
+pub async fn set_stp(handle: &Handle, bridge: &str, stp: bool) -> Result<(), rtnetlink::Error> {
+    // A request that sets a link (RTM_SETLINK) changes no option of its kind.
+    handle
+        .link()
+        .change(LinkBridge::new(bridge).stp_state(stp_state(stp)).build())
+        .execute()
+        .await
+}
+
+fn stp_state(stp: bool) -> BridgeStpState {
+    if stp {
+        BridgeStpState::KernelStp
+    } else {
+        BridgeStpState::Disabled
     }
-    if let Some(delay) = bond.updelay {
-        message = message.updelay(delay);
-    }
-    if let Some(delay) = bond.downdelay {
-        message = message.downdelay(delay);
-    }
-    message
 }
 
 /// The message with the address that the device takes in place of its own.
@@ -84,13 +91,13 @@ fn with_mac<T>(message: LinkMessageBuilder<T>, wanted: &Interface) -> LinkMessag
 /// Makes a link a port. It has to be down for that, and loses its addresses.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses the change.
 pub async fn add_port(handle: &Handle, port: u32, controller: u32) -> Result<(), rtnetlink::Error> {
     let set = |message: LinkMessage| handle.link().set(message).execute();
     let addresses = handle.address().get().set_link_index_filter(port).execute();
     let addresses: Vec<_> = addresses.try_collect().await.unwrap_or_default();
     for address in addresses {
-        // The kernel takes away those of IPv6 itself.
+        // The kernel removes IPv6 addresses itself.
         let _ = handle.address().del(address).execute().await;
     }
     set(LinkUnspec::new_with_index(port).down().build()).await?;
@@ -98,44 +105,8 @@ pub async fn add_port(handle: &Handle, port: u32, controller: u32) -> Result<(),
     set(LinkUnspec::new_with_index(port).up().build()).await
 }
 
-/// Chooses the port that a bond uses while it works.
-///
-/// # Errors
-/// From the kernel.
-pub async fn set_primary(handle: &Handle, bond: &str, port: u32) -> Result<(), rtnetlink::Error> {
-    // A request that sets a link (RTM_SETLINK) changes no option of its kind.
-    handle
-        .link()
-        .change(LinkBond::new(bond).primary(port).build())
-        .execute()
-        .await
-}
-
-fn mode(mode: BondMode) -> KernelMode {
-    match mode {
-        BondMode::BalanceRr => KernelMode::BalanceRr,
-        BondMode::ActiveBackup => KernelMode::ActiveBackup,
-        BondMode::BalanceXor => KernelMode::BalanceXor,
-        BondMode::Broadcast => KernelMode::Broadcast,
-        BondMode::Lacp => KernelMode::Ieee8023Ad,
-        BondMode::BalanceTlb => KernelMode::BalanceTlb,
-        BondMode::BalanceAlb => KernelMode::BalanceAlb,
-    }
-}
-
-fn hash_policy(policy: HashPolicy) -> BondXmitHashPolicy {
-    match policy {
-        HashPolicy::Layer2 => BondXmitHashPolicy::Layer2,
-        HashPolicy::Layer34 => BondXmitHashPolicy::Layer34,
-        HashPolicy::Layer23 => BondXmitHashPolicy::Layer23,
-        HashPolicy::Encap23 => BondXmitHashPolicy::Encap23,
-        HashPolicy::Encap34 => BondXmitHashPolicy::Encap34,
-        HashPolicy::VlanSrcMac => BondXmitHashPolicy::VlanSrcMac,
-    }
-}
-
 /// The bytes of a MAC address with colons.
-fn bytes(mac: &str) -> Option<Vec<u8>> {
+pub fn bytes(mac: &str) -> Option<Vec<u8>> {
     hex::decode(mac.replace(':', ""))
         .ok()
         .filter(|mac| mac.len() == 6)

@@ -13,12 +13,12 @@ use super::configuration::{Configuration, from_dhcp4, from_dhcp6};
 /// Delay before the client restarts after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(3);
 
-/// A server that offered answers the request well before this. mozim repeats that request for ever and
+/// A server that offered responds to the request well before this. mozim repeats that request for ever and
 /// ignores a refusal; a time limit for the whole client would end its renewals too.
 const CONFIRMED: Duration = Duration::from_secs(20);
 
-/// A server that knows an earlier lease answers well before this, to the first or the second request. Others may be silent, and
-/// mozim would ask four times within a minute: too long for a machine whose cable was moved.
+/// A server that knows an earlier lease responds well before this, to the first or the second request. Others may be silent, and
+/// mozim would send four requests within a minute: too long for a machine whose cable was moved.
 const REMEMBERED: Duration = Duration::from_secs(12);
 /// Shown for a lease that was not renewed.
 const EXPIRED: &str = "the lease has expired";
@@ -68,16 +68,14 @@ impl Nic {
 }
 
 /// Keeps a DHCPv4 lease. `earlier` is requested first.
-pub async fn keep_v4(
-    nic: Nic,
-    mut earlier: Option<Box<DhcpV4Lease>>,
-    events: mpsc::UnboundedSender<LeaseEvent>,
-) {
+pub async fn keep_v4(nic: Nic, mut earlier: Option<Box<DhcpV4Lease>>, events: mpsc::Sender<LeaseEvent>) {
     loop {
         if let Err(error) = lease_v4(&nic, earlier.take(), &events).await {
             warn!(nic = nic.name, "DHCPv4: {error}");
             // The receiver normally outlives its interfaces' tasks; otherwise the event is not needed.
-            let _ = events.send(nic.event(Family::V4, None, format!("DHCPv4: {error}")));
+            let _ = events
+                .send(nic.event(Family::V4, None, format!("DHCPv4: {error}")))
+                .await;
         }
         tokio::time::sleep(AFTER_ERROR).await;
     }
@@ -86,7 +84,7 @@ pub async fn keep_v4(
 async fn lease_v4(
     nic: &Nic,
     earlier: Option<Box<DhcpV4Lease>>,
-    events: &mpsc::UnboundedSender<LeaseEvent>,
+    events: &mpsc::Sender<LeaseEvent>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV4Config::new(&nic.name);
     config
@@ -111,7 +109,7 @@ async fn lease_v4(
             }
             let note = "DHCPv4: the server does not confirm what it offered";
             warn!(nic = nic.name, "{note}");
-            let _ = events.send(nic.event(Family::V4, None, note.to_owned()));
+            let _ = events.send(nic.event(Family::V4, None, note.to_owned())).await;
             return Ok(());
         };
         let state = state?;
@@ -120,7 +118,9 @@ async fn lease_v4(
         selecting = state == DhcpV4State::Selecting;
         if is_lost(&mut held, state.is_done(), state == DhcpV4State::InitReboot) {
             warn!(nic = nic.name, "DHCPv4: {EXPIRED}");
-            let _ = events.send(nic.event(Family::V4, None, format!("DHCPv4: {EXPIRED}")));
+            let _ = events
+                .send(nic.event(Family::V4, None, format!("DHCPv4: {EXPIRED}")))
+                .await;
         }
         if let DhcpV4State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.yiaddr, seconds = lease.lease_time_sec, "DHCPv4 lease");
@@ -129,7 +129,7 @@ async fn lease_v4(
                 lease4: Some(lease),
                 ..nic.event(Family::V4, Some(configuration), String::new())
             };
-            let _ = events.send(event);
+            let _ = events.send(event).await;
         }
     }
 }
@@ -142,11 +142,11 @@ fn is_lost(held: &mut bool, done: bool, anew: bool) -> bool {
 }
 
 /// Keeps a DHCPv6 address. `link_local` must be past duplicate detection.
-pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, events: mpsc::UnboundedSender<LeaseEvent>) {
+pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, events: mpsc::Sender<LeaseEvent>) {
     loop {
         if let Err(error) = lease_v6(&nic, link_local, &events).await {
             warn!(nic = nic.name, "DHCPv6: {error}");
-            let _ = events.send(nic.event(Family::V6, None, String::new()));
+            let _ = events.send(nic.event(Family::V6, None, String::new())).await;
         }
         tokio::time::sleep(AFTER_ERROR).await;
     }
@@ -155,7 +155,7 @@ pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, events: mpsc::Unb
 async fn lease_v6(
     nic: &Nic,
     link_local: std::net::Ipv6Addr,
-    events: &mpsc::UnboundedSender<LeaseEvent>,
+    events: &mpsc::Sender<LeaseEvent>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV6Config::new(&nic.name, DhcpV6Mode::NonTemporaryAddresses);
     config
@@ -168,11 +168,15 @@ async fn lease_v6(
         let state = client.run().await?;
         if is_lost(&mut held, state.is_done(), state == DhcpV6State::Solicit) {
             warn!(nic = nic.name, "DHCPv6: {EXPIRED}");
-            let _ = events.send(nic.event(Family::V6, None, format!("DHCPv6: {EXPIRED}")));
+            let _ = events
+                .send(nic.event(Family::V6, None, format!("DHCPv6: {EXPIRED}")))
+                .await;
         }
         if let DhcpV6State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.address, "DHCPv6 lease");
-            let _ = events.send(nic.event(Family::V6, Some(from_dhcp6(&lease)), String::new()));
+            let _ = events
+                .send(nic.event(Family::V6, Some(from_dhcp6(&lease)), String::new()))
+                .await;
         }
     }
 }

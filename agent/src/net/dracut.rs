@@ -1,366 +1,316 @@
-//! Reads the network from kernel arguments, for a machine that is booted where no service could tell it: `ip=`, `vlan=`,
-//! `bond=`, `bridge=`, `ifname=`, `nameserver=` and `rd.route=` as dracut.cmdline(7) has them.
+//! Reads the network from kernel arguments, for a machine that is booted where no service could configure it: `ip=`, `vlan=`,
+//! `bond=`, `bridge=`, `ifname=`, `nameserver=`, `rd.route=`, `bootdev=`, `BOOTIF=` and `rd.peerdns=` as the generator of
+//! NetworkManager for an initramfs (1.42, 1.52) reads them. Where it differs: docs/live-image.md.
 
-use std::net::{IpAddr, Ipv4Addr};
+mod devices;
+mod ip;
+mod words;
 
-use muster_api::live::network::{
-    Address, Addressing, Bond, Bridge, Card, Interface, Kind, Route, StaticNetwork, Vlan,
-};
+#[cfg(test)]
+mod recorded;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use muster_api::live::network::{Address, Addressing, Card, Interface, Kind, Route, StaticNetwork, by_parts};
 
 use crate::config::live::KernelArguments;
 
-/// Ports and options of `bond=` without any.
-const BOND: (&str, &str) = ("bond0", "eth0,eth1");
+/// Name of the card that the machine was booted through, where `ip=` names it so or names none.
+pub const BOOT_CARD: &str = "BOOTIF";
+/// Name of the settings for every card that no other argument names.
+const OTHERS: &str = "";
 
-/// The network that the arguments say; `None`: they say none. What is wrong is in the list, argument and reason, and the rest holds.
+/// The network in the arguments; `None`: they describe none. Arguments that do not count are in the list, each as
+/// `ARGUMENT is not understood: REASON`, and the rest holds.
 pub fn network(arguments: &KernelArguments) -> (Option<StaticNetwork>, Vec<String>) {
-    let mut network = StaticNetwork::default();
-    let mut wrong = Vec::new();
-    let mut read = |key: &str, take: fn(&mut StaticNetwork, &str) -> Option<()>| {
-        for value in arguments.values(key) {
-            if take(&mut network, value).is_none() {
-                wrong.push(format!("{key}={value} is not understood"));
-            }
-        }
-    };
-    read("ifname", ifname);
-    read("bond", bond);
-    read("vlan", vlan);
-    read("bridge", bridge);
-    read("ip", ip);
-    read("nameserver", |network, value| {
-        network.name_servers.push(unbracketed(value).parse().ok()?);
-        Some(())
-    });
-    read("rd.route", route);
-    let said = !network.interfaces.is_empty();
-    (said.then_some(network), wrong)
-}
-
-/// The interface of that name, which is a card if nothing else made it.
-fn interface<'a>(network: &'a mut StaticNetwork, name: &str) -> &'a mut Interface {
-    let place = network.interfaces.iter().position(|one| one.name == name);
-    let place = place.unwrap_or_else(|| {
-        // A name such as 52-54-00-12-34-56 is a card's address.
-        let mac = name.replace('-', ":").to_ascii_lowercase();
-        if name.len() == 17 && name.split('-').count() == 6 {
-            network.cards.push(Card {
-                mac,
-                name: name.to_owned(),
-            });
-        }
-        network.interfaces.push(Interface {
-            name: name.to_owned(),
-            ..Interface::default()
-        });
-        network.interfaces.len() - 1
-    });
-    &mut network.interfaces[place]
-}
-
-fn device(network: &mut StaticNetwork, name: &str, kind: Kind) {
-    for part in kind.parts().to_vec() {
-        interface(network, &part);
+    let mut reader = Reader::default();
+    for (key, value) in arguments.all() {
+        reader.argument = value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
+        reader.read(key, value.unwrap_or_default());
     }
-    interface(network, name).kind = kind;
+    reader.finish()
 }
 
-/// `ifname=NAME:MAC`
-fn ifname(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let (name, mac) = value.split_once(':')?;
-    (mac.len() == 17).then_some(())?;
-    network.cards.push(Card {
-        mac: mac.to_ascii_lowercase(),
-        name: name.to_owned(),
-    });
-    Some(())
+/// A default route of one family, by interface.
+type Gateways = BTreeMap<(String, bool), IpAddr>;
+
+#[derive(Default)]
+struct Reader<'a> {
+    /// Interfaces are in the order in which arguments name them.
+    network: StaticNetwork,
+    not_understood: Vec<String>,
+    /// The argument that is read.
+    argument: String,
+    /// Interfaces that an `ip=` is of.
+    explicit: BTreeMap<String, ip::Families>,
+    gateways: Gateways,
+    bases: Vec<String>,
+    teams: BTreeSet<String>,
+    boot_mac: Option<String>,
+    ignores_boot_mac: bool,
+    boot_device: Option<&'a str>,
+    /// Read when every interface is known.
+    routes: Vec<&'a str>,
+    name_servers: Vec<IpAddr>,
+    own_name_servers_alone: bool,
 }
 
-/// `bond=NAME[:PORT,PORT[:OPTION=VALUE,...[:MTU]]]`
-fn bond(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let mut parts = value.splitn(4, ':');
-    let name = parts.next().filter(|name| !name.is_empty()).unwrap_or(BOND.0);
-    let ports = parts.next().filter(|ports| !ports.is_empty()).unwrap_or(BOND.1);
-    let mut bond = Bond {
-        ports: list(ports),
-        ..Bond::default()
-    };
-    for option in parts
-        .next()
-        .unwrap_or_default()
-        .split(',')
-        .filter(|one| !one.is_empty())
-    {
-        let (option, value) = option.split_once('=')?;
-        match option {
-            "mode" => bond.mode = value.parse().ok()?,
-            "miimon" => bond.miimon = Some(value.parse().ok()?),
-            "updelay" => bond.updelay = Some(value.parse().ok()?),
-            "downdelay" => bond.downdelay = Some(value.parse().ok()?),
-            "primary" => bond.primary = Some(value.to_owned()),
-            "xmit_hash_policy" => bond.xmit_hash_policy = Some(value.parse().ok()?),
-            "lacp_rate" => bond.lacp_fast = matches!(value, "fast" | "1"),
-            _ => return None,
-        }
-    }
-    device(network, name, Kind::Bond(bond));
-    if let Some(mtu) = parts.next() {
-        interface(network, name).mtu = Some(mtu.parse().ok()?);
-    }
-    Some(())
-}
-
-/// `vlan=NAME:BASE`; the name ends with the VLAN: `vlan5`, `vlan0005`, `eth0.5`, `eth0.0005`.
-fn vlan(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let (name, base) = value.split_once(':')?;
-    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let vlan = Vlan {
-        base: base.to_owned(),
-        id: name[digits..].parse().ok()?,
-    };
-    device(network, name, Kind::Vlan(vlan));
-    Some(())
-}
-
-/// `bridge=NAME:PORT,PORT`
-fn bridge(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let (name, ports) = value.split_once(':')?;
-    let bridge = Bridge {
-        ports: list(ports),
-        stp: false,
-    };
-    device(network, name, Kind::Bridge(bridge));
-    Some(())
-}
-
-/// `ip=AUTO`, `ip=INTERFACE:AUTO[:MTU]` or `ip=CLIENT:[PEER]:[GATEWAY]:NETMASK:[HOSTNAME]:INTERFACE:AUTO[:MTU|:DNS[:DNS]]`.
-fn ip(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let fields = fields(value);
-    let field = |at: usize| fields.get(at).copied().unwrap_or_default();
-    match fields.len() {
-        // By itself, as everything is that nothing is said of.
-        1 => auto(field(0)).map(drop),
-        2..=4 => {
-            let (ipv4, ipv6) = auto(field(1))?;
-            let mtu = (!field(2).is_empty())
-                .then(|| field(2).parse())
-                .transpose()
-                .ok()?;
-            let one = interface(network, field(0));
-            (one.ipv4, one.ipv6, one.mtu) = (ipv4, ipv6, mtu.or(one.mtu));
-            Some(())
-        }
-        _ => {
-            let name = Some(field(5)).filter(|name| !name.is_empty())?.to_owned();
-            let address = unbracketed(field(0));
-            let (mut ipv4, mut ipv6) = match field(6) {
-                "" => (Addressing::default(), Addressing::default()),
-                said => auto(said)?,
-            };
-            if !address.is_empty() {
-                let ip: IpAddr = address.parse().ok()?;
-                let family = if ip.is_ipv6() { &mut ipv6 } else { &mut ipv4 };
-                family.addresses.push(Address {
-                    ip,
-                    prefix: prefix(field(3))?,
-                });
-            }
-            let one = interface(network, &name);
-            (one.ipv4, one.ipv6) = (ipv4, ipv6);
-            for said in [field(7), field(8)]
-                .map(unbracketed)
-                .into_iter()
-                .filter(|one| !one.is_empty())
-            {
-                match said.parse::<IpAddr>() {
-                    Ok(server) => network.name_servers.push(server),
-                    // The address of the card may follow, which changes nothing here.
-                    Err(_) => interface(network, &name).mtu = said.parse().ok(),
-                }
-            }
-            let gateway = unbracketed(field(2));
-            if !gateway.is_empty() {
-                default_route(network, gateway.parse().ok()?, &name);
-            }
-            Some(())
-        }
-    }
-}
-
-fn default_route(network: &mut StaticNetwork, gateway: IpAddr, name: &str) {
-    let ip = match gateway {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED),
-    };
-    network.routes.push(Route {
-        destination: Address { ip, prefix: 0 },
-        gateway: Some(gateway),
-        interface: name.to_owned(),
-        metric: None,
-    });
-}
-
-/// `rd.route=NETWORK/PREFIX:GATEWAY[:INTERFACE]`; without an interface it is the one that has an address.
-fn route(network: &mut StaticNetwork, value: &str) -> Option<()> {
-    let fields = fields(value);
-    let (ip, length) = fields.first()?.rsplit_once('/')?;
-    let destination = Address {
-        ip: unbracketed(ip).parse().ok()?,
-        prefix: length.parse().ok()?,
-    };
-    let gateway = fields
-        .get(1)
-        .map(|gateway| unbracketed(gateway))
-        .filter(|gateway| !gateway.is_empty());
-    let with_address = || {
-        let mut all = network.interfaces.iter();
-        all.find(|one| !one.ipv4.addresses.is_empty() || !one.ipv6.addresses.is_empty())
-            .map(|one| one.name.clone())
-    };
-    let interface = match fields.get(2).filter(|name| !name.is_empty()) {
-        Some(name) => (*name).to_owned(),
-        None => with_address()?,
-    };
-    network.routes.push(Route {
-        destination,
-        gateway: gateway.map(str::parse).transpose().ok()?,
-        interface,
-        metric: None,
-    });
-    Some(())
-}
-
-/// Understands a word of `ip=` for IPv4 and IPv6.
-fn auto(word: &str) -> Option<(Addressing, Addressing)> {
-    let by = |dhcp, autoconf| Addressing {
-        dhcp,
-        autoconf,
-        addresses: Vec::new(),
-    };
-    let none = Addressing::default;
-    Some(match word {
-        "dhcp" | "on" | "any" => (by(true, false), by(word != "dhcp", word != "dhcp")),
-        "dhcp4" => (by(true, false), none()),
-        "dhcp6" => (none(), by(true, false)),
-        "auto6" | "either6" | "auto" => (none(), by(word != "auto6", true)),
-        "none" | "off" | "link-local" => (none(), none()),
-        _ => return None,
-    })
-}
-
-/// Parts between colons; those in brackets are one.
-fn fields(value: &str) -> Vec<&str> {
-    let mut depth = 0_u32;
-    let parts = value.split(|c: char| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
+impl<'a> Reader<'a> {
+    fn read(&mut self, key: &str, value: &'a str) {
+        match key {
+            "ip" => self.ip(value),
+            "bond" => self.bond(value),
+            "bridge" => self.bridge(value),
+            "team" => self.team(value),
+            "vlan" => self.vlan(value),
+            "ifname" => self.ifname(value),
+            "nameserver" => match words::unbracketed(value).parse() {
+                Ok(server) => self.name_servers.push(server),
+                Err(_) => self.wrong(format!("{value:?} is no IP address")),
+            },
+            "rd.route" => self.routes.push(value),
+            "rd.peerdns" => self.own_name_servers_alone = words::is_no(value),
+            "rd.bootif" => self.ignores_boot_mac = words::is_no(value),
+            "bootdev" => self.boot_device = self.named(value).map(|_| value),
+            "rd.net.dhcp.vendor-class" => self.wrong("the live image's DHCP sends no vendor class"),
+            "rd.ethtool" => self.wrong("speed and negotiation of cards are not set"),
+            "rd.znet" => self.wrong("channel devices are not set up"),
+            "ib.pkey" => self.wrong("InfiniBand is not supported"),
+            "rd.iscsi.ibft" if !words::is_no(value) => self.wrong("the firmware's iBFT is not read"),
+            _ if key.eq_ignore_ascii_case(BOOT_CARD) => match words::boot_mac(value) {
+                Some(mac) => self.boot_mac = Some(mac),
+                None => self.wrong("01-MAC is expected"),
+            },
             _ => {}
         }
-        c == ':' && depth == 0
-    });
-    parts.collect()
-}
-
-fn unbracketed(text: &str) -> &str {
-    text.trim_start_matches('[').trim_end_matches(']')
-}
-
-/// The length of a prefix, said as such or as a mask.
-fn prefix(text: &str) -> Option<u8> {
-    if let Ok(mask) = text.parse::<Ipv4Addr>() {
-        return ipnet::ipv4_mask_to_prefix(mask).ok();
-    }
-    text.parse().ok()
-}
-
-fn list(text: &str) -> Vec<String> {
-    text.split(',')
-        .filter(|one| !one.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(line: &str) -> (Option<StaticNetwork>, Vec<String>) {
-        network(&KernelArguments::parse(line))
     }
 
-    fn good(line: &str) -> StaticNetwork {
-        let (network, wrong) = read(line);
-        assert_eq!(wrong, Vec::<String>::new());
-        network.unwrap()
+    fn wrong(&mut self, reason: impl Into<String>) {
+        let reason: String = reason.into();
+        self.not_understood
+            .push(format!("{} is not understood: {reason}", self.argument));
     }
 
-    #[test]
-    fn nothing_is_said_by_other_arguments_and_by_plain_dhcp() {
-        assert_eq!(read("quiet console=ttyS0 ip=dhcp nameserver=192.0.2.1").0, None);
+    /// The interface of that name or MAC address, which is an automatic card if nothing else made it. An impossible name of an
+    /// interface is reported.
+    fn named(&mut self, name: &str) -> Option<&mut Interface> {
+        let name = self.name_of(name)?;
+        Some(self.interface(&name))
     }
 
-    #[test]
-    fn an_address_with_mask_gateway_and_name_servers() {
-        let network = good(
-            "ip=192.0.2.5::192.0.2.1:255.255.255.0:host:ens3:none:192.0.2.53:192.0.2.54 nameserver=192.0.2.55",
-        );
-        let card = &network.interfaces[0];
-        assert_eq!((card.name.as_str(), card.ipv4.dhcp), ("ens3", false));
-        assert_eq!(card.ipv4.addresses[0].to_string(), "192.0.2.5/24");
-        assert_eq!(network.routes[0].gateway, Some("192.0.2.1".parse().unwrap()));
-        let servers: Vec<String> = network.name_servers.iter().map(IpAddr::to_string).collect();
-        assert_eq!(servers, ["192.0.2.53", "192.0.2.54", "192.0.2.55"]);
-    }
-
-    #[test]
-    fn addresses_of_ipv6_are_in_brackets() {
-        let network =
-            good("ip=[2001:db8::5]::[2001:db8::1]:64::ens3:none rd.route=[2001:db8:9::]/48:[2001:db8::2]");
-        let address = &network.interfaces[0].ipv6.addresses[0];
-        assert_eq!(address.to_string(), "2001:db8::5/64");
-        assert_eq!(network.routes[1].destination.prefix, 48);
-        assert_eq!(network.routes[1].interface, "ens3");
-    }
-
-    #[test]
-    fn a_vlan_on_a_bond_by_lacp() {
-        let network = good(
-            "ip=10.93.0.5::10.93.0.1:24::bond0.100:none bond=bond0:ens3,ens4:mode=802.3ad,miimon=50,lacp_rate=fast:9000 vlan=bond0.100:bond0",
-        );
-        let names: Vec<&str> = network.interfaces.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["ens3", "ens4", "bond0", "bond0.100"],
-            "each after its parts"
-        );
-        let Kind::Bond(bond) = &network.interfaces[2].kind else {
-            panic!("{:?}", network.interfaces[2])
+    /// The name of the interface of that name or MAC address, without making one.
+    fn name_of(&mut self, name: &str) -> Option<String> {
+        let Some(mac) = words::mac(name) else {
+            if !words::is_name(name) {
+                self.wrong(format!("{name:?} is no name of an interface"));
+                return None;
+            }
+            return Some(name.to_owned());
         };
-        assert_eq!(
-            (bond.mode, bond.miimon, bond.lacp_fast),
-            ("802.3ad".parse().unwrap(), Some(50), true)
-        );
-        assert_eq!(network.interfaces[2].mtu, Some(9000));
-        assert!(matches!(&network.interfaces[3].kind, Kind::Vlan(vlan) if vlan.id == 100));
+        let name = mac.replace(':', "-");
+        if self.network.cards.iter().all(|card| card.name != name) {
+            self.network.cards.push(Card {
+                mac,
+                name: name.clone(),
+            });
+        }
+        Some(name)
     }
 
-    #[test]
-    fn cards_may_be_named_by_their_address() {
-        let network = good("ifname=net0:52:54:00:AA:00:01 ip=net0:dhcp ip=52-54-00-aa-00-02:auto6");
-        let cards: Vec<&str> = network.cards.iter().map(|card| card.mac.as_str()).collect();
-        assert_eq!(cards, ["52:54:00:aa:00:01", "52:54:00:aa:00:02"]);
-        assert!(network.interfaces[0].ipv4.dhcp && network.interfaces[1].ipv6.autoconf);
+    /// The interface of that name, whatever that is.
+    fn interface(&mut self, name: &str) -> &mut Interface {
+        let interfaces = &mut self.network.interfaces;
+        let place = interfaces.iter().position(|one| one.name == name);
+        let place = place.unwrap_or_else(|| {
+            let (ipv4, ipv6) = Addressing::automatic();
+            interfaces.push(Interface {
+                name: name.to_owned(),
+                ipv4,
+                ipv6,
+                ..Interface::default()
+            });
+            interfaces.len() - 1
+        });
+        &mut interfaces[place]
     }
 
-    #[test]
-    fn what_is_not_understood_is_named_and_the_rest_holds() {
-        let (network, wrong) = read("ip=ens3:dhcp ip=192.0.2.5::192.0.2.1:24::ens4:sometimes vlan=five:ens3");
-        assert_eq!(network.unwrap().interfaces.len(), 1);
-        assert_eq!(wrong.len(), 2);
-        assert!(
-            wrong[1].contains("sometimes") || wrong[0].contains("five"),
-            "{wrong:?}"
-        );
+    /// `ifname=NAME:MAC`
+    fn ifname(&mut self, value: &str) {
+        let read = value
+            .split_once(':')
+            .and_then(|(name, mac)| Some((name, words::mac(mac)?)));
+        match read {
+            Some((name, mac)) => self.network.cards.push(Card {
+                mac,
+                name: name.to_owned(),
+            }),
+            None => self.wrong("ifname=NAME:MAC is expected"),
+        }
     }
+
+    /// Evaluates everything that depends on all arguments.
+    fn finish(mut self) -> (Option<StaticNetwork>, Vec<String>) {
+        self.switch_bases_off();
+        self.bind_boot_card();
+        for route in std::mem::take(&mut self.routes) {
+            self.argument = format!("rd.route={route}");
+            self.route(route);
+        }
+        self.drop_teams();
+        let mut network = self.network;
+        let gateways = self.gateways.into_iter().map(|((interface, _), gateway)| Route {
+            destination: default_destination(gateway),
+            gateway: Some(gateway),
+            interface,
+            metric: None,
+        });
+        network.routes = gateways.chain(network.routes).collect();
+        network.name_servers.extend(self.name_servers);
+        if self.own_name_servers_alone {
+            if network.interfaces.iter().all(|one| one.name != OTHERS) {
+                let (ipv4, ipv6) = Addressing::automatic();
+                network.interfaces.push(Interface {
+                    ipv4,
+                    ipv6,
+                    ..Interface::default()
+                });
+            }
+            for one in &mut network.interfaces {
+                one.ipv4.own_name_servers_alone = one.ipv4.is_automatic();
+                one.ipv6.own_name_servers_alone = one.ipv6.is_automatic();
+            }
+        }
+        let others = network.interfaces.iter().position(|one| one.name == OTHERS);
+        network.others = others.map(|place| network.interfaces.remove(place));
+        match by_parts(network.interfaces.clone()) {
+            Ok(ordered) => network.interfaces = ordered,
+            Err(reason) => {
+                network.interfaces.retain(|one| one.kind == Kind::Ethernet);
+                self.not_understood
+                    .push(format!("bond=, bridge= or vlan= is not understood: {reason}"));
+            }
+        }
+        (says_something(&network).then_some(network), self.not_understood)
+    }
+
+    /// The base of a VLAN has no addresses of its own, unless an `ip=` gives it some.
+    fn switch_bases_off(&mut self) {
+        for base in std::mem::take(&mut self.bases) {
+            if !self.explicit.contains_key(&base) {
+                let one = self.interface(&base);
+                (one.ipv4, one.ipv6) = (Addressing::default(), Addressing::default());
+            }
+        }
+    }
+
+    /// Gives settings that name no card to the card of `BOOTIF=`, if there is one.
+    fn bind_boot_card(&mut self) {
+        let mac = self.boot_mac.clone().filter(|_| !self.ignores_boot_mac);
+        let is_wired = |one: &&Interface| one.kind == Kind::Ethernet;
+        let first = self.network.interfaces.iter().find(is_wired);
+        let is_first = first.is_some_and(|one| one.name == OTHERS);
+        let is_bound = self.network.interfaces.iter().any(|one| one.name == BOOT_CARD);
+        let others = self.network.interfaces.iter_mut().find(|one| one.name == OTHERS);
+        if let Some(others) = others
+            && mac.is_some()
+            && !is_bound
+            && (is_first || words::has_address(others))
+        {
+            BOOT_CARD.clone_into(&mut others.name);
+            self.gateways = std::mem::take(&mut self.gateways)
+                .into_iter()
+                .map(|((name, v6), gateway)| match name.as_str() {
+                    OTHERS => ((BOOT_CARD.to_owned(), v6), gateway),
+                    _ => ((name, v6), gateway),
+                })
+                .collect();
+        }
+        if self.network.interfaces.iter().all(|one| one.name != BOOT_CARD) {
+            return;
+        }
+        match mac {
+            Some(mac) => self.network.cards.push(Card {
+                mac,
+                name: BOOT_CARD.to_owned(),
+            }),
+            None => {
+                self.network.interfaces.retain(|one| one.name != BOOT_CARD);
+                self.argument = "ip=...:BOOTIF:...".to_owned();
+                self.wrong("there is no argument BOOTIF=01-MAC");
+            }
+        }
+    }
+
+    /// `rd.route=NETWORK[/PREFIX]:GATEWAY[:INTERFACE]`; without an interface that of `bootdev=`, then the first that is no port.
+    fn route(&mut self, value: &str) {
+        let words = words::split(value);
+        let word = |at: usize| words.get(at).copied().unwrap_or_default();
+        let Some(destination) = words::network(word(0)) else {
+            return self.wrong(format!("{:?} is no network", word(0)));
+        };
+        let gateway = match word(1) {
+            "" => None,
+            text => match text.parse::<IpAddr>() {
+                Ok(gateway) if gateway.is_ipv6() == destination.ip.is_ipv6() => Some(gateway),
+                _ => return self.wrong(format!("{text:?} is no gateway of the same family")),
+            },
+        };
+        let interface = match (word(2), self.boot_device) {
+            ("", None) => self.first_without_owner(),
+            ("", Some(device)) => device.to_owned(),
+            (name, _) => match self.named(name) {
+                Some(interface) => interface.name.clone(),
+                None => return,
+            },
+        };
+        let route = Route {
+            destination,
+            gateway,
+            interface,
+            metric: None,
+        };
+        if !self.network.routes.contains(&route) {
+            self.network.routes.push(route);
+        }
+    }
+
+    fn first_without_owner(&mut self) -> String {
+        let ports: Vec<&String> = self
+            .network
+            .interfaces
+            .iter()
+            .flat_map(|one| one.kind.ports())
+            .collect();
+        let mut all = self.network.interfaces.iter();
+        match all.find(|one| !ports.contains(&&one.name)) {
+            Some(one) => one.name.clone(),
+            None => self.interface(OTHERS).name.clone(),
+        }
+    }
+}
+
+/// False if every card has the same as without arguments.
+fn says_something(network: &StaticNetwork) -> bool {
+    let (ipv4, ipv6) = Addressing::automatic();
+    let plain = Interface {
+        ipv4,
+        ipv6,
+        ..Interface::default()
+    };
+    !network.interfaces.is_empty()
+        || network.others.as_ref().is_some_and(|others| *others != plain)
+        || !network.routes.is_empty()
+        || !network.name_servers.is_empty()
+        || network.hostname.is_some()
+}
+
+fn default_destination(gateway: IpAddr) -> Address {
+    let ip = match gateway {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    Address { ip, prefix: 0 }
 }

@@ -32,7 +32,7 @@ impl HttpError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyError {
     TooLarge,
-    /// Says why.
+    /// The reason.
     Transport(String),
 }
 
@@ -86,11 +86,11 @@ pub fn file_client(
         .read_timeout(read_timeout)
         .tcp_keepalive(Duration::from_secs(30))
         .tcp_user_timeout(Duration::from_secs(30))
-        // A compressed file is to come as it is.
+        // A compressed file must arrive as it is.
         .no_gzip();
     let builder = match trust::client_config(&system, settings.ca_certificates.as_bytes()) {
         Ok(config) => builder.tls_backend_preconfigured(config),
-        // Then no https server is trusted, which is said when one is asked.
+        // Then no https server is trusted; a request to one reports that.
         Err(TrustError::NothingTrusted(_)) => builder.tls_certs_only([]),
         Err(error) => return Err(error.into()),
     };

@@ -1,5 +1,7 @@
 //! Lists interfaces and changes them (rtnetlink).
 
+mod shape;
+
 use std::net::{IpAddr, Ipv6Addr};
 
 use futures_util::TryStreamExt;
@@ -11,18 +13,27 @@ use netlink_packet_route::link::{
 use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteScope};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
+pub use shape::Shape;
+
 use super::configuration::{Configuration, Route};
 use crate::inventory::netlink::links_of_sysfs;
 use crate::root::Root;
 
 /// `<linux/if_arp.h>`
 const ARPHRD_ETHER: u16 = 1;
+/// `addr_assign_type` of an address that a program has set (`NET_ADDR_SET`, `<linux/netdevice.h>`).
+const SET_BY_A_PROGRAM: u32 = 3;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
     pub index: u32,
     pub name: String,
     pub mac: Vec<u8>,
+    /// The address that a card came with, if a program has set another, as a bond does.
+    pub own_mac: Option<Vec<u8>>,
+    pub shape: Shape,
+    /// Bytes.
+    pub mtu: u32,
     /// True for Ethernet by cable on a device of its own, which the agent configures.
     pub wired: bool,
     /// Index of the bond or bridge that it is a port of.
@@ -31,9 +42,9 @@ pub struct Link {
     pub up: bool,
     /// A link partner is detected.
     pub carrier: bool,
-    /// Router advertisements ask for DHCPv6 addresses.
+    /// Router advertisements request addresses by DHCPv6.
     pub managed: bool,
-    /// Router advertisements say that DHCPv6 has name servers and the like.
+    /// Router advertisements announce that DHCPv6 has name servers and the like.
     pub informed: bool,
 }
 
@@ -49,10 +60,10 @@ pub struct Address {
     pub usable: bool,
 }
 
-/// All interfaces, by index. Those whose messages cannot be parsed, which rtnetlink leaves out, are read from sysfs.
+/// All interfaces, by index. Interfaces with messages that cannot be parsed, which rtnetlink leaves out, are read from sysfs.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel does not return the links.
 pub async fn links(handle: &Handle) -> Result<Vec<Link>, rtnetlink::Error> {
     let messages: Vec<LinkMessage> = handle.link().get().execute().try_collect().await?;
     let mut links: Vec<Link> = messages.iter().map(link).collect();
@@ -76,6 +87,9 @@ fn missing(root: &Root, known: &[Link]) -> Vec<Link> {
             let has = |flag: &str| link.flags.contains(&flag);
             Link {
                 index: link.index,
+                own_mac: None,
+                shape: Shape::Plain,
+                mtu: link.mtu,
                 wired: number("type") == Some(u32::from(ARPHRD_ETHER))
                     && is_wired(root, &link.name, &link.address),
                 controller: number("master/ifindex"),
@@ -100,20 +114,23 @@ fn link(message: &LinkMessage) -> Link {
     let flags = message.header.flags;
     let mut link = Link {
         index: message.header.index,
-        name: String::new(),
-        mac: Vec::new(),
-        wired: false,
-        controller: None,
         loopback: flags.contains(LinkFlags::Loopback),
         up: flags.contains(LinkFlags::Up),
         carrier: flags.contains(LinkFlags::LowerUp) && flags.contains(LinkFlags::Running),
-        managed: false,
-        informed: false,
+        ..Link::default()
     };
+    let (mut base, mut before_bond) = (None, None);
     for attribute in &message.attributes {
         match attribute {
             LinkAttribute::IfName(name) => link.name.clone_from(name),
             LinkAttribute::Address(mac) => link.mac.clone_from(mac),
+            LinkAttribute::PermAddress(mac) => link.own_mac = Some(mac.clone()),
+            LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
+            LinkAttribute::Link(index) => base = Some(*index),
+            LinkAttribute::LinkInfo(infos) => {
+                link.shape = shape::shape(infos);
+                before_bond = shape::mac_before_bond(infos);
+            }
             LinkAttribute::Controller(index) => link.controller = Some(*index).filter(|index| *index != 0),
             LinkAttribute::AfSpecUnspec(families) => {
                 let has = |wanted: Inet6IfaceFlags| {
@@ -130,15 +147,27 @@ fn link(message: &LinkMessage) -> Link {
             _ => {}
         }
     }
-    link.wired = message.header.link_layer_type == LinkLayerType::Ether
-        && is_wired(&Root::live(), &link.name, &link.mac);
+    if let Shape::Vlan { base: over, .. } = &mut link.shape {
+        *over = base;
+    }
+    // Not every driver has one of its own.
+    link.own_mac = link.own_mac.or(before_bond);
+    let root = Root::live();
+    let is_set = || {
+        let file = format!("/sys/class/net/{}/addr_assign_type", link.name);
+        let kind = root.text(&file).ok().and_then(|text| text.parse().ok());
+        kind == Some(SET_BY_A_PROGRAM)
+    };
+    link.own_mac.take_if(|own| *own == link.mac || !is_set());
+    link.wired =
+        message.header.link_layer_type == LinkLayerType::Ether && is_wired(&root, &link.name, &link.mac);
     link
 }
 
 /// All addresses.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel does not return the addresses.
 pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error> {
     let messages: Vec<_> = handle.address().get().execute().try_collect().await?;
     Ok(messages
@@ -173,7 +202,7 @@ pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error
 /// Renames a link that is down.
 ///
 /// # Errors
-/// From the kernel: the name is taken, the link is up.
+/// Fails if the name is taken or the link is up.
 pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnetlink::Error> {
     handle
         .link()
@@ -183,7 +212,7 @@ pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnet
 }
 
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses the change.
 pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error> {
     handle
         .link()
@@ -192,15 +221,48 @@ pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error>
         .await
 }
 
+/// # Errors
+/// Fails if the driver does not support the length, or if the link below is narrower.
+pub async fn set_mtu(handle: &Handle, index: u32, mtu: u32) -> Result<(), rtnetlink::Error> {
+    handle
+        .link()
+        .set(LinkUnspec::new_with_index(index).mtu(mtu).build())
+        .execute()
+        .await
+}
+
+/// Sets the hardware address of a link; one that is up goes down for it if its driver requires that.
+///
+/// # Errors
+/// Fails if the kernel refuses the change.
+pub async fn set_mac(handle: &Handle, index: u32, mac: &[u8]) -> Result<(), rtnetlink::Error> {
+    let set = |message: LinkMessage| handle.link().set(message).execute();
+    let address = || LinkUnspec::new_with_index(index).address(mac.to_vec()).build();
+    if set(address()).await.is_ok() {
+        return Ok(());
+    }
+    set(LinkUnspec::new_with_index(index).down().build()).await?;
+    let done = set(address()).await;
+    set(LinkUnspec::new_with_index(index).up().build()).await?;
+    done
+}
+
+/// Removes a link that a program has made.
+///
+/// # Errors
+/// Fails if the kernel refuses the change.
+pub async fn remove(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error> {
+    handle.link().del(index).execute().await
+}
+
 /// Applies a configuration to a link. Present parts stay; every part is tried, and the first error returned.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses a part.
 pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Result<(), rtnetlink::Error> {
     let mut done = Ok(());
     if let Some(mtu) = wanted.mtu {
-        let message = LinkUnspec::new_with_index(index).mtu(mtu.into()).build();
-        done = done.and(handle.link().set(message).execute().await);
+        done = done.and(set_mtu(handle, index, mtu.into()).await);
     }
     for &(address, prefix) in &wanted.addresses {
         done = done.and(
@@ -221,10 +283,10 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
     done
 }
 
-/// Applies a configuration to a link in place of another whose addresses it keeps: with other metrics, or routes.
+/// Applies a configuration to a link in place of one with the same addresses: with other metrics, or routes.
 ///
 /// # Errors
-/// From the kernel.
+/// Fails if the kernel refuses a part.
 pub async fn replace(
     handle: &Handle,
     index: u32,
@@ -296,6 +358,14 @@ pub fn link_local(addresses: &[Address], index: u32) -> Option<Ipv6Addr> {
     })
 }
 
+/// An address of a card in the usual spelling.
+pub fn mac_text(mac: &[u8]) -> String {
+    mac.iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,11 +405,9 @@ mod tests {
             mac: vec![0, 0x25, 0x90, 0, 0, 1],
             wired: true,
             controller: Some(9),
-            loopback: false,
             up: true,
             carrier: true,
-            managed: false,
-            informed: false,
+            ..Link::default()
         };
         assert_eq!(found[0], eth1);
         assert_eq!((found[1].name.as_str(), found[1].wired), ("dummy0", false));

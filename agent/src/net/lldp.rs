@@ -1,10 +1,10 @@
-//! Hears what switches tell of the ports that this machine is plugged into (LLDP, IEEE 802.1AB; VLANs by annex D of it).
+//! Receives what switches advertise about the ports that this machine is plugged into (LLDP, IEEE 802.1AB; VLANs by annex D of it).
 
 mod listen;
 
 use muster_api::inventory::SwitchPort;
 
-pub use listen::{NeighborChange, listen};
+pub use listen::{NeighborPorts, listen};
 
 /// File with the ports by the names of the interfaces, from which the inventory takes them.
 pub const SWITCH_PORTS: &str = "/run/muster/switch-ports.json";
@@ -63,7 +63,7 @@ pub fn parse(mut packet: &[u8]) -> Option<Lldpdu> {
     }
     port.switch = Some(system_name).filter(|name| !name.is_empty()).or(chassis)?;
     let (is_mac, id) = port_id?;
-    // An address says less than a description of the port.
+    // An address describes the port less well than a description.
     port.port = if is_mac && !description.is_empty() {
         description
     } else {

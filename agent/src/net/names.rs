@@ -24,7 +24,7 @@ pub enum NameError {
         path: PathBuf,
         reason: String,
     },
-    /// The servers give no address.
+    /// The servers have no address for the name.
     #[error("no address for `{name}`: {reason}")]
     NotFound {
         name: String,
@@ -42,14 +42,14 @@ pub struct Resolution {
     pub canonical_name: Option<String>,
 }
 
-/// Longest age of a cached answer, positive or negative.
+/// Longest age of a cached response, positive or negative.
 const CACHE_LIMIT: Duration = Duration::from_secs(30);
 
 /// A resolver that follows changes of its configuration file.
 #[derive(Clone)]
 pub struct Names {
     configuration: Arc<Path>,
-    /// The card that questions go through; `None`: as the routes have it.
+    /// The card that queries go through; `None`: by the routes.
     card: Option<Arc<str>>,
     current: Arc<Mutex<Option<Current>>>,
 }
@@ -72,7 +72,7 @@ impl Names {
         }
     }
 
-    /// The same, whose questions go through one card.
+    /// The same, with queries through one card.
     pub fn through(card: &str, path: impl Into<PathBuf>) -> Self {
         Self {
             card: Some(card.into()),
@@ -147,7 +147,7 @@ impl Names {
         options.timeout = Duration::from_secs(3);
         options.positive_max_ttl = Some(CACHE_LIMIT);
         options.negative_max_ttl = Some(CACHE_LIMIT);
-        // The first is that of the network that leads to the service: another may deny names that it knows.
+        // The first server is that of the network that leads to the service: another may deny names that the first one knows.
         options.server_ordering_strategy = ServerOrderingStrategy::UserProvidedOrder;
         options.num_concurrent_reqs = 1;
         let runtime = CardRuntime::through(self.card.as_deref());
@@ -159,7 +159,7 @@ impl Names {
     }
 }
 
-/// Why the servers gave no address. The resolver's own text shows its query as a Rust value.
+/// The reason why the servers returned no address. The resolver's own text shows its query as a Rust value.
 fn reason(error: &NetError) -> String {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {

@@ -1,5 +1,5 @@
-//! Finds the card that leads to the service, on machines with several networks of which each has a router: while the usual way does not
-//! get there, the service is asked through each card in turn, with the routes and name servers of that card alone.
+//! Finds the card that leads to the service, on machines with several networks that each have a router: while the usual way does not
+//! get there, a request to the service goes through each card in turn, with the routes and name servers of that card alone.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::view::NetworkView;
 use crate::config::Settings;
 use crate::session::view::{Phase, SessionView};
 
-/// Longest time for one question, resolving the name included.
+/// Longest time for one request, with the resolution of the name.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time between two rounds that found no way.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -33,9 +33,9 @@ pub struct Paths<'a> {
 
 impl Paths<'_> {
     /// # Errors
-    /// Settings that give no HTTP client, or the ends of the others.
+    /// Fails if the settings give no HTTP client, or if a sender is gone.
     pub async fn keep(mut self, health: &Url) -> anyhow::Result<()> {
-        // Whoever answers is believed only as far as the way goes, and is told nothing.
+        // A response proves only that there is a way, and the request carries nothing.
         self.settings.insecure = true;
         loop {
             self.session.wait_for(is_in_doubt).await?;
@@ -56,7 +56,7 @@ impl Paths<'_> {
         }
     }
 
-    /// Cards with addresses; the one that worked comes last, for it does not now.
+    /// Cards with addresses; the one that worked comes last, since it does not work now.
     fn cards(&mut self) -> Vec<String> {
         let view = self.network.borrow_and_update();
         let usable = view
@@ -69,7 +69,7 @@ impl Paths<'_> {
         cards
     }
 
-    /// True when the service answers that it is well.
+    /// True if the service responds that it is well.
     async fn ask(&self, card: Option<&str>, health: &Url) -> Result<bool, HttpError> {
         let client = self.client(card)?;
         let answer = tokio::time::timeout(PATIENCE, client.get(health.clone()).send()).await;
@@ -99,7 +99,7 @@ impl Paths<'_> {
     }
 }
 
-/// While nothing has been heard of the service, and after an attempt that failed.
+/// True while the service has not responded yet, and after an attempt that failed.
 fn is_in_doubt(session: &SessionView) -> bool {
     session.phase != Phase::Registered || session.problem.is_some()
 }

@@ -1,7 +1,7 @@
 //! Computes the names that udev gives to network interfaces, from sysfs alone.
 //!
 //! The agent runs without udev, and static network configuration for the installed OS names interfaces as
-//! that OS will. The rules are those of systemd's `net_id` at version 252 (the naming scheme of RHEL 9) under
+//! that OS will. The rules are the ones in systemd's `net_id` at version 252 (the naming scheme of RHEL 9) under
 //! the policy of Debian and RHEL, `keep kernel database onboard slot path`: a name made of a MAC address
 //! never becomes *the* name, such an interface keeps its kernel name. Source: systemd.net-naming-scheme(7),
 //! PREDICTABLE_INTERFACE_NAMES.
@@ -10,6 +10,7 @@ mod pci;
 
 use std::collections::BTreeSet;
 
+use crate::config::live::KernelArguments;
 use crate::root::Root;
 use crate::root::sysfs::Device;
 
@@ -20,6 +21,17 @@ const ARPHRD_SLIP: u64 = 256;
 const ARPHRD_INFINIBAND: u64 = 32;
 /// `name_assign_type` of a stable name chosen by the driver (`NET_NAME_PREDICTABLE`).
 const NAME_PREDICTABLE: u64 = 2;
+
+/// The kernel argument that keeps the kernel's names when it is 0, as udev has it (systemd-udevd.service(8)).
+pub const ARGUMENT: &str = "net.ifnames";
+
+/// False when cards keep the kernel's names.
+pub fn are_wanted(arguments: &KernelArguments) -> bool {
+    !matches!(
+        arguments.value(ARGUMENT),
+        Some("0" | "no" | "false" | "off" | "n" | "f")
+    )
+}
 
 /// Every interface by its present name, with its name in the installed OS; `None` where it keeps the
 /// kernel's.

@@ -8,10 +8,10 @@ use crate::config::live::KernelArguments;
 /// The metric of routes through the first card; each further one has one more, so that default routes never collide.
 const FIRST_METRIC: u32 = 100;
 
-/// What is known of the cards beside their names.
+/// Facts about the cards other than their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preference {
-    /// The card through which the service answered.
+    /// The card through which the service responded.
     pub working: Option<String>,
     /// MAC address of the card that the machine was booted through, lower case.
     pub boot_mac: Option<String>,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::configuration::Configuration;
 
-/// More servers or domains make resolving slow, not better.
+/// More servers or domains make resolving slower, not better.
 const MOST_SERVERS: usize = 6;
 const MOST_DOMAINS: usize = 6;
 
@@ -34,7 +34,7 @@ pub fn search<'a>(all: impl Iterator<Item = &'a Configuration>) -> Vec<String> {
     first(all.flat_map(|one| one.search.iter().cloned()), MOST_DOMAINS)
 }
 
-/// The file with the name servers of one card alone.
+/// The file with the name servers of one card only.
 pub fn of_card(folder: &Path, card: &str) -> PathBuf {
     folder.join(format!("{card}.conf"))
 }
@@ -42,7 +42,7 @@ pub fn of_card(folder: &Path, card: &str) -> PathBuf {
 /// Replaces the file atomically.
 ///
 /// # Errors
-/// From the file system.
+/// Fails if the file cannot be written.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

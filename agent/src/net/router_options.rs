@@ -47,7 +47,7 @@ impl RouterOptions {
     /// Starts listening.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel refuses the socket.
     pub fn open() -> io::Result<Self> {
         let mut socket = TokioSocket::new(NETLINK_ROUTE)?;
         socket.socket_mut().bind(&SocketAddr::new(0, 0))?;
@@ -58,7 +58,7 @@ impl RouterOptions {
     /// The next options with the interface's index.
     ///
     /// # Errors
-    /// From the kernel.
+    /// Fails if the kernel reports an error of the socket.
     pub async fn next(&mut self) -> io::Result<(u32, Advertised)> {
         loop {
             let (message, _) = self.socket.recv_from_full().await?;

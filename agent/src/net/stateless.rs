@@ -1,5 +1,5 @@
-//! Stateless DHCPv6: where routers give addresses and say that DHCPv6 has the rest (the O flag), name servers, search domains and time
-//! sources are asked for by Information-request. Source: RFC 8415, §18.2.6 and §21; mozim has no such request.
+//! Stateless DHCPv6: if routers give addresses and announce that DHCPv6 has the rest (the O flag), name servers, search domains and time
+//! sources are requested by Information-request. Source: RFC 8415, §18.2.6 and §21; mozim has no such request.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV6};
@@ -35,18 +35,18 @@ const NTP_ADDRESS: u16 = 1;
 /// `DUID-LL` of Ethernet.
 const DUID_LL: [u8; 4] = [0, 3, 0, 1];
 
-/// Wait for the first answer; doubles up to [`LAST_WAIT`].
+/// Wait for the first response; doubles up to [`LAST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(60);
-/// `IRT_DEFAULT` and `IRT_MINIMUM`: time until it is asked again.
+/// `IRT_DEFAULT` and `IRT_MINIMUM`: time until the next request.
 const USUAL_REFRESH: Duration = Duration::from_secs(86_400);
 const SHORTEST_REFRESH: Duration = Duration::from_secs(600);
-/// Delay before it begins anew after an error.
+/// Delay before it restarts after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(3);
 const DATAGRAM_BYTES: usize = 1500;
 
-/// Asks for ever. `link_local` must be past duplicate detection.
-pub async fn keep(nic: Nic, link_local: Ipv6Addr, events: mpsc::UnboundedSender<LeaseEvent>) {
+/// Sends requests for ever. `link_local` must be past duplicate detection.
+pub async fn keep(nic: Nic, link_local: Ipv6Addr, events: mpsc::Sender<LeaseEvent>) {
     loop {
         if let Err(error) = ask_again(&nic, link_local, &events).await {
             warn!(nic = nic.name, "stateless DHCPv6: {error}");
@@ -55,22 +55,20 @@ pub async fn keep(nic: Nic, link_local: Ipv6Addr, events: mpsc::UnboundedSender<
     }
 }
 
-async fn ask_again(
-    nic: &Nic,
-    link_local: Ipv6Addr,
-    events: &mpsc::UnboundedSender<LeaseEvent>,
-) -> io::Result<()> {
+async fn ask_again(nic: &Nic, link_local: Ipv6Addr, events: &mpsc::Sender<LeaseEvent>) -> io::Result<()> {
     let socket = UdpSocket::bind(SocketAddrV6::new(link_local, CLIENT_PORT, 0, nic.index)).await?;
     loop {
         let answer = ask(&socket, nic).await?;
         info!(nic = nic.name, servers = ?answer.configuration.name_servers, "stateless DHCPv6");
         // The receiver normally outlives its interfaces' tasks; otherwise the event is not needed.
-        let _ = events.send(nic.event(Family::V6, Some(answer.configuration), String::new()));
+        let _ = events
+            .send(nic.event(Family::V6, Some(answer.configuration), String::new()))
+            .await;
         tokio::time::sleep(answer.refresh).await;
     }
 }
 
-/// The first answer to a request, which is repeated until there is one.
+/// The first response to a request, which is repeated until there is one.
 async fn ask(socket: &UdpSocket, nic: &Nic) -> io::Result<Answer> {
     let transaction: [u8; 3] = rand::random();
     let to = SocketAddrV6::new(SERVERS, SERVER_PORT, 0, nic.index);

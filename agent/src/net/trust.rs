@@ -12,7 +12,7 @@ use rustls::{ClientConfig, Error, RootCertStore};
 /// Certificates that give no TLS client.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// None of a bundle that is not empty.
+    /// No certificate of a bundle that is not empty can be used.
     #[error("none of the configured certificates can be used: {0}")]
     Configured(String),
     #[error("the system's certificates: {0}")]
@@ -48,7 +48,7 @@ pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, T
     Ok(config)
 }
 
-/// Adds those that can be used to `roots`, and returns them.
+/// Adds the certificates that can be used to `roots`, and returns them.
 fn configured_certificates(
     pem: &[u8],
     roots: &mut RootCertStore,

@@ -1,4 +1,4 @@
-//! Says in a few words why a request got no answer, for people who know no HTTP library.
+//! Gives the reason why a request got no response in a few words, for readers who know no HTTP library.
 
 use std::error::Error;
 use std::io;
@@ -12,7 +12,7 @@ pub fn why(error: reqwest::Error) -> String {
     innermost(&error.without_url())
 }
 
-/// True when a certificate is refused for its dates: it may be, or this machine's clock.
+/// True if a certificate is refused for its dates: either it or this machine's clock is wrong.
 pub fn is_about_dates(error: &reqwest::Error) -> bool {
     let mut cause: &(dyn Error + 'static) = error;
     loop {
@@ -52,7 +52,7 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// An I/O error tells the source of what is inside of it, and leaves that itself out.
+/// The cause of an error. `source` of an I/O error skips its inner error, which is taken here.
 fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(inside) => Some(inside as &(dyn Error + 'static)),

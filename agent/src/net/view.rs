@@ -2,14 +2,18 @@
 
 use std::net::IpAddr;
 
+use super::problem::Problem;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkView {
     /// Wired interfaces in order of their index.
     pub interfaces: Vec<InterfaceView>,
     /// Empty when it was never set.
     pub hostname: String,
-    /// Name servers in order of asking.
+    /// Name servers in the order in which they are queried.
     pub name_servers: Vec<IpAddr>,
+    /// Differences from the configuration.
+    pub problems: Vec<Problem>,
     /// True when drivers, switches and DHCP servers had time enough: a missing part is then shown.
     pub settled: bool,
 }
@@ -25,18 +29,19 @@ pub struct InterfaceView {
     pub addresses: Vec<String>,
     /// The state of DHCP while there is no address, or the reason why a device cannot be made.
     pub note: String,
-    /// The switch port at the other end of the cable, if it tells of itself.
+    /// The switch port at the other end of the cable, if the switch advertises it.
     pub switch: String,
 }
 
 impl NetworkView {
-    /// The links, addresses and switch ports, whose changes the service should learn of; without the state of DHCP.
-    pub fn reach(&self) -> Vec<InterfaceView> {
+    /// The links, addresses, switch ports and problems, without the state of DHCP. The service should learn of their changes.
+    pub fn reach(&self) -> (Vec<InterfaceView>, Vec<Problem>) {
         let without_note = |nic: &InterfaceView| InterfaceView {
             note: String::new(),
             ..nic.clone()
         };
-        self.interfaces.iter().map(without_note).collect()
+        let interfaces = self.interfaces.iter().map(without_note);
+        (interfaces.collect(), self.problems.clone())
     }
 
     /// True when an address reaches beyond the link.

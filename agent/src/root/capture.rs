@@ -1,5 +1,5 @@
 //! Defines the format of a capture: a folder (or tar) with the files that were read, at their paths, and
-//! `capture.json` with the answers that came from system calls. Version 1; raise it when an old reader would
+//! `capture.json` with the results of system calls. Version 1; raise it when an old reader would
 //! misread.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use super::Reason;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Beside `proc` and `sys` in a captured tree.
+/// In the same folder as `proc` and `sys` of a captured tree.
 pub const CAPTURE_FILE: &str = "capture.json";
 const VERSION: u32 = 1;
 
@@ -46,11 +46,11 @@ pub enum CaptureError {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CaptureFile {
     version: u32,
-    /// Answers by question.
+    /// Results by query.
     pub(super) probes: BTreeMap<String, Answer>,
 }
 
-/// The machine's answer to a question.
+/// The machine's result of a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Answer {

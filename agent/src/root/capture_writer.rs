@@ -23,11 +23,11 @@ struct Tree {
 }
 
 impl Recording {
-    /// Writes a folder, or a tar where the name ends in `.tar`, or a compressed one (`.tar.gz`, `.tgz`).
+    /// Writes a folder, or a tar if the name ends in `.tar`, or a compressed one (`.tar.gz`, `.tgz`).
     /// Values of kernel arguments that look like secrets are replaced.
     ///
     /// # Errors
-    /// The place cannot be written.
+    /// Fails if the place cannot be written.
     pub fn write(&self, place: &Path) -> Result<(), CaptureError> {
         let name = place.to_string_lossy();
         let tree = self.tree();
@@ -81,7 +81,7 @@ impl Recording {
 }
 
 impl Tree {
-    /// Notes the links on the way, and gives the real path without the leading `/`.
+    /// Notes the links on the way, and returns the real path without the leading `/`.
     fn trace(&mut self, path: &str) -> String {
         let mut todo: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut done: Vec<String> = Vec::new();
@@ -116,7 +116,7 @@ impl Tree {
         done.join("/")
     }
 
-    /// Records a folder or link of which only the existence is known. Files that were not read are not kept.
+    /// Records a folder or link when only its existence is known. Files that were not read are not kept.
     fn note_entry(&mut self, place: &str) {
         let Ok(metadata) = std::fs::symlink_metadata(format!("/{place}")) else {
             return;

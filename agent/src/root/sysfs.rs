@@ -11,7 +11,7 @@ pub struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    /// The device that a link such as `/sys/class/net/eth0` leads to; `None` when there is none.
+    /// The device that a link such as `/sys/class/net/eth0` leads to; `None` if there is no device.
     pub fn open(root: &'a Root, link: &str) -> Option<Self> {
         let path = root.resolve(link).ok()?;
         root.read(&format!("{path}/uevent")).ok()?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Two that do not say the same.
+/// Two texts that differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// `disk sda: ID_SERIAL`, ...
@@ -10,7 +10,7 @@ pub struct Difference {
     pub ours: String,
     /// The other's, with its name: `udev "..."`.
     pub theirs: String,
-    /// Why that is as it should be; `None`: it is a defect of ours, or something new.
+    /// The reason why the difference is right; `None`: it is a defect of the agent, or something new.
     pub explanation: Option<&'static str>,
 }
 
@@ -19,12 +19,12 @@ pub struct Report {
     /// Number of values that are the same.
     same: usize,
     differences: Vec<Difference>,
-    /// What could not be compared, and problems of probes.
+    /// Parts that could not be compared, and problems of probes.
     notes: Vec<String>,
 }
 
 impl Report {
-    /// Compares two texts; `explanation` is asked for when they differ.
+    /// Compares two texts; `explanation` is called if they differ.
     pub(super) fn compare(
         &mut self,
         what: String,
@@ -49,7 +49,7 @@ impl Report {
         self.notes.push(note.into());
     }
 
-    /// Those that nothing explains.
+    /// Differences without an explanation.
     pub fn unexplained(&self) -> impl Iterator<Item = &Difference> {
         self.differences.iter().filter(|one| one.explanation.is_none())
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Report, udev};
 use crate::root::Root;
 
-/// Disks of these names are none to install to, and not in the inventory.
+/// Disks of these names are not installed to, and not in the inventory.
 const NO_DISKS: [&str; 5] = ["zram", "loop", "ram", "nbd", "fd"];
 
 pub(super) fn disks(root: &Root, inventory: &Inventory, report: &mut Report) {
@@ -184,10 +184,10 @@ fn json(report: &mut Report, program: &str, arguments: &[&str]) -> Option<Value>
     }
 }
 
-/// What a program prints, in the language of this one.
+/// The output of a program, in the C locale.
 ///
 /// # Errors
-/// It is not installed, or fails.
+/// Fails if it is not installed, or if it fails.
 pub(super) fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -218,7 +218,7 @@ fn plain(text: &str) -> String {
     text.replace('_', " ").trim().to_owned()
 }
 
-/// Serial numbers of the same disk that other commands tell.
+/// True for serial numbers of the same disk as other commands of it return them.
 fn is_longer(ours: &str, theirs: &str) -> bool {
     !theirs.is_empty() && (ours.contains(theirs) || theirs.contains(ours)) && !ours.is_empty()
 }

@@ -9,7 +9,7 @@ use crate::root::Root;
 
 const DATABASE: &str = "/run/udev/data";
 const TOOL: &str = "udev";
-/// Properties that ids and types in the inventory are made of.
+/// Properties from which ids and types in the inventory are made.
 const KEYS: [&str; 11] = [
     "DM_UUID",
     "ID_BUS",
@@ -24,12 +24,12 @@ const KEYS: [&str; 11] = [
     "ID_WWN_WITH_EXTENSION",
 ];
 
-/// True when there is a database.
+/// True if there is a database.
 pub(super) fn runs(root: &Root) -> bool {
     root.is_dir(DATABASE)
 }
 
-/// Compares what the agent computes where udev does not run.
+/// Compares the properties that the agent computes if udev does not run.
 pub(super) fn disks(root: &Root, report: &mut Report) {
     if !runs(root) {
         report.note("udev does not run here: links and properties of disks are not compared");
@@ -135,7 +135,7 @@ impl Record {
         }
     }
 
-    /// Empty when there is none.
+    /// Empty if there is no such property.
     fn property(&self, key: &str) -> &str {
         let mut properties = self.properties.iter();
         properties

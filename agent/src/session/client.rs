@@ -30,7 +30,7 @@ use crate::net::http::{self, BodyError, HttpError};
 use crate::net::names::Names;
 use crate::net::unanswered::{is_about_dates, why};
 
-/// No answer of the protocol is larger.
+/// No response of the protocol is larger.
 const LARGEST_ANSWER: usize = 4 << 20;
 /// Longest reason to display, characters.
 const LONGEST_REASON: usize = 300;
@@ -46,7 +46,7 @@ pub enum ClientError {
     Http(#[from] HttpError),
 }
 
-/// The service's answer to a registration.
+/// The service's response to a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
     /// The host's id from now on.
@@ -94,7 +94,7 @@ impl Client {
     /// Registers the host. Its fingerprint goes into a header, since services refuse unknown members.
     ///
     /// # Errors
-    /// [`Failure`], as [`super::machine::next`] takes it.
+    /// [`Failure`], for [`super::machine::next`].
     pub async fn register(
         &self,
         host_id: HostId,
@@ -111,8 +111,8 @@ impl Client {
         parse_registration(&self.answer(Some(host_id), request).await?, host_id)
     }
 
-    /// Asks for instructions. `build`: SHA-256 of this program, if it can make way for another one. `now` is the host's clock, seconds since
-    /// 1970; the service checks it.
+    /// Requests instructions. `build`: SHA-256 of this program, if it can make way for another one. `now` is the host's clock, seconds
+    /// since 1970; the service checks it.
     ///
     /// # Errors
     /// [`Failure`]
@@ -221,7 +221,7 @@ impl Client {
         &self.health
     }
 
-    /// Sends, with quick retries on 503 and 504; gives the body of a successful answer. `speaker`: the host that it speaks for.
+    /// Sends, with quick retries on 503 and 504; returns the body of a successful response. `speaker`: the host that it is sent for.
     async fn answer(&self, speaker: Option<HostId>, request: RequestBuilder) -> Result<Vec<u8>, Failure> {
         for attempt in 0.. {
             let again = request.try_clone();
@@ -293,7 +293,7 @@ async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
         })
 }
 
-/// Parses the members of a registration's answer that the agent needs, and no others: services differ in the
+/// Parses the members of a registration's response that the agent needs, and no others: services differ in the
 /// rest.
 fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure> {
     #[derive(Deserialize)]

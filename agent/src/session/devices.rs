@@ -1,4 +1,4 @@
-//! Carries process 1's device events to the session: whether storage has settled after power-on, and changes
+//! Passes process 1's device events to the session: whether storage has settled after power-on, and changes
 //! of disks. An ordinary program runs on a settled system, and receives no events.
 
 use std::time::Duration;
@@ -43,14 +43,14 @@ impl DeviceEvents {
 }
 
 impl Devices {
-    /// For a system that is running already.
+    /// For a running system.
     pub fn of_running_system() -> Self {
         let (channel, devices) = channel();
         channel.storage_settled();
         devices
     }
 
-    /// Waits until storage has settled, or the sender is gone. False when `at_most` was over before.
+    /// Waits until storage has settled, or the sender is gone. False if `at_most` was over before.
     pub async fn settled(&self, at_most: Duration) -> bool {
         let mut settled = self.settled.clone();
         let waiting = settled.wait_for(|settled| *settled);

@@ -19,7 +19,7 @@ use super::steps::{EXIT_DEADLINE, Registry, Running, StepOutput, StepType};
 pub struct Finished {
     /// The step's type as the service wrote it.
     pub step_type: String,
-    /// The type apart, which [`Finished::step_type`] holds.
+    /// The reply without the type, which [`Finished::step_type`] holds.
     pub reply: StepReply,
     /// The request id of the poll that brought the step.
     pub request_id: Uuid,
@@ -46,7 +46,7 @@ pub struct Executor {
 
 struct RunningStep {
     deadline: Instant,
-    /// Dead when nothing of the step runs any more, threads included.
+    /// Dead once nothing of the step runs any more, threads included.
     alive: std::sync::Weak<Running>,
 }
 
@@ -116,7 +116,7 @@ impl Executor {
         let deadline = Instant::now() + limit;
         let alive = match self.admit(step_type, deadline) {
             Admission::Go(alive) => alive,
-            // The running one will answer.
+            // The running one will reply.
             Admission::AlreadyRunning => {
                 info!(step = name, id = step.step_id, "runs already");
                 return handler.when_running();

@@ -136,7 +136,7 @@ async fn the_end_of_a_session_ends_its_steps_without_a_reply() {
     assert!(executor.running().is_empty());
 }
 
-/// Takes its deadline from its argument, and answers while one runs.
+/// Takes its deadline from its argument, and replies while one runs.
 struct Patient;
 
 impl StepHandler for Patient {

@@ -1,6 +1,6 @@
-//! Decides the next request after an answer of the service; does no I/O.
+//! Decides the next request after a response of the service; does no I/O.
 //!
-//! Waits: an answer that an administrator must act on (401, 403, 404, 409) slows the agent down, 5 → 10 → 20
+//! Waits: a response that an administrator must act on (401, 403, 404, 409) slows the agent down, 5 → 10 → 20
 //! → 30 min; everything else is retried soon, with growing delays. Nothing ends the loop.
 
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use muster_api::steps::{PostStepAction, Step, Steps};
 
-/// First wait after an answer that an administrator must act on; doubles up to [`SLOW_LAST`].
+/// First wait after a response that an administrator must act on; doubles up to [`SLOW_LAST`].
 pub const SLOW_FIRST: Duration = Duration::from_secs(5 * 60);
-/// Longest wait after an answer that an administrator must act on.
+/// Longest wait after a response that an administrator must act on.
 pub const SLOW_LAST: Duration = Duration::from_secs(30 * 60);
 /// First wait after a failed registration; doubles up to the interval.
 pub const REGISTER_FIRST: Duration = Duration::from_secs(2);
@@ -21,15 +21,15 @@ pub const POLL_FIRST: Duration = Duration::from_millis(500);
 pub const POLL_LAST: Duration = Duration::from_secs(60);
 /// Polls failing for this long end the session: the host registers again.
 pub const GIVE_UP_POLLING: Duration = Duration::from_secs(15 * 60);
-/// The wait when a service says `continue` without a time, which would otherwise be a tight loop.
+/// The wait after a `continue` of the service without a time, which would otherwise be a tight loop.
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(5);
-/// The shortest wait between two polls that a service can ask for.
+/// The shortest wait between two polls that a service can request.
 pub const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The least wait before registering again on `exit`: unnoticeable, and yet no tight loop.
 pub const EXIT_WAIT: Duration = Duration::from_millis(200);
 /// The least wait after a poll, whatever the machine does: a flapping link must not flood the service.
 pub const CHANGE_WAIT: Duration = Duration::from_secs(3);
-/// The longest wait that a service can ask for, so that a mistake there does not lose the host.
+/// The longest wait that a service can request, so that a mistake there does not lose the host.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// The state of the session.
@@ -39,14 +39,14 @@ pub enum State {
     Registering {
         /// Consecutive failures.
         failures: u32,
-        /// Consecutive answers that an administrator must act on.
+        /// Consecutive responses that an administrator must act on.
         refusals: u32,
     },
     /// Registered.
     Polling {
         /// Failures in a row.
         failures: u32,
-        /// Consecutive answers that an administrator must act on.
+        /// Consecutive responses that an administrator must act on.
         refusals: u32,
         /// Begin of the present series of failures.
         failing_since: Option<Instant>,
@@ -66,21 +66,21 @@ impl State {
     };
 }
 
-/// A request without a usable answer.
+/// A request without a usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The service answered with an error; its reason is printable.
+    /// The service responded with an error; its reason is printable.
     Status(u16, String),
-    /// No answer: name resolution, routing, connection, TLS, timeout.
+    /// No response: name resolution, routing, connection, TLS, timeout.
     Transport(String),
     /// A certificate that is not valid at the time that this machine's clock shows.
     CertificateDates(String),
-    /// An answer that cannot be parsed.
+    /// A response that cannot be parsed.
     Malformed(String),
 }
 
 impl Failure {
-    /// True when an administrator must act before it can go on.
+    /// True if an administrator must act before the session can continue.
     pub fn needs_a_person(&self) -> bool {
         matches!(self, Self::Status(401 | 403 | 404 | 409, _))
     }
@@ -97,7 +97,7 @@ impl Failure {
         }
     }
 
-    /// Advice to the administrator after this answer to `request`; empty when waiting is enough.
+    /// Advice to the administrator after this response to `request`; empty if waiting is enough.
     pub fn advice(&self, request: Request) -> &'static str {
         match self {
             Self::Status(401 | 403, _) => {
@@ -167,10 +167,10 @@ pub struct Context {
     pub installing: bool,
 }
 
-/// Gives the next state and action. `jitter` is uniform in `0.0..1.0`.
+/// Returns the next state and action. `jitter` is uniform in `0.0..1.0`.
 pub fn next(state: &State, outcome: Outcome, now: Instant, jitter: f64, context: Context) -> (State, Action) {
     match outcome {
-        // In another cluster, or unbound again, the service begins with nothing.
+        // In another cluster, or unbound again, the service starts without data.
         Outcome::Registration(Ok(())) => {
             let action = Action {
                 forget_replies: true,
@@ -258,7 +258,7 @@ fn poll_failed(
     let may_register = !context.installing;
     if failure.needs_a_person() {
         action.wait = slow(refusals, jitter);
-        // On a machine with several networks another service may have answered, through the wrong card.
+        // On a machine with several networks another service may have responded, through the wrong card.
         action.change_may_help = Some(CHANGE_WAIT);
         // A host that the service no longer knows can only come back by registering; not at once, so that a
         // deleted host stays silent for a while.

@@ -215,7 +215,7 @@ async fn exit_registers_after_the_given_time_and_ends_the_steps() {
 
 #[tokio::test(start_paused = true)]
 async fn a_registered_host_sends_everything_again() {
-    // The service forgets an inventory when a host is bound or unbound; an agent that took it for known would never be asked for more.
+    // The service forgets an inventory when a host is bound or unbound; an agent that took it for known would never get another request.
     let (state, action) = next(
         &State::START,
         Outcome::Registration(Ok(())),

@@ -18,7 +18,7 @@ use super::runner::{Identity, post_replies};
 use super::steps::Registry;
 use crate::time::clock;
 
-/// The wait between two polls when the service names none.
+/// The wait between two polls if the service names none.
 const INTERVAL: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10 * 60);
@@ -71,7 +71,7 @@ pub async fn run(
     replying.abort();
 }
 
-/// The wait after an answer. `jitter` is uniform in `0.0..1.0`: a whole cluster must not poll at one time.
+/// The wait after a response. `jitter` is uniform in `0.0..1.0`: a whole cluster must not poll at one time.
 fn wait_after(answer: &Result<Steps, Failure>, failures: &mut u32, jitter: f64) -> Duration {
     let (wait, spread) = match answer {
         Ok(steps) => {
@@ -83,7 +83,7 @@ fn wait_after(answer: &Result<Steps, Failure>, failures: &mut u32, jitter: f64) 
                 (Duration::from_secs(asked).clamp(SHORTEST, LONGEST), 0.1)
             }
         }
-        // The host is none of the service's any more, or its token is not: nothing is urgent.
+        // The service does not know the host any more, or refuses its token: nothing is urgent.
         Err(failure) if failure.needs_a_person() => (LONGEST_AFTER_FAILURE, 0.25),
         Err(_) => {
             let wait = AFTER_FAILURE.saturating_mul(1 << (*failures).min(16));

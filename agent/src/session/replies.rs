@@ -1,4 +1,4 @@
-//! Remembers replies that need not be sent again: a successful output equal to the last one of its step type,
+//! Keeps replies that need not be sent again: a successful output equal to the last one of its step type,
 //! for an hour. Source: docs/protocol/agent-protocol.md#4.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// True when the service has this output already.
+    /// True if the service has this output already.
     pub fn has(&self, step_type: &str, exit_code: i64, output: &str, now: Instant) -> bool {
         exit_code == 0
             && self

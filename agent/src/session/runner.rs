@@ -28,9 +28,9 @@ use crate::time::clock;
 
 /// Longest time for the last replies before a newer program takes over: the host must not be silent for long.
 const LAST_REPLIES: Duration = Duration::from_secs(30);
-/// Pause between two looks whether steps still run.
+/// Interval between two checks whether steps still run.
 const LOOK_AT_STEPS: Duration = Duration::from_millis(100);
-/// No service sends more in one answer.
+/// No service sends more in one response.
 const MOST_STEPS: usize = 64;
 
 /// Computes the host's id; may read files.
@@ -48,7 +48,7 @@ pub struct Environment {
     pub interval: Duration,
     /// The agent version before the service assigns one.
     pub own_version: String,
-    /// The way to a newer program; `None`: this one makes way for no other.
+    /// The way to a newer program; `None`: this one hands over to no other.
     pub handover: Option<Arc<Handover>>,
     /// Receives the state of the session, for the console.
     pub view: watch::Sender<SessionView>,
@@ -97,7 +97,7 @@ pub async fn run(client: Client, environment: Environment, stop: CancellationTok
     replying.abort();
 }
 
-/// The host as the program before this one has registered it.
+/// The host as the previous program has registered it.
 fn inherited(environment: &Environment) -> Option<Identity> {
     let handover = environment.handover.as_ref()?;
     let inherited = handover.inherited()?;
@@ -123,7 +123,7 @@ struct Session {
     steps: CancellationToken,
 }
 
-/// A session that breaks ends its steps: an installation must not go on behind the back of the next session.
+/// A session that breaks ends its steps: an installation must not continue unseen by the next session.
 impl Drop for Session {
     fn drop(&mut self) {
         self.steps.cancel();
@@ -131,7 +131,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Posts what comes of steps, until the last of their senders is gone.
+    /// Posts the results of steps, until the last of their senders is gone.
     fn reply(&self, finished: mpsc::UnboundedReceiver<Finished>) -> JoinHandle<()> {
         tokio::spawn(post_replies(
             self.client.clone(),
@@ -181,7 +181,7 @@ impl Session {
         (self.identity.borrow().is_some() && self.executor.running().is_empty()).then_some(successor)
     }
 
-    /// Makes way for the program. Comes back when it does not take over, and says so.
+    /// Makes way for the program. Returns only if that does not take over, after a reply with the reason.
     async fn hand_over(&self, successor: &Successor, settled: bool) {
         let (Some(handover), Some(Identity { host_id, version })) =
             (&self.environment.handover, self.identity.borrow().clone())
@@ -265,7 +265,7 @@ impl Session {
         )
     }
 
-    /// `failure`: with the request that met it.
+    /// `failure`: with the request that failed.
     async fn act(
         &mut self,
         state: &State,
@@ -339,7 +339,7 @@ async fn may_hand_over(handover: Option<&Handover>, executor: &Executor) {
     }
 }
 
-/// Truncates the steps. Each runs in a task of its own: a huge answer must not exhaust the machine.
+/// Truncates the steps. Each runs in a task of its own: a huge response must not exhaust the machine.
 fn at_most(most: usize, mut steps: Vec<Step>) -> Vec<Step> {
     if steps.len() > most {
         warn!(

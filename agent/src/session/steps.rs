@@ -1,5 +1,5 @@
 //! The steps that this agent can run, one file each. A new step is a file here and a line in
-//! [`Registry::standard`]; those that Muster's own service never sends are in [`crate::foreign::steps`].
+//! [`Registry::standard`]; steps that Muster's own service never sends are in [`crate::foreign::steps`].
 
 pub mod api_vip;
 pub mod boot_artifacts;

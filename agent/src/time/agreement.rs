@@ -1,4 +1,4 @@
-//! Chooses the time sources to trust: the largest group whose intervals overlap, if it is a majority. States
+//! Chooses the time sources to trust: the largest group with overlapping intervals, if it is a majority. States
 //! are chrony's, which the protocol uses (docs/protocol/agent-protocol.md#6, `ntp-synchronizer`).
 
 use muster_api::steps::NtpSourceState;
@@ -8,7 +8,7 @@ const ALLOWED: f64 = 0.1;
 /// A source this many times less certain than the best one is not combined with it.
 const COMBINE_LIMIT: f64 = 3.0;
 
-/// The answer of one source.
+/// The measurement of one source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
     /// Seconds that the local clock is behind the source.
@@ -34,7 +34,7 @@ impl Measurement {
     }
 }
 
-/// The state of each source, in the order given. `None` is a source that did not answer.
+/// The state of each source, in the order given. `None` is a source that did not respond.
 pub fn states(measurements: &[Option<Measurement>]) -> Vec<NtpSourceState> {
     let chosen = best(measurements);
     measurements

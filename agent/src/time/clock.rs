@@ -30,7 +30,7 @@ pub fn is_unset() -> bool {
     since_epoch() < EARLIEST
 }
 
-/// The earliest time that a right clock can show, since 1970. `said`: when something was made that this host has, such as the
+/// The earliest time that a right clock can show, since 1970. `said`: the creation time of something on this host, such as the
 /// configuration in its image.
 pub fn earliest(said: Option<Timestamp>) -> Duration {
     let said = said.and_then(|time| u64::try_from(time.timestamp()).ok());
@@ -70,7 +70,7 @@ mod tests {
         let at = |time: Duration| Timestamp::UNIX_EPOCH + time;
         assert_eq!(earliest(None), EARLIEST);
         assert_eq!(earliest(Some(at(EARLIEST + year))), EARLIEST + year);
-        // A service whose clock is wrong lowers nothing.
+        // A service with a wrong clock lowers nothing.
         assert_eq!(earliest(Some(at(EARLIEST - year))), EARLIEST);
         assert_eq!(earliest(Some(Timestamp::MIN_UTC)), EARLIEST);
     }

@@ -1,8 +1,8 @@
 //! Sets the clock of a machine without a time service, and with it the battery-backed one.
 //!
 //! A clock that was never set, or is months behind, would make certificates look not yet valid. So before the first TLS
-//! handshake, and with a clock before [`clock::earliest`], the time sources are asked; without an answer the `Date` of the
-//! service's own answer sets it, requested without token and without trust. It is used only to move such a clock forward.
+//! handshake, and with a clock before [`clock::earliest`], the time sources are queried; without a response the `Date` of the
+//! service's own response sets it, requested without token and without trust. It is used only to move such a clock forward.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use super::sources::TimeSources;
 
 /// Smaller offsets are not corrected, seconds.
 const CLOSE_ENOUGH: f64 = 0.1;
-/// A clock that is wrong by less than this makes no certificate invalid, but for one of these seconds.
+/// A clock that is wrong by less than this makes no certificate invalid, except within these seconds.
 const WRONG: u64 = 60;
-/// Interval while no source answers.
+/// Interval while no source responds.
 const SOON: Duration = Duration::from_secs(30);
 /// Interval after a correction: a clock drifts slowly.
 const LATER: Duration = Duration::from_secs(10 * 60);
@@ -34,7 +34,7 @@ pub async fn keep(sources: &TimeSources) -> anyhow::Result<()> {
     }
 }
 
-/// Asks the sources and sets the clock. True when a source could be trusted.
+/// Queries the sources and sets the clock. True if a source could be trusted.
 pub async fn once(sources: &TimeSources) -> bool {
     let asked = sources.ask().await;
     let measurements: Vec<_> = asked.iter().map(|one| one.measurement).collect();
@@ -60,9 +60,9 @@ pub async fn once(sources: &TimeSources) -> bool {
     true
 }
 
-/// Corrects a clock that shows a time before `earliest`, as far as any source answers. `http` must not verify certificates.
+/// Corrects a clock that shows a time before `earliest`, if any source responds. `http` must not verify certificates.
 ///
-/// Who said `earliest` may have been wrong, too: then sources win, and the clock stays as it is without any.
+/// `earliest` may be wrong, too: if sources respond, they win; if none does, the clock stays as it is.
 pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &Url, earliest: Duration) {
     if clock::since_epoch() >= earliest || once(sources).await && !clock::is_unset() {
         return;
@@ -82,7 +82,7 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
     }
 }
 
-/// True when the service's date is one that a clock can show now, and later than that of this host's clock.
+/// True if the service's date is one that a clock can show now, and later than that of this host's clock.
 fn leads_forward(date: Duration, now: Duration) -> bool {
     date > clock::earliest(None) && date > now + Duration::from_secs(WRONG)
 }
@@ -99,10 +99,10 @@ fn set_by_service(date: Duration) {
     }
 }
 
-/// The service's certificate is not valid by this machine's clock. The sources are asked, and once the service itself; true when the
-/// clock was set to a time at which another attempt is worth it. `http` must not verify certificates.
+/// Corrects the clock after a certificate of the service was not valid by it. Queries the sources, and once the service itself; true if
+/// the clock was set to a time at which another attempt is worth it. `http` must not verify certificates.
 ///
-/// A lie in such an answer makes a certificate valid that was so once, as far as its key was stolen: no source told better.
+/// A false date in that response can make a certificate valid that once was, if its key was stolen: no better source responded.
 pub async fn after_invalid_date(sources: &TimeSources, http: &reqwest::Client, health: &Url) -> bool {
     if once(sources).await {
         return false;
@@ -131,7 +131,7 @@ fn set_battery_clock(step: f64) {
     }
 }
 
-/// The service's clock at an answer, as time since 1970; `None`: the answer does not tell.
+/// The service's clock at a response, as time since 1970; `None`: the response has no date.
 pub fn date_of(answer: &reqwest::Response) -> Option<Duration> {
     http_date(answer.headers().get("date")?.to_str().ok()?)
 }

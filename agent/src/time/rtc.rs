@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<RtcTime>() == 36);
 /// Sets it to the system's time, in UTC.
 ///
 /// # Errors
-/// Of the device; there may be none.
+/// Fails if the machine has no such clock, or if the device refuses the time.
 pub fn set_to_system_time() -> io::Result<()> {
     let device = File::open(DEVICE)?;
     set(&device, &of(Utc::now()))

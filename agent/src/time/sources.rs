@@ -1,4 +1,4 @@
-//! Keeps the host's time sources, and asks them (SNTP, RFC 5905).
+//! Keeps the host's time sources, and queries them (SNTP, RFC 5905).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub struct TimeSources {
     list: Arc<Mutex<Vec<String>>>,
 }
 
-/// A source and its measurement; `None` when it did not answer.
+/// A source and its measurement; `None` if it did not respond.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// As configured: a name or an address.
@@ -67,7 +67,7 @@ impl TimeSources {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks all sources at once; takes a few seconds at most.
+    /// Queries all sources at once; takes a few seconds at most.
     pub async fn ask(&self) -> Vec<Asked> {
         let list = self.list();
         join_all(list.into_iter().map(|source| async {

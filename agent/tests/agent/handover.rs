@@ -1,5 +1,5 @@
-//! A running agent becomes another program, as a process and against a service made for the test. A copy of the program with more bytes at its
-//! end is another program.
+//! A running agent becomes another program, as a process and against a service made for the test. A copy of the program with more bytes
+//! at its end is another program.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -26,7 +26,7 @@ use crate::{HOST, INFRA_ENV};
 /// Between two polls of an agent that waits for nothing.
 const SILENCE: Duration = Duration::from_secs(90);
 
-/// A program as the service holds it.
+/// A program that the service holds.
 #[derive(Clone)]
 struct Held {
     packed: Bytes,
@@ -60,7 +60,7 @@ fn another() -> Held {
     Held::of(&[own().as_slice(), b"one more"].concat())
 }
 
-/// The service's part.
+/// The service's state.
 #[derive(Default)]
 struct Told {
     offered: Option<Held>,
@@ -68,7 +68,7 @@ struct Told {
     interrupts: bool,
 }
 
-/// A request as far as a test looks at it.
+/// The part of a request that tests look at.
 #[derive(Debug)]
 struct Seen {
     line: String,
@@ -102,7 +102,7 @@ struct Shared {
     seen: mpsc::UnboundedSender<Seen>,
 }
 
-/// A service with one host, whose agent is a process.
+/// A service with one host; the host's agent is a process.
 struct World {
     told: Arc<Mutex<Told>>,
     seen: mpsc::UnboundedReceiver<Seen>,
@@ -195,7 +195,7 @@ fn program(told: &mut Told, line: &str) -> Response {
     if std::mem::take(&mut told.interrupts) {
         let half = rest.slice(..rest.len() / 2);
         let pieces = futures_util::stream::iter([Ok(half)]).chain(futures_util::stream::once(async {
-            // Until what came before it is on its way.
+            // Until the former requests are on their way.
             tokio::time::sleep(Duration::from_millis(300)).await;
             Err(std::io::Error::other("the cable is out"))
         }));
@@ -229,7 +229,7 @@ async fn an_agent_becomes_a_newer_program_as_the_same_host_and_never_goes_back()
             if seen.build() == Some(&newer.sha256) {
                 break seen;
             }
-            // The one that tries the other program tells no build.
+            // The program that tries the other one reports no build.
             assert!(seen.build().is_none_or(|build| build == first.sha256));
         }
     };

@@ -40,7 +40,7 @@ impl Agent {
         Self::with(service, None)
     }
 
-    /// One whose live system has that program.
+    /// An agent on a live system with that program.
     pub fn with(service: &Service, coreos_installer: Option<PathBuf>) -> Self {
         let (count, restarts) = watch::channel(0);
         let restart = move || {
@@ -50,7 +50,7 @@ impl Agent {
         Self::made(service, coreos_installer, Arc::new(restart), restarts)
     }
 
-    /// One on a machine that cannot be restarted, for this reason.
+    /// An agent on a machine that cannot be restarted, for this reason.
     pub fn stuck(service: &Service, reason: &'static str) -> Self {
         let restart = move || Err(reason.to_owned());
         Self::made(service, None, Arc::new(restart), watch::channel(0).1)
@@ -141,7 +141,7 @@ pub struct World {
 }
 
 impl World {
-    /// None when this machine cannot have one.
+    /// None if this machine has no loop devices.
     pub async fn new(delivery: Delivery) -> Option<Self> {
         disk::available().then_some(())?;
         let image = disk::image();

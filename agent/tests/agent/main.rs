@@ -1,5 +1,5 @@
 //! The agent's library against services, disks and networks that are made for the tests. One program for all of them: each
-//! is linked anew after every change.
+//! is linked again after every change.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{HOST, INFRA_ENV, settings};
 
-/// Answers with its first argument.
+/// Returns its first argument.
 struct Echo;
 
 impl StepHandler for Echo {
@@ -243,7 +243,7 @@ async fn answers_that_make_no_sense_are_survived() {
         service.instruct_with(200, body);
     }
     let mut agent = Agent::start(&service, "");
-    // A new network ends the waits, so that the test need not sit them out.
+    // A new network ends the waits, so that the test need not wait for them.
     let network = agent.changes.clone();
     let poking = tokio::spawn(async move {
         loop {

@@ -19,7 +19,7 @@ use url::Url;
 
 pub const TOKEN: &str = "a-token-that-nobody-may-read";
 
-/// What an agent of that service is told; `certificates` are PEM.
+/// The settings of an agent of that service; `certificates` are PEM.
 pub fn settings(service: &str, certificates: &str) -> Settings {
     Settings {
         ca_certificates: certificates.to_owned(),

@@ -31,7 +31,7 @@ macro_rules! absent_is_default {
                     }
                 }
 
-                // Serde asks a missing member for an option before it complains.
+                // Serde requests an option for a missing member before it reports an error.
                 deserializer.deserialize_option(Visitor)
             }
         }

@@ -63,10 +63,24 @@ use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
         type_ = "string",
         description = "The name that the host shall have",
         priority = 1
+    ),
+    printcolumn(
+        name = "Requirements",
+        json_path = ".status.conditions[?(@.type=='RequirementsMet')].reason",
+        type_ = "string",
+        description = "Whether the host can be installed, or what keeps it from that",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Why",
+        json_path = ".status.conditions[?(@.type=='RequirementsMet')].message",
+        type_ = "string",
+        description = "The same in words",
+        priority = 1
     )
 )]
 pub struct AgentSpec {
-    /// The cluster that the host belongs to, or shall join. Without it the host is unbound; taking it away unbinds.
+    /// The cluster that the host belongs to, or shall join. Without it the host is unbound; removing it unbinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_deployment_name: Option<ClusterReference>,
     /// `auto-assign`, `master`, `arbiter` or `worker`. Empty leaves the choice to the service.
@@ -94,7 +108,7 @@ pub struct AgentSpec {
     /// Secret with the token for the cluster's Ignition endpoint, under the key `ignition-token`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignition_endpoint_token_reference: Option<NamespacedReference>,
-    /// HTTP headers that the host sends when it asks the cluster's Ignition endpoint.
+    /// HTTP headers that the host sends in requests to the cluster's Ignition endpoint.
     #[serde(
         rename = "ignitionEndpointHTTPHeaders",
         default,
@@ -104,8 +118,8 @@ pub struct AgentSpec {
     /// Labels that the node gets when it has joined.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_labels: BTreeMap<String, String>,
-    /// Name of a Secret in the Agent's namespace with the management controller's `address`, `username`, `password` and,
-    /// if wanted, `certificateVerification`.
+    /// Name of a Secret in the Agent's namespace with the management controller's `address`, `username`, `password` and, optionally,
+    /// `certificateVerification`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fencing_credentials_secret_ref: Option<String>,
 }
@@ -118,7 +132,7 @@ pub struct AgentStatus {
     /// True when the host runs the cluster's bootstrap during the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<bool>,
-    /// The host's role: the one asked for, or the one that the service suggests.
+    /// The host's role: the requested one, or the one that the service suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Hardware and network as the host reports them.
@@ -127,10 +141,11 @@ pub struct AgentStatus {
     /// Progress of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<HostProgress>,
-    /// The time servers that the host knows, and how they answer.
+    /// The time servers of the host, and their state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ntp_sources: Vec<NtpSource>,
-    /// `SpecSynced`, `Connected`, `RequirementsMet`, `Validated`, `Installed`, `Bound`; `Cleanup` when a deletion is stuck.
+    /// `SpecSynced`, `Connected`, `RequirementsMet`, `Validated`, `Installed`, `Bound`; `Cleanup` when a deletion is stuck;
+    /// `NetworkAsConfigured` once the host's network differed from its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The host's state, and URLs for troubleshooting.
@@ -180,7 +195,7 @@ pub struct HostProgress {
     pub progress_stages: Vec<String>,
 }
 
-/// A time server as the host sees it.
+/// A time server as the host reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NtpSource {

@@ -24,7 +24,8 @@ use crate::schema;
 pub struct AgentClassificationSpec {
     /// The part of the label's key after the slash. Cannot be changed.
     pub label_key: String,
-    /// The label's value. It must not begin with `QUERYERROR`: an Agent whose query fails gets `QUERYERROR-` and this value. Cannot be changed.
+    /// The label's value. It must not begin with `QUERYERROR`: an Agent with a failing query gets `QUERYERROR-` and this value. Cannot be
+    /// changed.
     pub label_value: String,
     /// A jq query over the Agent's `status.inventory`, such as `.cpu.count > 4`. The label is set where its only result is `true`.
     pub query: String,
@@ -39,7 +40,7 @@ pub struct AgentClassificationStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer")]
     pub matched_count: Option<i64>,
-    /// Number of Agents on whose inventory the query failed.
+    /// Number of Agents with an inventory on which the query failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer")]
     pub error_count: Option<i64>,

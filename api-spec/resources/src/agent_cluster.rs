@@ -1,4 +1,4 @@
-//! Defines AgentClusters: the infrastructure of a Cluster API cluster whose nodes are Agents (docs/protocol/capi-agent-provider.md#5).
+//! Defines AgentClusters: the infrastructure of a Cluster API cluster with Agents as nodes (docs/protocol/capi-agent-provider.md#5).
 
 use std::collections::BTreeMap;
 

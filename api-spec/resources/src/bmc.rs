@@ -1,4 +1,4 @@
-//! Defines BMCs: machines that are discovered by booting them through their management controllers. A kind of our own (docs/bmc.md).
+//! Defines BMCs: machines that are discovered by booting them through their management controllers. A kind of Muster's own (docs/bmc.md).
 
 mod status;
 
@@ -37,26 +37,27 @@ pub use status::{BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcI
     )
 )]
 pub struct BmcSpec {
-    /// InfraEnv in the same namespace whose image the machine boots. Cannot be changed.
+    /// InfraEnv in the same namespace; the machine boots its image. Cannot be changed.
     #[schemars(extend("x-kubernetes-validations" = [{
         "rule": "oldSelf == self",
         "message": "a BMC stays with its InfraEnv: delete it and create it anew"
     }]))]
     pub infra_env_ref: LocalReference,
-    /// `HOST`, `HOST:PORT` or `https://HOST[:PORT]`, without user and path. IPv6 stands in brackets.
+    /// `HOST`, `HOST:PORT` or `https://HOST[:PORT]`, without user and path. IPv6 addresses are in brackets.
     pub address: String,
     /// Secret in the same namespace with `username` and `password`. They are tried once; a change of the Secret is tried again.
     pub credentials_name: String,
-    /// The certificates that are taken from the BMC. Without it, the one of the first contact, and no other from then on.
+    /// The certificates that are accepted from the BMC. Without it, the one of the first contact, and no other from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<BmcTrust>,
     /// Id of the Redfish system, where the BMC has several. Without it, the only one.
     #[serde(rename = "systemID", default, skip_serializing_if = "Option::is_none")]
     pub system_id: Option<String>,
-    /// The way in which the machine is given the image.
+    /// The way in which the machine gets the image.
     #[serde(default)]
     pub boot: BmcBootWay,
-    /// True: the machine is discovered. False: it is left alone; what is under way is stopped, and the image taken out. True again begins anew.
+    /// True: the machine is discovered. False: it is not; a discovery in progress is stopped, and the image ejected. True again starts a
+    /// new discovery.
     #[serde(default = "yes")]
     pub discover: bool,
 }
@@ -80,7 +81,7 @@ fn yes() -> bool {
     true
 }
 
-/// The way in which a machine is given an image. The words are those of REST.
+/// The way in which a machine gets an image. The values are those of REST.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BmcBootWay {
@@ -91,24 +92,26 @@ pub enum BmcBootWay {
     UefiHttp,
 }
 
-/// The certificates that are taken from a BMC.
+/// The certificates that are accepted from a BMC.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BmcTrust {
-    /// `pin`: the one with `fingerprint`, whatever its name. `system`: signed by an authority that the service's system trusts, for the name in the
-    /// address. `bundle`: signed by an authority in `bundleRef`, for the name in the address. `insecure`: any; whoever is in between reads the password.
+    /// `pin`: the one with `fingerprint`, whatever its name. `system`: signed by an authority that the service's system trusts, for the
+    /// name in the address. `bundle`: signed by an authority in `bundleRef`, for the name in the address. `insecure`: any; an attacker in
+    /// between can read the password.
     #[serde(default)]
     pub mode: BmcTrustMode,
-    /// SHA-256 of the certificate, 64 hexadecimal digits with or without colons. Of the mode `pin` alone. Without it, that of the first contact, which is
-    /// kept in `status.certificate.fingerprint`.
+    /// SHA-256 of the certificate, 64 hexadecimal digits with or without colons. Only for the mode `pin`. Without it, that of the first
+    /// contact, which is stored in `status.certificate.fingerprint`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// ConfigMap in the same namespace with certificates in PEM under the key `ca-bundle.crt`. Of the mode `bundle` alone, which needs it.
+    /// ConfigMap in the same namespace with certificates in PEM under the key `ca-bundle.crt`. Only for the mode `bundle`, which requires
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle_ref: Option<LocalReference>,
 }
 
-/// The certificates that are taken. The words are those of REST.
+/// The certificates that are accepted. The values are those of REST.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BmcTrustMode {

@@ -48,7 +48,7 @@ pub struct HiveCondition {
     pub last_transition_time: Option<Time>,
 }
 
-/// A condition in the shape of Kubernetes itself, whose reasons the API server checks.
+/// A condition in the shape of Kubernetes itself; the API server checks its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StandardCondition {

@@ -38,7 +38,7 @@ pub fn foreign() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// Labels by which Cluster API knows the kinds of a provider, and which of its contracts they follow
+/// Labels by which Cluster API identifies the kinds of a provider, and the contracts that they follow
 /// (docs/protocol/capi-agent-provider.md#7).
 const PROVIDER_LABELS: [(&str, &str); 4] = [
     ("cluster.x-k8s.io/provider", "agent"),
@@ -47,7 +47,7 @@ const PROVIDER_LABELS: [(&str, &str); 4] = [
     ("cluster.x-k8s.io/v1beta1", "v1beta1"),
 ];
 
-/// The version of the provider's kinds that clients of old use. Its content is the same.
+/// The version of the provider's kinds for old clients. Its content is the same.
 const OLD_PROVIDER_VERSION: &str = "v1alpha1";
 
 /// A kind of the Cluster API provider.
@@ -68,7 +68,7 @@ fn of_provider(mut definition: CustomResourceDefinition) -> CustomResourceDefini
     definition
 }
 
-/// A kind whose objects have no status.
+/// A kind without a status.
 fn without_status(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut definition.spec.versions {
         version.subresources = Some(CustomResourceSubresources::default());
@@ -76,7 +76,8 @@ fn without_status(mut definition: CustomResourceDefinition) -> CustomResourceDef
     definition
 }
 
-/// Kinds of Cluster API, HyperShift and Metal3 that the built-in Kubernetes API serves, as JSON. A cluster has those of their owners.
+/// Kinds of Cluster API, HyperShift and Metal3 that the built-in Kubernetes API serves, as JSON. A cluster uses the definitions of their
+/// owners.
 ///
 /// # Panics
 /// Never: the files are a part of this crate, and a test reads them.

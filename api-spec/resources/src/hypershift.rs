@@ -32,7 +32,7 @@ pub const NODE_LABEL_PREFIX: &str = "managed.hypershift.openshift.io.";
 /// On HostedClusters and NodePools, until what was made for them is gone.
 pub const FINALIZER: &str = "hypershift.openshift.io/finalizer";
 
-/// The platform on whose clusters something is done.
+/// The only platform of clusters that the controllers act on.
 pub const AGENT: &str = "Agent";
 
 /// A release.

@@ -63,7 +63,7 @@ pub struct InfraEnvSpec {
     /// Arguments of the kernel, in the order in which they are applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_arguments: Vec<KernelArgument>,
-    /// Selects the NMStateConfigs whose network settings the image carries. Empty selects none.
+    /// Selects the NMStateConfigs with the network settings that the image carries. Empty selects none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selector::schema")]
     pub nm_state_config_label_selector: Option<LabelSelector>,
@@ -131,7 +131,7 @@ pub struct KernelArgument {
     /// Operation on the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<KernelArgumentOperation>,
-    /// The argument: text without blanks, which may stand in double quotes.
+    /// The argument: text without blanks, except in double quotes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r#"^(?:(?:[^ \t\n\r"]+)|(?:"[^"]*"))+$"#))]
     pub value: Option<String>,
@@ -158,7 +158,7 @@ pub enum IpxeScriptType {
     /// The script boots the discovery image each time.
     #[default]
     DiscoveryImageAlways,
-    /// The script asks the service whether the host shall boot the image or its disk.
+    /// The script requests from the service whether the host shall boot the image or its disk.
     BootOrderControl,
 }
 
@@ -175,7 +175,7 @@ pub struct AgentApproval {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InfraEnvStatus {
-    /// URL of the ISO. It may hold a token: whoever has the URL gets the image.
+    /// URL of the ISO. It may hold a token: anyone with the URL can download the image.
     #[serde(rename = "isoDownloadURL", skip_serializing_if = "Option::is_none")]
     pub iso_download_url: Option<String>,
     /// Time of the last change of `isoDownloadURL`.
@@ -206,7 +206,7 @@ pub struct InfraEnvDebugInfo {
     /// URL of the events of the InfraEnv (JSON).
     #[serde(rename = "eventsURL", skip_serializing_if = "Option::is_none")]
     pub events_url: Option<String>,
-    /// URL of the network settings that the image carries, where there are some.
+    /// URL of the network settings that the image carries, if any.
     #[serde(rename = "staticNetworkDownloadURL", skip_serializing_if = "Option::is_none")]
     pub static_network_download_url: Option<String>,
 }

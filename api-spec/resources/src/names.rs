@@ -1,6 +1,6 @@
 //! Names of labels, annotations, finalizers and keys that clients use (docs/protocol/kube-controllers.md#0).
 
-/// Name of the Lease that the replica holds whose controllers run.
+/// Name of the Lease of the replica that runs the controllers.
 pub const LEASE: &str = "77190dcb.agent-install.openshift.io";
 
 /// API groups.
@@ -11,7 +11,7 @@ pub mod group {
     pub const CAPI_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
     /// Cluster, Machine.
     pub const CAPI: &str = "cluster.x-k8s.io";
-    /// BMC. Our own.
+    /// BMC. Specific to Muster.
     pub const MUSTER: &str = "muster.dev";
     /// HostedCluster, HostedControlPlane.
     pub const HYPERSHIFT: &str = "hypershift.openshift.io";
@@ -37,7 +37,7 @@ pub mod finalizer {
     pub const AGENT_MACHINE: &str = "agentmachine.agent-install.openshift.io/deprovision";
     /// On AgentClusters. There is no dot after "agentcluster".
     pub const AGENT_CLUSTER: &str = "agentclustercapi-provider.agent-install.openshift.io/deprovision";
-    /// On BMCs: the image is taken out of the BMC first.
+    /// On BMCs: the image is ejected from the BMC first.
     pub const BMC: &str = "bmc.muster.dev/deprovision";
     /// On AgentClassifications. It has no part after a slash.
     pub const AGENT_CLASSIFICATION: &str = "agentclassification.agent-install.openshift.io";
@@ -51,7 +51,7 @@ pub mod label {
     pub const CLUSTER_DEPLOYMENT_NAMESPACE: &str = "agent-install.openshift.io/clusterdeployment-namespace";
     /// On Secrets and ConfigMaps that are used; its value is `true`.
     pub const WATCH: &str = "agent-install.openshift.io/watch";
-    /// On what a backup of the management cluster shall hold; its value is `true`.
+    /// On objects that a backup of the management cluster shall contain; its value is `true`.
     pub const BACKUP: &str = "cluster.open-cluster-management.io/backup";
     /// On Agents: `true` when a disk does not rotate.
     pub const STORAGE_HAS_NON_ROTATIONAL_DISK: &str =
@@ -60,7 +60,7 @@ pub mod label {
     pub const CPU_ARCHITECTURE: &str = "inventory.agent-install.openshift.io/cpu-architecture";
     /// On Agents: whether the processors can run virtual machines.
     pub const CPU_VIRT_ENABLED: &str = "inventory.agent-install.openshift.io/cpu-virtenabled";
-    /// On Agents: who made the machine.
+    /// On Agents: maker of the machine.
     pub const HOST_MANUFACTURER: &str = "inventory.agent-install.openshift.io/host-manufacturer";
     /// On Agents: model of the machine.
     pub const HOST_PRODUCT_NAME: &str = "inventory.agent-install.openshift.io/host-productname";
@@ -78,17 +78,17 @@ pub mod label {
     pub const CAPI_CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// On Agents and nodes: the failure domain that they are in.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
-    /// On objects that mirror what REST made: its id. Our own.
+    /// On mirrors of objects that were made by REST: the id of the object. Specific to Muster.
     pub const MIRROR_OF: &str = "agent-install.openshift.io/mirror-of";
-    /// On NMStateConfigs of a mirrored InfraEnv: the name of its resource, which selects them. Our own.
+    /// On NMStateConfigs of a mirrored InfraEnv: the name of its resource, which selects them. Specific to Muster.
     pub const MIRRORED_NETWORK: &str = "agent-install.openshift.io/mirrored-network";
-    /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
+    /// On AgentClusterInstalls: user of the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
 }
 
 /// Keys of annotations.
 pub mod annotation {
-    /// On InfraEnvs, `true`: hosts prove by a key of their own that they are who registered, and others are refused.
+    /// On InfraEnvs, `true`: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub const REQUIRE_HOST_KEYS: &str = "infraenv.agent-install.openshift.io/require-host-keys";
     /// On Agents: what is left in the cluster stays as it is when the Agent is deleted; also the node that its host is.
     pub const SKIP_SPOKE_CLEANUP: &str = "agent.agent-install.openshift.io/skip-spoke-cleanup";
@@ -102,25 +102,35 @@ pub mod annotation {
     pub const AGENT_VALIDATIONS_INFO: &str = "agent.agent-install.openshift.io/validations-info";
     /// On Agents: stage of the installation.
     pub const AGENT_CURRENT_STAGE: &str = "agent.agent-install.openshift.io/current-stage";
+    /// On Agents: first registration of the host, microseconds since 1970. A host that was deleted and registers again is another one.
+    /// Specific to Muster.
+    pub const AGENT_HOST_SINCE: &str = "agent.agent-install.openshift.io/host-since";
+    /// On Agents: public key and fingerprint of its machine, JSON text: a host that is restored from its Agent belongs to that machine.
+    /// Specific to Muster.
+    pub const AGENT_MACHINE: &str = "agent.agent-install.openshift.io/machine";
     /// On Agents: keys of node labels that come from the InfraEnv, sorted, with commas between.
     pub const AGENT_INHERITED_NODE_LABELS: &str = "agent.agent-install.openshift.io/inherited-node-labels";
     /// On Agents: version of the inventory's labels.
     pub const INVENTORY_VERSION: &str = "inventory.agent-install.openshift.io/version";
     /// Value of [`INVENTORY_VERSION`].
     pub const INVENTORY_VERSION_VALUE: &str = "0.1";
-    /// On Agents of mirrored InfraEnvs: digests of what their hosts and their specs had in common last, JSON text. Our own.
+    /// On Agents of mirrored InfraEnvs: digests of the last common state of their hosts and their specs, JSON text. Specific to Muster.
     pub const AGENT_AGREED: &str = "agent.agent-install.openshift.io/agreed";
     /// On Agents that an AgentMachine has taken: its namespace.
     pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
-    /// On AgentClusters and AgentMachines: the namespace whose Agents may be taken; without it, all namespaces.
+    /// On InfraEnvs: further namespaces of AgentMachines that may take its Agents, with commas between; its own is always allowed. Specific
+    /// to Muster.
+    pub const INFRA_ENV_OPEN_TO: &str = "infraenv.agent-install.openshift.io/agents-for-namespaces";
+    /// On AgentClusters and AgentMachines: the namespace of the Agents to take, if their InfraEnv names that of the AgentMachine; without
+    /// it, the AgentMachine's own.
     pub const AGENT_NAMESPACE: &str = "capi-provider.agent-install.openshift.io/agent-namespace";
-    /// On AgentMachines: processors that the Agent must have. Of those that have enough, the smallest is taken.
+    /// On AgentMachines: processors that the Agent must have. Of the Agents with enough, the smallest is taken.
     pub const MINIMUM_CPUS: &str = "capi-provider.agent-install.openshift.io/minimum-cpus";
     /// On AgentMachines: memory that the Agent must have, as a quantity (`64Gi`).
     pub const MINIMUM_MEMORY: &str = "capi-provider.agent-install.openshift.io/minimum-memory";
     /// On AgentMachines: size that a disk of the Agent must have, as a quantity.
     pub const MINIMUM_DISK: &str = "capi-provider.agent-install.openshift.io/minimum-disk";
-    /// On objects of Cluster API: controllers leave them alone.
+    /// On objects of Cluster API: controllers do not reconcile them.
     pub const CAPI_PAUSED: &str = "cluster.x-k8s.io/paused";
     /// On Machines: they are not terminated while it is there.
     pub const PRE_TERMINATE_HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
@@ -129,9 +139,9 @@ pub mod annotation {
     /// On InfraEnvs: keys of labels that new Agents get as node labels, with commas between.
     pub const INFRA_ENV_PROPAGATE_NODE_LABELS: &str =
         "infraenv.agent-install.openshift.io/propagate-node-labels";
-    /// On InfraEnvs: id of an InfraEnv that REST made, which the resource takes over with its hosts. Our own.
+    /// On InfraEnvs: id of an InfraEnv made by REST, which the resource takes over with its hosts. Specific to Muster.
     pub const INFRA_ENV_ADOPT: &str = "infraenv.agent-install.openshift.io/adopt";
-    /// On BMCs: each new value asks once that the machine is discovered again, whatever became of it. Our own.
+    /// On BMCs: each new value requests one more discovery of the machine, whatever the result of the last one. Specific to Muster.
     pub const BMC_DISCOVER: &str = "bmc.muster.dev/discover";
     /// On AgentClusterInstalls: ids of cluster checks that may fail, with commas between.
     pub const IGNORED_CLUSTER_VALIDATIONS: &str = "agent-install.openshift.io/ignored-cluster-validations";

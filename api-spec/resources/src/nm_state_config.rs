@@ -21,7 +21,7 @@ use crate::schema;
     doc = "Network settings of one host, known by its MAC addresses. They belong to each InfraEnv whose `nmStateConfigLabelSelector` selects this object."
 )]
 pub struct NMStateConfigSpec {
-    /// The interfaces of the host. One of the MAC addresses must be the host's, or the settings are not for it.
+    /// The interfaces of the host. One of the MAC addresses must be the host's, otherwise the settings do not apply to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub interfaces: Vec<NMStateConfigInterface>,

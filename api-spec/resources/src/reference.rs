@@ -27,12 +27,12 @@ pub struct NamespacedReference {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LocalReference {
-    /// Name of the object. Empty means that none is meant.
+    /// Name of the object; empty for none.
     #[serde(default)]
     pub name: String,
 }
 
-/// An object of a known kind whose place is known; its name is required.
+/// An object of a known kind and namespace; its name is required.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct NameReference {
     /// Name of the object.

@@ -48,7 +48,7 @@ impl Transform for Structural {
             let paragraphs = words.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
             *words = paragraphs.collect::<Vec<_>>().join("\n\n");
         }
-        // A default that is a list or an object is only "nothing is there": saying so would make the API server write it.
+        // A default that is a list or an object is an empty one: in the schema it would make the API server write it.
         if object
             .get("default")
             .is_some_and(|default| default.is_object() || default.is_array() || default.is_null())
@@ -65,7 +65,7 @@ impl Transform for Structural {
     }
 }
 
-/// `Option<T>` is described as `T`; the words are the member's own, not the type's.
+/// `Option<T>` is described as `T`, with the description of the member, not of the type.
 fn optional(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -95,7 +95,7 @@ fn optional(schema: &mut Schema) {
     }
 }
 
-/// Variants with doc comments are described one by one; Kubernetes knows lists of values only.
+/// Variants with doc comments are described one by one; Kubernetes supports only lists of values.
 fn plain_enum(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else {
         return;

@@ -1,4 +1,4 @@
-//! A machine as its BMC tells it.
+//! A machine as its BMC reports it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ macro_rules! told {
 }
 
 told! {
-    /// All of it is a claim: a BMC may be wrong, or lie. What is left out is not told.
+    /// All of it is a claim: a BMC may be wrong, or lie. Values that are left out were not reported.
     BmcInventory {
         vendor: Option<String>,
         model: Option<String>,
         /// The machine's serial number, from where this vendor keeps it.
         serial: Option<String>,
         sku: Option<String>,
-        /// Of the board and of the chassis, which machines may share.
+        /// Serial numbers of the board and of the chassis, which machines may share.
         other_serials: Vec<String>,
         uuid: Option<String>,
         asset_tag: Option<String>,

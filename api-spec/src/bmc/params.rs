@@ -1,4 +1,4 @@
-//! What users say about a BMC.
+//! Parameters of users for BMCs.
 
 use std::fmt;
 
@@ -17,10 +17,10 @@ pub struct BmcCreateParams {
     /// `HOST`, `HOST:PORT` or `https://HOST[:PORT]`.
     pub address: String,
     pub user_name: String,
-    /// Never told again.
+    /// Never returned.
     #[cfg_attr(feature = "openapi", schema(write_only, format = Password))]
     pub password: String,
-    /// Left out: the one of the first contact, and no other then.
+    /// Left out: the one of the first contact, and no other from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<BmcCertificate>,
     /// The id of the system, where the BMC has several.
@@ -29,7 +29,7 @@ pub struct BmcCreateParams {
     /// Left out: `virtual-media`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<BmcBoot>,
-    /// `false`: the machine is left alone until it is asked for. Left out: it is discovered at once.
+    /// `false`: the machine is not discovered until a user requests it. Left out: it is discovered immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discover: Option<bool>,
 }
@@ -53,7 +53,7 @@ pub struct BmcUpdateParams {
     pub address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_name: Option<String>,
-    /// Given again, it is tried again: somebody may have unlocked the user.
+    /// If the same password is sent, it is tried again: the user may have been unlocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(write_only, format = Password))]
     pub password: Option<String>,

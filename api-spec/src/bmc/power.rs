@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
 words! {
-    /// Something that is asked of a machine's power.
+    /// An action on a machine's power.
     BmcPowerAction {
-        /// It is switched on, unless it is.
+        /// Switches it on, unless it is.
         On,
-        /// Its system is asked to shut down, and the power is cut if need be and allowed by `force`.
+        /// Requests that its system shut down, and cuts the power if necessary and allowed by `force`.
         Off,
-        /// It is switched off like that, and on again.
+        /// Switches it off in the same way, and on again.
         Reset,
-        /// Nothing is changed: the BMC is asked for the state.
+        /// Changes nothing: reads the state from the BMC.
         Status,
     }
 }
 
 words! {
-    /// How far it has come.
+    /// State of a request for power.
     BmcPowerOutcome {
-        /// It waits for its turn, or is being done.
+        /// It waits for its turn, or is in progress.
         Pending,
-        /// The BMC shows the state that was asked for.
+        /// The BMC reports the requested state.
         Done,
         /// See the reason.
         Failed,
@@ -45,10 +45,10 @@ pub struct BmcPowerParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BmcPower {
-    /// As the BMC told it last: `On`, `Off`, `PoweringOn`, `PoweringOff` or another word; left out: it was never asked.
+    /// As the BMC reported it last: `On`, `Off`, `PoweringOn`, `PoweringOff` or another word; left out: it was never requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// When it told it: RFC 3339 with milliseconds.
+    /// Time of that report: RFC 3339 with milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub state_at: Option<String>,
@@ -65,7 +65,7 @@ pub struct BmcPowerRequest {
     pub action: BmcPowerAction,
     pub force: bool,
     pub outcome: BmcPowerOutcome,
-    /// What is awaited, or what came of it.
+    /// What the request waits for, or its result.
     pub reason: String,
     /// RFC 3339 with milliseconds.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]

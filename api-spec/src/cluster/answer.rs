@@ -1,4 +1,4 @@
-//! Defines the answers of the API about a cluster.
+//! Defines the responses of the API about a cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use crate::host::Host;
 use crate::ids::{ClusterId, HostId};
 use crate::serialize::is_default;
 
-/// A cluster as the API answers it, never with its pull secret. Lists may be `null`: the protocol's first implementation answers
-/// an import that way.
+/// A cluster as the API returns it, never with its pull secret. Lists may be `null`: the protocol's first implementation responds
+/// to an import with that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cluster {
@@ -97,7 +97,7 @@ pub struct Cluster {
     pub enabled_host_count: i64,
     #[serde(default, skip_serializing_if = "is_default")]
     pub ready_host_count: i64,
-    /// Always there, though nothing but dates is in it: clients read it without asking.
+    /// Always present, though it holds only dates: clients read it without a check.
     pub image_info: ImageInfo,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ClusterProgressInfo>,
@@ -112,7 +112,7 @@ pub struct Cluster {
     pub controller_logs_started_at: String,
     pub created_at: String,
     pub updated_at: String,
-    /// `null` while it lives.
+    /// `null` unless it is deleted.
     pub deleted_at: Option<String>,
 }
 
@@ -150,7 +150,7 @@ pub struct HostNetwork {
     pub host_ids: Vec<HostId>,
 }
 
-/// An add-on that a user says the cluster has.
+/// An add-on that the cluster has according to a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MonitoredOperator {

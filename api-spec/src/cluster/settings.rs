@@ -187,7 +187,7 @@ pub struct DiskEncryption {
     pub tang_servers: Option<String>,
 }
 
-/// Keeper of the key of an encrypted disk.
+/// The place of the key of an encrypted disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -196,7 +196,7 @@ pub enum DiskEncryptionMode {
     Tang,
 }
 
-/// The roles whose hosts a setting is for.
+/// The roles of the hosts that a setting applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Hyperthreading {

@@ -17,6 +17,6 @@ pub struct HostStateChange {
     pub who: String,
     /// What happened to the host.
     pub event: String,
-    /// For users; empty when there is nothing to say.
+    /// For users; may be empty.
     pub reason: String,
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// How a request for a host's logs stands. An addition to the protocol.
+/// State of the last request for a host's logs. An addition to the protocol.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
 )]
@@ -9,14 +9,14 @@ use strum::{Display, EnumString, IntoStaticStr};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum HostLogsState {
-    /// Nobody has asked for them.
+    /// There was no request.
     #[default]
     NotAsked,
-    /// The host is asked with its next poll, or sends them now.
+    /// The host gets the request with its next poll, or sends them now.
     Asked,
-    /// They have come.
+    /// The host has sent them.
     Came,
-    /// The host did not send them; `reason` says why.
+    /// The host did not send them; `reason` is for users.
     Failed,
 }
 
@@ -29,18 +29,18 @@ pub struct HostLogs {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub asked_at: Option<String>,
-    /// The request fails when they have not come by then. Only while they are asked for.
+    /// The request fails if they have not been sent by then. Only while they are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub until: Option<String>,
-    /// The latest time at which the host polls, and so learns of the request. Only while they are asked for.
+    /// The latest time at which the host polls, and so receives the request. Only while they are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub next_poll_at: Option<String>,
-    /// Why they did not come, for users.
+    /// The reason of a failure, for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The last logs of the host that are kept, asked for or not.
+    /// The last stored logs of the host, requested or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<HostLogArchive>,
 }

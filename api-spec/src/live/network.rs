@@ -1,7 +1,9 @@
 //! Defines the static network of one machine as the live image applies it: what is left of a `network_yaml` (nmstate) after the
 //! service has understood it. Source: docs/protocol/static-network.md.
 
+mod bond;
 mod keyfiles;
+mod order;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,14 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-pub use keyfiles::keyfiles;
+pub use bond::{Bond, BondMode, HashPolicy, OptionError, is_mac};
+pub use keyfiles::{Keyfile, keyfiles};
+pub use order::by_parts;
 
 /// The network of the machine that has one of `cards`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StaticNetwork {
     pub cards: Vec<Card>,
-    /// Each after those that it is made of.
+    /// Each comes after its parts.
     pub interfaces: Vec<Interface>,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub routes: Vec<Route>,
@@ -25,6 +29,13 @@ pub struct StaticNetwork {
     pub name_servers: Vec<IpAddr>,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub search: Vec<String>,
+    /// Settings of the cards without an interface of their own, without a name; `None`: DHCP and router advertisements. With an address of
+    /// its own it applies to one card only. Its routes name no interface. Only kernel arguments set it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub others: Option<Interface>,
+    /// Name of the machine; wins over that of a lease.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hostname: Option<String>,
 }
 
 /// A network card and the name that the configuration has for it, which need not be the kernel's.
@@ -64,7 +75,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The names of the interfaces that it is made of.
+    /// The names of the interfaces that are its parts.
     pub fn parts(&self) -> &[String] {
         match self {
             Self::Ethernet => &[],
@@ -74,95 +85,13 @@ impl Kind {
         }
     }
 
-    /// Those of them that have no addresses of their own: the ports of a bond or a bridge.
+    /// The parts without addresses of their own: the ports of a bond or a bridge.
     pub fn ports(&self) -> &[String] {
         match self {
             Self::Vlan(_) => &[],
             Self::Ethernet | Self::Bond(_) | Self::Bridge(_) => self.parts(),
         }
     }
-}
-
-/// Several cards as one. Names and values of `mode` and options are those of the kernel's bonding driver.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bond {
-    pub mode: BondMode,
-    pub ports: Vec<String>,
-    /// Milliseconds between two looks at the carrier of a port.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub miimon: Option<u32>,
-    /// `lacp_rate=fast`: every second instead of every 30.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub lacp_fast: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xmit_hash_policy: Option<HashPolicy>,
-    /// The port that is used while it works (`active-backup`, `balance-tlb`, `balance-alb`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub primary: Option<String>,
-    /// Milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updelay: Option<u32>,
-    /// Milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub downdelay: Option<u32>,
-}
-
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum BondMode {
-    #[default]
-    #[strum(to_string = "balance-rr", serialize = "0")]
-    BalanceRr,
-    #[strum(to_string = "active-backup", serialize = "1")]
-    ActiveBackup,
-    #[strum(to_string = "balance-xor", serialize = "2")]
-    BalanceXor,
-    #[strum(to_string = "broadcast", serialize = "3")]
-    Broadcast,
-    /// LACP.
-    #[serde(rename = "802.3ad")]
-    #[strum(to_string = "802.3ad", serialize = "4")]
-    Lacp,
-    #[strum(to_string = "balance-tlb", serialize = "5")]
-    BalanceTlb,
-    #[strum(to_string = "balance-alb", serialize = "6")]
-    BalanceAlb,
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-pub enum HashPolicy {
-    #[serde(rename = "layer2")]
-    #[strum(to_string = "layer2", serialize = "0")]
-    Layer2,
-    #[serde(rename = "layer3+4")]
-    #[strum(to_string = "layer3+4", serialize = "1")]
-    Layer34,
-    #[serde(rename = "layer2+3")]
-    #[strum(to_string = "layer2+3", serialize = "2")]
-    Layer23,
-    #[serde(rename = "encap2+3")]
-    #[strum(to_string = "encap2+3", serialize = "3")]
-    Encap23,
-    #[serde(rename = "encap3+4")]
-    #[strum(to_string = "encap3+4", serialize = "4")]
-    Encap34,
-    #[serde(rename = "vlan+srcmac")]
-    #[strum(to_string = "vlan+srcmac", serialize = "5")]
-    VlanSrcMac,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +119,40 @@ pub struct Addressing {
     pub autoconf: bool,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub addresses: Vec<Address>,
+    /// Without other addresses there is the link-local one (IPv6), which the live image gives every interface.
+    #[serde(skip_serializing_if = "is_default")]
+    pub link_local: bool,
+    /// Default metric of the routes, also of those from DHCP and advertisements.
+    #[serde(skip_serializing_if = "is_default")]
+    pub metric: Option<u32>,
+    /// Name servers and search domains of DHCP and advertisements are not taken.
+    #[serde(skip_serializing_if = "is_default")]
+    pub own_name_servers_alone: bool,
+}
+
+impl Addressing {
+    /// DHCP for IPv4, router advertisements for IPv6: the default of an interface without configuration.
+    pub fn automatic() -> (Self, Self) {
+        let ipv4 = Self {
+            dhcp: true,
+            ..Self::default()
+        };
+        let ipv6 = Self {
+            autoconf: true,
+            ..Self::default()
+        };
+        (ipv4, ipv6)
+    }
+
+    /// True when addresses come from DHCP or advertisements.
+    pub fn is_automatic(&self) -> bool {
+        self.dhcp || self.autoconf
+    }
+
+    /// True when the interface has no addresses of this family.
+    pub fn is_off(&self) -> bool {
+        !self.is_automatic() && self.addresses.is_empty()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FreeNetworkAddresses {
-    /// As asked, CIDR.
+    /// As requested, CIDR.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub network: String,
-    /// Every address of it that did not answer.
+    /// All its addresses that did not respond.
     #[serde(deserialize_with = "null_as_default")]
     pub free_addresses: Vec<String>,
 }

@@ -28,7 +28,7 @@ pub struct ApiVipConnectivityRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiVipConnectivityResponse {
-    /// A valid ignition (3.0 to 3.2) came.
+    /// A valid ignition (3.0 to 3.2) was received.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub is_success: bool,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
@@ -36,7 +36,7 @@ pub struct ApiVipConnectivityResponse {
     /// Reason for the failure.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub download_error: String,
-    /// The part of it that the service needs: `storage.luks` and three files (docs/protocol/agent-protocol.md#6).
+    /// The part that the service needs: `storage.luks` and three files (docs/protocol/agent-protocol.md#6).
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub ignition: String,
 }

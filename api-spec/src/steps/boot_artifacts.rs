@@ -10,7 +10,7 @@ pub struct DownloadBootArtifactsRequest {
     /// URL of the kernel.
     #[serde(deserialize_with = "null_as_default")]
     pub kernel_url: String,
-    /// Of the root file system; becomes a kernel argument.
+    /// URL of the root file system; becomes a kernel argument.
     #[serde(deserialize_with = "null_as_default")]
     pub rootfs_url: String,
     /// URL of the initrd.
@@ -22,6 +22,12 @@ pub struct DownloadBootArtifactsRequest {
     /// The whole kernel line, in order, of an image that is not CoreOS; our addition. Empty: CoreOS's own.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub kernel_arguments: Vec<String>,
+    /// SHA-256 of the kernel, hexadecimal; our addition. Empty: not known.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub kernel_sha256: String,
+    /// SHA-256 of the initrd, hexadecimal; our addition. Empty: not known.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub initrd_sha256: String,
 }
 
 /// Argument of `reboot-for-reclaim`.

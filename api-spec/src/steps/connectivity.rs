@@ -1,4 +1,5 @@
-//! `connectivity-check`: whom a host reaches, and how well. The argument is a JSON array of [`ConnectivityCheckHost`]. Source: docs/protocol/agent-protocol.md#7.
+//! `connectivity-check`: which hosts a host reaches, and how well. The argument is a JSON array of [`ConnectivityCheckHost`]. Source:
+//! docs/protocol/agent-protocol.md#7.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,15 +33,15 @@ pub struct ConnectivityCheckNic {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityReport {
-    /// One entry a host asked for, sorted by id.
+    /// One entry for each requested host, sorted by id.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub remote_hosts: Vec<ConnectivityRemoteHost>,
-    /// Our addition, which other services pass over: who else answers for the reporting host's own addresses.
+    /// Our addition, which other services ignore: other machines that respond for the reporting host's own addresses.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub address_conflicts: Vec<AddressConflict>,
 }
 
-/// Another machine that answers for an address of the reporting host.
+/// Another machine that responds for an address of the reporting host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AddressConflict {
@@ -66,7 +67,7 @@ pub struct ConnectivityRemoteHost {
     /// By ICMP echo.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub l3_connectivity: Vec<L3Connectivity>,
-    /// Of cards whose MTU is not 1500; of the others only failures, which other agents do not detect.
+    /// Reports of cards with another MTU than 1500; of the others only failures, which other agents do not detect.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub mtu_report: Vec<MtuReport>,
 }
@@ -86,7 +87,7 @@ pub struct L2Connectivity {
     /// MAC address that answered.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_mac: String,
-    /// The MAC belongs to the host asked for.
+    /// The MAC belongs to the requested host.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub successful: bool,
 }
@@ -100,10 +101,10 @@ pub struct L3Connectivity {
     pub outgoing_nic: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_ip_address: String,
-    /// At least one was answered.
+    /// There was at least one reply.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub successful: bool,
-    /// Of the answered ones, ms.
+    /// Over the replies, ms.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub average_rtt_ms: f64,
     /// Percentage of the ten packets.

@@ -1,4 +1,5 @@
-//! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`] and the seconds it may take, as text (`480.00`).
+//! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`] and the seconds it may take,
+//! as text (`480.00`).
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,7 @@ pub struct DiskInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeed {
-    /// True when a reply came.
+    /// True when a reply was received.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub tested: bool,
     /// Exit code of that reply.

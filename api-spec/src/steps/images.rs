@@ -1,4 +1,4 @@
-//! `container-image-availability`: whether the registries hand out what an installation needs.
+//! `container-image-availability`: whether the registries serve what an installation needs.
 
 use serde::{Deserialize, Serialize};
 

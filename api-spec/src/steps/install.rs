@@ -81,7 +81,7 @@ pub struct InstallRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OsImage {
-    /// `http(s)://...`, or a path on the service, which starts with `/`. The agent's token is sent to the service alone.
+    /// `http(s)://...`, or a path on the service, which starts with `/`. The agent's token is sent only to the service.
     #[serde(deserialize_with = "null_as_default")]
     pub url: String,
     /// SHA-256 of the file as downloaded, hexadecimal.

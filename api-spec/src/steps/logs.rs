@@ -7,8 +7,8 @@ use crate::serialize::null_as_default;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogsGatherRequest {
-    /// The cluster that the logs are uploaded to; empty: none, they go to a place of the host's own
-    /// (docs/protocol/agent-protocol.md#8 knows clusters alone).
+    /// The cluster that the logs are uploaded to; empty: none, they are uploaded for the host itself
+    /// (docs/protocol/agent-protocol.md#8 has only clusters).
     #[serde(deserialize_with = "null_as_default")]
     pub cluster_id: String,
     #[serde(deserialize_with = "null_as_default")]

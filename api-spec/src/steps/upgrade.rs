@@ -10,7 +10,7 @@ pub struct UpgradeAgentRequest {
     /// Image reference.
     #[serde(deserialize_with = "null_as_default")]
     pub agent_image: String,
-    /// Our own: the program to become, for agents that told theirs ([`crate::agent::AGENT_BUILD_HEADER`]).
+    /// An addition: the program to replace the agent with, for agents that sent their own ([`crate::agent::AGENT_BUILD_HEADER`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<AgentProgram>,
 }
@@ -19,11 +19,11 @@ pub struct UpgradeAgentRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentProgram {
-    /// Of the program, hexadecimal.
+    /// SHA-256 of the program, hexadecimal.
     pub sha256: String,
     /// Bytes of the program.
     pub size: u64,
-    /// Bytes of the download: one frame of zstd with a newc archive, whose file `init` is the program; then zeros, perhaps.
+    /// Bytes of the download: one frame of zstd with a newc archive that holds the program as `init`; then zeros, perhaps.
     pub packed_size: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct UpgradeAgentResponse {
     /// Absent when one was running already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<UpgradeAgentResult>,
-    /// Our own: the reason of a failure.
+    /// An addition: the reason of a failure.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub reason: String,
 }

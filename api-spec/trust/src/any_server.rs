@@ -1,21 +1,37 @@
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 
-/// Takes any certificate whose key the server has.
-#[derive(Debug)]
-pub struct AnyServer {
-    algorithms: WebPkiSupportedAlgorithms,
+use crate::handshake::{self, NotVerified, SCHEMES, UnusableKey};
+use crate::public_key::PublicKey;
+
+/// Accepts any certificate if the server has its key. Only the key is read.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyServer;
+
+/// Verifies the signature of a handshake by the key of the certificate.
+fn verify(
+    message: &[u8],
+    certificate: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+    bound: bool,
+) -> Result<HandshakeSignatureValid, Error> {
+    let unusable = |key| CertificateError::Other(OtherError(Arc::new(key)));
+    let key = PublicKey::of(certificate).ok_or_else(|| unusable(UnusableKey::Unreadable))?;
+    match handshake::verify(&key, signed.scheme, bound, message, signed.signature()) {
+        Ok(()) => Ok(HandshakeSignatureValid::assertion()),
+        Err(NotVerified::Key(key)) => Err(unusable(key).into()),
+        Err(NotVerified::Signature) => Err(CertificateError::BadSignature.into()),
+    }
 }
 
-impl AnyServer {
-    pub fn new(provider: &Arc<CryptoProvider>) -> Self {
-        Self {
-            algorithms: provider.signature_verification_algorithms,
-        }
+/// The key by which a server could not be verified, when that is why.
+pub fn unusable_key(error: &CertificateError) -> Option<&UnusableKey> {
+    match error {
+        CertificateError::Other(other) => other.0.downcast_ref(),
+        _ => None,
     }
 }
 
@@ -37,7 +53,7 @@ impl ServerCertVerifier for AnyServer {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.algorithms)
+        verify(message, certificate, signed, false)
     }
 
     fn verify_tls13_signature(
@@ -46,10 +62,10 @@ impl ServerCertVerifier for AnyServer {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.algorithms)
+        verify(message, certificate, signed, true)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        SCHEMES.to_vec()
     }
 }

@@ -1,15 +1,18 @@
-//! Verifies TLS servers: [`Trust`] believes them as another verifier does, and a certificate that is itself configured; [`Pin`] takes
-//! one certificate by its [`Fingerprint`]; [`AnyServer`] takes all.
+//! Verifies TLS servers: [`Trust`] accepts those that another verifier accepts, and certificates that are configured themselves; [`Pin`]
+//! accepts one certificate by its [`Fingerprint`]; [`AnyServer`] accepts all.
 //!
 //! A certificate that is itself configured is the result of `openssl req -x509`: it declares itself an authority and serves with the
 //! same certificate, which the usual verifiers refuse although it was configured as trusted.
 
 mod any_server;
 mod fingerprint;
+mod handshake;
 mod pin;
+mod public_key;
 
-pub use any_server::AnyServer;
+pub use any_server::{AnyServer, unusable_key};
 pub use fingerprint::{Fingerprint, NoFingerprint};
+pub use handshake::UnusableKey;
 pub use pin::{Pin, Witness};
 
 use std::sync::Arc;
@@ -29,15 +32,16 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Believes what `usual` believes, which trusts the certificates `own` as authorities, and these as servers' own.
+    /// Accepts servers that `usual` accepts, which has to trust the certificates `own` as authorities, and servers with one of these
+    /// certificates.
     pub fn new(usual: Arc<dyn ServerCertVerifier>, own: Vec<CertificateDer<'static>>) -> Self {
         Self { usual, own }
     }
 
-    /// Believes servers whose certificate these authorities signed, or that have one of these certificates themselves.
+    /// Accepts servers with a certificate that one of these authorities signed, or with one of these certificates.
     ///
     /// # Errors
-    /// A certificate that cannot be an authority's, or none at all.
+    /// If a certificate cannot be an authority's, or there is none.
     pub fn only(
         certificates: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
@@ -52,7 +56,7 @@ impl Trust {
     }
 }
 
-/// Certificates that nobody can be verified with.
+/// Certificates that cannot verify any server.
 #[derive(Debug, thiserror::Error)]
 pub enum UnusableCertificates {
     #[error("a certificate cannot be used: {0}")]
@@ -106,7 +110,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// True for the refusal of a certificate that serves although it says that it is an authority.
+/// True if a server's certificate was refused because it declares itself an authority.
 pub fn is_authority_that_serves(error: &Error) -> bool {
     matches!(error, Error::InvalidCertificate(CertificateError::Other(other))
         if format!("{other:?}").contains("CaUsedAsEndEntity"))

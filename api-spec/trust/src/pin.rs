@@ -1,24 +1,32 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use crate::{AnyServer, Fingerprint};
 
-/// Takes one certificate, whatever its names, dates and issuer are: the pinned one, or without a pin the first that is shown.
+/// Takes one certificate, whatever its names, dates and issuer are: the pinned one, or without a pin the first that is shown, unless that is
+/// forbidden.
 #[derive(Debug)]
 pub struct Pin {
     taken: OnceLock<Fingerprint>,
-    any: AnyServer,
+    takes_first: bool,
 }
 
 impl Pin {
-    pub fn new(pinned: Option<Fingerprint>, provider: &Arc<CryptoProvider>) -> Self {
+    pub fn new(pinned: Option<Fingerprint>) -> Self {
         Self {
             taken: pinned.map_or_else(OnceLock::new, OnceLock::from),
-            any: AnyServer::new(provider),
+            takes_first: true,
+        }
+    }
+
+    /// Takes the pinned certificate alone; without a pin none.
+    pub fn known(pinned: Option<Fingerprint>) -> Self {
+        Self {
+            takes_first: false,
+            ..Self::new(pinned)
         }
     }
 
@@ -40,7 +48,11 @@ impl ServerCertVerifier for Pin {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let shown = Fingerprint::of(certificate);
-        match *self.taken.get_or_init(|| shown) == shown {
+        let taken = match self.takes_first {
+            true => Some(self.taken.get_or_init(|| shown)),
+            false => self.taken.get(),
+        };
+        match taken == Some(&shown) {
             true => Ok(ServerCertVerified::assertion()),
             false => Err(CertificateError::ApplicationVerificationFailure.into()),
         }
@@ -52,7 +64,7 @@ impl ServerCertVerifier for Pin {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.any.verify_tls12_signature(message, certificate, signed)
+        AnyServer.verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -61,15 +73,15 @@ impl ServerCertVerifier for Pin {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.any.verify_tls13_signature(message, certificate, signed)
+        AnyServer.verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.any.supported_verify_schemes()
+        AnyServer.supported_verify_schemes()
     }
 }
 
-/// Remembers the certificate that was shown last, whether `verifier` takes it or not, so that a refusal can name it.
+/// Remembers the certificate that was presented last, whether `verifier` accepts it or not, so that a refusal can name it.
 #[derive(Debug)]
 pub struct Witness {
     verifier: Arc<dyn ServerCertVerifier>,
@@ -138,22 +150,28 @@ mod tests {
             .is_ok()
     }
 
-    fn provider() -> Arc<CryptoProvider> {
-        Arc::new(rustls::crypto::ring::default_provider())
-    }
-
     #[test]
     fn only_the_pinned_certificate_is_taken() {
         let pinned = Fingerprint::of(&CertificateDer::from(b"one".to_vec()));
-        let pin = Pin::new(Some(pinned), &provider());
+        let pin = Pin::new(Some(pinned));
         assert!(!verify(&pin, b"two"));
         assert!(verify(&pin, b"one"));
         assert_eq!(pin.taken(), Some(pinned));
     }
 
     #[test]
+    fn without_a_pin_none_is_taken_where_the_first_is_not() {
+        let pin = Pin::known(None);
+        assert!(!verify(&pin, b"one") && !verify(&pin, b"one"));
+        assert_eq!(pin.taken(), None);
+        let pinned = Fingerprint::of(&CertificateDer::from(b"one".to_vec()));
+        let pin = Pin::known(Some(pinned));
+        assert!(verify(&pin, b"one") && !verify(&pin, b"two"));
+    }
+
+    #[test]
     fn without_a_pin_the_first_is_taken_and_then_no_other() {
-        let pin = Arc::new(Pin::new(None, &provider()));
+        let pin = Arc::new(Pin::new(None));
         assert_eq!(pin.taken(), None);
         let witness = Witness::new(pin.clone());
         assert!(verify(&witness, b"one"));

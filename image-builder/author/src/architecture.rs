@@ -1,9 +1,9 @@
-//! What differs between the processors that an image can be for.
+//! The differences between the processors that an image can be for.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// The processor of the machines that boot an image. Images are built on x86_64, whichever they are for.
+/// The processor of the machines that boot an image. Images are built on x86_64, for any architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Architecture {
     #[value(name = "x86_64", alias = "amd64")]
@@ -61,7 +61,7 @@ impl Architecture {
         }
     }
 
-    /// As Debian calls it.
+    /// Debian's name.
     #[must_use]
     pub fn debian(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Architecture {
         }
     }
 
-    /// As executable files name it.
+    /// The name in executable files.
     #[must_use]
     pub fn of_programs(self) -> object::Architecture {
         match self {
@@ -115,7 +115,7 @@ impl Architecture {
         format!("lib/{}-linux-gnu", self.name())
     }
 
-    /// Folder and name of the dynamic loader, as programs name it.
+    /// Folder and name of the dynamic loader, as programs refer to it.
     #[must_use]
     pub fn dynamic_loader(self) -> (&'static str, &'static str) {
         match self {
@@ -124,8 +124,8 @@ impl Architecture {
         }
     }
 
-    /// Kernel arguments of an area never written. The kernel makes a console of the first serial port named alone; an ARM server's is
-    /// a PL011. A machine whose kernel panics starts again after a minute, in which its console can be read.
+    /// Kernel arguments of an area never written. The kernel makes a console only of the first serial port named; an ARM server's is a
+    /// PL011. A machine reboots a minute after a kernel panic; until then its console can be read.
     #[must_use]
     pub fn kernel_arguments(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! Packs the initramfs: two archives, each compressed, one after the other.
 //!
-//! The **base** holds drivers, firmware, busybox, an SSH server and certificates. It takes most of the time to make and
-//! changes only with the packages, so the cache keeps it. The **agent's** archive holds `/init` alone. The
-//! kernel unpacks both, as any number of archives in one initrd.
+//! The **base** holds drivers, firmware, busybox, an SSH server and certificates. It takes most of the time to build and changes only with
+//! the packages, so the cache keeps it. The **agent's** archive holds only `/init`. The kernel unpacks both, as any number of archives in
+//! one initrd.
 
 pub mod certificates;
 pub mod extra;
@@ -25,6 +25,9 @@ use crate::packages::gather::Ingredients;
 /// of 32 MiB at the strongest level of all would save 1 % more.)
 pub const STRONGEST_COMPRESSION: i32 = 19;
 
+/// Modules that create no device on their own, as the agent loads them (`agent/src/init/drivers.rs`).
+const NO_DEVICES: &[u8] = b"options bonding max_bonds=0\noptions dummy numdummies=0\noptions ifb numifbs=0\n";
+
 /// The kernel looks for the next archive at a multiple of this.
 const ALIGNMENT: usize = 4;
 
@@ -42,8 +45,9 @@ pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> 
     archive.file("bin/busybox", 0o755, &busybox);
     archive.link("bin/sh", "busybox");
     archive.link("bin/muster-agent", "/init");
-    // The kernel runs it for modules that it asks for by name.
+    // The kernel runs it to load modules by name.
     archive.link("sbin/modprobe", "/bin/busybox");
+    archive.file("etc/modprobe.d/muster.conf", 0o644, NO_DEVICES);
     ssh_server::add(&mut archive, ingredients)?;
     for (path, place) in kernel.files() {
         let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;

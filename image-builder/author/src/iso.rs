@@ -9,15 +9,15 @@ use muster_image::LiveImage;
 
 use crate::xorriso;
 
-/// Volume identifier, by which the agent and people find the medium.
+/// Volume identifier, by which the agent and users find the medium.
 pub const VOLUME_ID: &str = "MUSTER";
 
 /// Paths of the El Torito images in the ISO.
 pub const BIOS_IMAGE: &str = "boot/grub/eltorito.img";
 pub const EFI_IMAGE: &str = "images/efiboot.img";
 
-/// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will. `boot_record`: that of
-/// GRUB for BIOS, whose El Torito image is in the tree, or `None` where machines have no BIOS.
+/// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will. `boot_record`: that of GRUB
+/// for BIOS, with its El Torito image in the tree, or `None` where machines have no BIOS.
 ///
 /// Equal trees and `epoch` give equal bytes: every time in the image is `epoch`, and the identifiers of its
 /// partition table are derived from it (docs/protocol/boot-lab.md#7).

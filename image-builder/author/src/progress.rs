@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A spinner if standard error is a terminal, else one line for each step that is done.
+    /// A spinner if standard error is a terminal, otherwise one line for each step that is done.
     #[must_use]
     pub fn of_standard_error() -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Progress {
     }
 }
 
-/// A step under way.
+/// A step in progress.
 #[derive(Debug)]
 pub struct Step {
     progress: Progress,
@@ -73,7 +73,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Ends the step with what came of it.
+    /// Ends the step with its outcome.
     pub fn done(self, outcome: &str) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

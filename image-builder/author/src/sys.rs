@@ -1,5 +1,4 @@
-//! The part of libisoburn's xorriso API that Muster uses. Declarations only; [`crate::xorriso`] is the way
-//! in.
+//! The part of libisoburn's xorriso API that Muster uses. Declarations only; [`crate::xorriso`] is the interface.
 //!
 //! Source: `/usr/include/libisoburn/xorriso.h` of libisoburn 1.5.4 (docs/protocol/boot-lab.md#7 has what was
 //! measured).

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::sys;
 
-/// The oldest libisoburn whose behaviour was checked.
+/// The oldest libisoburn with tested behaviour.
 const REQUIRED_VERSION: (c_int, c_int, c_int) = (1, 5, 4);
 
 /// Name given to the library; it shows in its messages.
@@ -28,11 +28,11 @@ static LIBRARY: Mutex<bool> = Mutex::new(false);
 /// Runs xorriso commands, as given to the program of that name (without the program's name), in a fresh
 /// interpreter.
 ///
-/// The program's implicit `-commit` at its end is not part of the library: `arguments` must say `-commit`.
+/// The library does not have the program's implicit `-commit` at its end: `arguments` must hold `-commit`.
 ///
 /// # Errors
-/// When the library is too old or reports a problem; the error holds its messages. A result that reads as
-/// success is still to be checked in the file: a missing input, for one, is no error to xorriso.
+/// When the library is too old or reports a problem; the error holds its messages. After a success, the file is still to be checked: a
+/// missing input, for one, is not an error to xorriso.
 pub fn run(arguments: &[String]) -> Result<()> {
     let mut prepared = LIBRARY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !*prepared {
@@ -51,7 +51,7 @@ fn prepare() -> Result<()> {
         compatible == 1,
         "libisoburn is older than {major}.{minor}.{micro}; install a newer libisoburn1"
     );
-    // SAFETY: takes integers only; called once, before the libraries start, as its documentation asks.
+    // SAFETY: takes integers only; called once, before the libraries start, as its documentation requires.
     let preset = unsafe { sys::Xorriso__preset_signal_behavior(0, 0) };
     ensure!(preset > 0, "libisoburn refused to leave signals alone");
     Ok(())
@@ -112,7 +112,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// Ends the capture and returns its lines: results first, then what was said about the work.
+    /// Ends the capture and returns its lines: results first, then messages about the work.
     fn pull_messages(&mut self, capture: c_int) -> Vec<String> {
         let mut results = ptr::null_mut();
         let mut infos = ptr::null_mut();

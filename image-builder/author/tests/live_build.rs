@@ -15,7 +15,7 @@ use muster_image_author::initramfs;
 use muster_image_author::live::record::BuildRecord;
 use muster_image_author::packages::deb::{self, Kind};
 
-/// A stand-in for the agent that the kernel could start.
+/// A substitute for the agent that the kernel could start.
 const AGENT: &str = "#!/bin/busybox sh\nexec /bin/busybox poweroff -f\n";
 
 /// Drivers without which a common server or virtual machine has no network, no disk or no boot medium.
@@ -100,7 +100,7 @@ impl Workplace {
             .unwrap()
     }
 
-    /// Builds and returns what was said on standard output.
+    /// Builds and returns the standard output.
     fn build(&self, more: &[&str]) -> String {
         let output = self.run(more);
         assert!(
@@ -189,7 +189,7 @@ fn the_image_is_reproducible_and_built_only_when_something_changed() {
     assert!(fs::read(work.iso()).unwrap() == first);
 }
 
-/// What a machine's maker gives: a module for this very kernel, firmware; and the file that pins all of it.
+/// Files of a machine's maker: a module for this very kernel, firmware; and the file that pins all of it.
 #[test]
 fn modules_and_firmware_of_the_user_are_carried_and_a_lock_file_gives_the_same_bytes_again() {
     let work = Workplace::new("live-build-own");
@@ -264,8 +264,8 @@ fn modules_and_firmware_of_the_user_are_carried_and_a_lock_file_gives_the_same_b
     }
 }
 
-/// A module of the image's kernel that no list names, as its package has it. (The machine's cache may hold kernels of other kinds,
-/// for real-time work or clouds, which somebody asked for.)
+/// A module of the image's kernel that is not in the lists, as its package has it. (The machine's cache may hold kernels of other kinds,
+/// for real-time work or clouds, from other builds.)
 fn a_module(cache: &Path) -> Vec<u8> {
     let debs = fs::read_dir(cache.join("debs")).unwrap();
     let kernel = debs
@@ -292,7 +292,7 @@ fn a_module(cache: &Path) -> Vec<u8> {
     found.unwrap()
 }
 
-/// A network card of today has its module, and a thing that nobody makes has none.
+/// A network card of today has its module, and a device that does not exist has none.
 #[test]
 fn the_module_of_a_device_is_told() {
     let work = Workplace::new("live-build-own");
@@ -331,7 +331,7 @@ fn read(image: &Iso<'_, fs::File>, path: &str) -> Vec<u8> {
     image.read(path, extent, 1 << 30).unwrap()
 }
 
-/// The areas stand where `live.json` says, in the state of an image that nobody wrote to.
+/// The areas are at the places of `live.json`, in the state of an image that was never written.
 fn check_areas(image: &Iso<'_, fs::File>, iso: &fs::File) {
     let description = read_description(image).unwrap();
     let config = read(image, &description.config.file);

@@ -11,7 +11,7 @@ use crate::newc::Archive;
 /// A file that the kernel unpacks into the initramfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitrdFile {
-    /// From the root, without the first `/`.
+    /// Path from the root, without the first `/`.
     pub path: String,
     pub content: InitrdContent,
 }

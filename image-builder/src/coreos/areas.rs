@@ -14,13 +14,13 @@ const IGNITION_FILE: &str = "images/ignition.img";
 /// Real ones have some hundred bytes.
 const LARGEST_INFO: u64 = 64 * 1024;
 
-/// End of the area that ISO 9660 leaves to systems; the headers of early images stand before it.
+/// End of the area that ISO 9660 reserves for systems; the headers of early images are before it.
 const SYSTEM_AREA: u64 = 32_768;
 const IGNITION_MAGIC: &[u8; 8] = b"coreiso+";
 const IGNITION_HEADER: usize = 24;
 const KARGS_MAGIC: &[u8; 8] = b"coreKarg";
 const KARGS_HEADER: usize = 72;
-/// GRUB's configuration stands at one of these.
+/// GRUB's configuration is at one of these paths.
 const GRUB_FILES: [&str; 4] = [
     "EFI/redhat/grub.cfg",
     "EFI/fedora/grub.cfg",
@@ -32,7 +32,7 @@ const GRUB_FILES: [&str; 4] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Areas {
     pub(super) ignition: Extent,
-    /// `None`: the image reserves none, as those of 2020 and those of s390x before 2023-07.
+    /// `None`: the image reserves none, like those of 2020 and those of s390x before 2023-07.
     pub(super) kargs: Option<KargsAreas>,
 }
 
@@ -105,7 +105,7 @@ fn ignition<R: ReadAt + ?Sized>(source: &R, iso: &Iso<'_, R>) -> Result<Option<E
     Ok(iso.find(IGNITION_FILE)?)
 }
 
-/// Images of 2021: the same text at up to six places of the ISO, and the default in a file at another.
+/// Images of 2021: the same text at up to six places of the ISO, and the default in a separate file.
 fn kargs_of_header<R: ReadAt + ?Sized>(
     source: &R,
     iso: &Iso<'_, R>,

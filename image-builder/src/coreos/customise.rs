@@ -18,9 +18,9 @@ use crate::overlay::{OutOfImage, Piece, Plan};
 pub struct CoreOsCustomisation {
     /// The discovery configuration, as JSON.
     pub ignition: String,
-    /// Files for the initramfs beside it.
+    /// Files for the initramfs, in addition to the configuration.
     pub initrd_files: Vec<InitrdFile>,
-    /// Arguments behind the image's own, unescaped.
+    /// Arguments after the image's own, unescaped.
     pub kernel_arguments: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub enum CoreOsCustomiseError {
     NoKernelArguments,
     #[error(transparent)]
     NoMinimal(#[from] NoMinimal),
-    /// Areas were checked when the image was opened, so this is a defect of it.
+    /// Areas were checked when the image was opened, so this is a defect of the image.
     #[error(transparent)]
     OutOfImage(#[from] OutOfImage),
 }
@@ -84,7 +84,7 @@ impl CoreOsImage {
         made.with_argument(areas.kargs.as_ref()?, argument)
     }
 
-    /// The initramfs with the configuration behind it.
+    /// The initramfs followed by the configuration.
     pub fn pxe_initrd(&self, wanted: &CoreOsCustomisation) -> Result<ImageBytes, CoreOsCustomiseError> {
         let archive = checked_archive(&self.areas, wanted)?;
         Ok(self.tagged(Plan::initrd_with(self.initrd, archive)))
@@ -137,7 +137,7 @@ fn write(
     Ok(plan)
 }
 
-/// An InfraEnv that fits one form fits the others, so the limit is that of the full ISO for all.
+/// Checks the archive. The limit is that of the full ISO for all forms, so that an InfraEnv that fits one form fits the others.
 fn checked_archive(areas: &Areas, wanted: &CoreOsCustomisation) -> Result<Bytes, CoreOsCustomiseError> {
     let archive = archive(&wanted.ignition, &wanted.initrd_files);
     let (needed, limit) = (archive.len() as u64, areas.ignition.length);

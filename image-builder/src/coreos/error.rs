@@ -35,7 +35,7 @@ pub enum NoMinimal {
         "the CoreOS image holds no recipe for a minimal ISO (/coreos/miniso.dat); use the image type full-iso"
     )]
     NoRecipe,
-    /// The text says why.
+    /// Holds the reason.
     #[error("the CoreOS image's recipe for a minimal ISO cannot be used: {0}; use the image type full-iso")]
     Unusable(String),
 }

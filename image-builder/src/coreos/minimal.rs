@@ -1,6 +1,6 @@
 //! Reads the recipe for the vendor's own minimal ISO, which is the full one without its root file system.
 //!
-//! The recipe tells which runs of the full image stand where in the minimal one, and holds all other bytes, packed; integers are of
+//! The recipe lists the runs of the full image with their places in the minimal one, and holds all other bytes, packed; integers are of
 //! variable length, as bincode 1 writes them. Source: docs/protocol/image-service.md#8.
 
 use std::io::Read as _;
@@ -17,7 +17,7 @@ use crate::read_at::{Planned, ReadAt, digest};
 const RECIPE: &str = "coreos/miniso.dat";
 const MAGIC: &[u8; 8] = b"MINISO\0\0";
 const VERSION: u64 = 1;
-/// Bytes of the recipe at most, as the program that writes it has it.
+/// Largest recipe in bytes, the limit of the program that writes it.
 const LARGEST_RECIPE: u64 = 1 << 20;
 /// Bytes that a recipe may hold unpacked: directories and padding.
 const LARGEST_REST: u64 = 16 << 20;
@@ -28,14 +28,14 @@ const LIVE_ISO: &str = "coreos.liveiso=";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Minimal {
     pub(super) plan: Plan,
-    /// Its areas; those of kernel arguments do without the argument that names the medium.
+    /// Its areas; those of kernel arguments lack the argument that names the medium.
     pub(super) areas: Areas,
 }
 
 struct Recipe {
     runs: Vec<Run>,
     digest: [u8; 32],
-    /// What stands between the runs.
+    /// The bytes between the runs.
     rest: Bytes,
 }
 
@@ -76,7 +76,7 @@ impl Minimal {
     }
 }
 
-/// The arguments but the one that names the medium.
+/// The arguments except the one that names the medium.
 pub(super) fn without_live_iso(arguments: &str) -> impl Iterator<Item = &str> {
     arguments
         .split_ascii_whitespace()
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// Up to 250 in one byte; 251, 252 and 253 say that 2, 4 and 8 bytes follow, little-endian.
+    /// Up to 250 in one byte; after 251, 252 and 253, 2, 4 and 8 bytes follow, little-endian.
     fn integer(&mut self) -> Result<u64, String> {
         let first = self.take(1)?[0];
         let length = match first {

@@ -79,7 +79,7 @@ impl Record {
                     break;
                 };
                 match &field[..2] {
-                    // Flags 2 and 4 stand for "." and "..", which have no letters.
+                    // Flags 2 and 4 denote "." and "..", which have no letters.
                     b"NM" if size >= 5 && field[4] & 0x06 == 0 => {
                         name.get_or_insert_default().extend_from_slice(&field[5..]);
                     }

@@ -9,7 +9,7 @@ use crate::read_at::ReadAt;
 const FIRST_DESCRIPTOR: u64 = 16;
 /// Descriptors looked at before giving up; real images have two to five.
 const MOST_DESCRIPTORS: u64 = 32;
-/// No directory of a real image comes near; a larger one is damage or malice.
+/// Directories of real images are much smaller; a larger one is damage or malice.
 const LARGEST_DIRECTORY: u64 = 1 << 20;
 /// The volume's name in its descriptor.
 const VOLUME_ID: std::ops::Range<usize> = 40..72;

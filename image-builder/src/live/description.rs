@@ -1,5 +1,4 @@
-//! `/muster/live.json`, which says where the parts and the reserved areas of a live image are
-//! (`docs/live-image.md`).
+//! `/muster/live.json`, which describes the places of the parts and the reserved areas of a live image (`docs/live-image.md`).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +6,9 @@ use crate::kargs::KargsLayout;
 
 /// Path of the description in the ISO.
 pub const DESCRIPTION_PATH: &str = "muster/live.json";
-/// The `format` of that description.
+/// The `format` of the description.
 pub const FORMAT: &str = "muster-live";
-/// The newest `version` of it that this code understands. Raise it when a reader of the older version would
-/// write to the wrong place.
+/// The newest `version` that this code understands. Raise it when a reader of the older version would write to the wrong place.
 pub const VERSION: u32 = 1;
 
 /// The description's content. Unknown fields are those of a later, still compatible author.

@@ -31,7 +31,7 @@ pub struct LiveImage {
     pub initrd: Extent,
     pub config: Extent,
     pub kargs: KargsAreas,
-    /// The agent apart, where the image tells where it is.
+    /// The agent on its own, if the image describes its place.
     pub agent: Option<PackedAgent>,
     /// SHA-256 of the whole ISO, so that replicas with the same file give the same validators.
     pub digest: [u8; 32],

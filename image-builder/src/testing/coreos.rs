@@ -24,7 +24,7 @@ const ROOTFS: &str = "images/pxeboot/rootfs.img";
 const RECIPE: &str = "coreos/miniso.dat";
 const RECIPE_LENGTH: usize = 16_384;
 
-/// What tells where the areas are.
+/// The record of the places of the areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
     /// 2020: a header with the ignition area; no kernel arguments.
@@ -45,7 +45,7 @@ pub struct CoreOsTree {
 }
 
 impl CoreOsTree {
-    /// A complete tree that does not boot. `default_arguments` is all of the kernel line but the argument that names the medium.
+    /// A complete tree that does not boot. `default_arguments` is the whole kernel line except the argument that names the medium.
     pub fn new(generation: Generation, default_arguments: &str) -> Self {
         let default_arguments = format!("coreos.liveiso=fedora-coreos-muster-lab {default_arguments}");
         let mut area = format!("{default_arguments}\n");
@@ -93,7 +93,7 @@ impl CoreOsTree {
         fs::write(path, bytes).unwrap();
     }
 
-    /// Takes a file out of the tree.
+    /// Removes a file from the tree.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.folder.path().join(path)).unwrap();
     }
@@ -136,7 +136,7 @@ impl CoreOsTree {
         }
     }
 
-    /// The minimal ISO is the tree without the root file system; what both have at the same bytes is told by its places.
+    /// The minimal ISO is the tree without the root file system; the recipe names the bytes that both have by their places.
     fn write_recipe(&self, target: &Path) {
         let scratch = tempfile::tempdir().unwrap();
         let minimal = scratch.path().join("minimal.iso");

@@ -25,6 +25,7 @@ fn the_live_image_boots_without_a_root_file_system() {
     assert_eq!(
         muster(&["isolcpus=2,3", r#"a="b c""#]).unwrap(),
         "#!ipxe\n\
+         imgfree\n\
          initrd --name initrd http://img.lab.example:6016/boot/k3x/initrd.img?api_key=eyJ0&arch=x86_64\n\
          kernel http://img.lab.example:6016/boot/k3x/vmlinuz initrd=initrd quiet console=tty0 \
          console=ttyS0,115200n8 BOOTIF=01-${netX/mac:hexhyp} isolcpus=2,3 a=\"b c\"\n\
@@ -46,6 +47,7 @@ fn coreos_gets_the_arguments_of_the_field() {
     assert_eq!(
         script.render().unwrap(),
         r#"#!ipxe
+imgfree
 initrd --name initrd http://img.lab.example:6016/images/0b6f7a52-1111-4222-8333-444455556666/pxe-initrd?api_key=eyJ0&arch=x86_64&version=4.19
 kernel http://img.lab.example:6016/boot-artifacts/kernel?arch=x86_64&version=4.19 initrd=initrd coreos.live.rootfs_url=http://img.lab.example:6016/boot-artifacts/rootfs?arch=x86_64&version=4.19 random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs="console=tty1 console=ttyS1,115200n8" isolcpus=2,3
 boot
@@ -129,17 +131,17 @@ fn urls_must_be_absolute_and_plain_and_are_not_shown() {
 
 proptest! {
     #[test]
-    fn a_script_has_four_lines_whatever_the_arguments_are(
+    fn a_script_has_five_lines_whatever_the_arguments_are(
         arguments in prop::collection::vec("(\\PC|[\n\r\t #$\\{|&;]){0,20}", 0..4),
     ) {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if let Ok(script) = muster(&arguments) {
             let lines: Vec<&str> = script.lines().collect();
-            prop_assert_eq!(lines.len(), 4);
-            let words: Vec<&str> = lines[2].split_whitespace().collect();
+            prop_assert_eq!(lines.len(), 5);
+            let words: Vec<&str> = lines[3].split_whitespace().collect();
             prop_assert_eq!((words[0], words[1]), ("kernel", KERNEL));
             prop_assert!(!words.iter().any(|word| word.starts_with('#') || ["||", "&&", ";"].contains(word)));
-            // Ours alone.
+            // Only the boot card's argument may hold a setting.
             let has_setting = script.replacen(BOOT_CARD, "", 1).contains("${");
             prop_assert!(!has_setting);
         }

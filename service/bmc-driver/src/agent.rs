@@ -1,4 +1,4 @@
-//! Finds the host that a machine behind a BMC has become.
+//! Finds the host of a machine behind a BMC.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +11,25 @@ use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Bmc, BmcStage, Host};
 use muster_core::rules::hostname;
 use muster_core::rules::stages::boots_from_disk;
-use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::made_images::ImageForm;
+use muster_operations::images::cache::ImageForm;
+use muster_operations::images::discovery::DiscoveryImage;
 use muster_operations::{OperationError, Result};
 use muster_store::HostForm;
 
 use crate::context::Context;
 use crate::differences::{compare, differences};
-use crate::judge::{Judged, judge};
+use crate::judge::{Judged, judge, without_a_boot};
 
-/// Hosts that are in memory at once.
+/// Most hosts in memory at a time.
 const AT_ONCE: usize = 100;
 
-/// MAC addresses of a BMC that are looked for.
+/// Most MAC addresses of a BMC in one search.
 const MOST_MACS: usize = 16;
 
-/// Looks whether hosts that changed are machines that wait for their agent, or need their medium no longer.
+/// Checks whether changed hosts are machines that wait for their agent, or need their medium no longer.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn look_at(context: &Context, infra_env_id: InfraEnvId, ids: &[HostId]) -> Result<()> {
     let operations = &context.operations;
     let bmcs = operations.store.list_bmcs_awaiting_hosts(infra_env_id).await?;
@@ -65,20 +65,20 @@ fn awaits_a_host(bmc: &Bmc) -> bool {
     }
 }
 
-/// The event of a BMC whose agent is awaited.
+/// The event of a BMC that waits for its agent.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn look(context: &Context, bmc: &Bmc) -> Result<BmcEvent> {
-    let hosts = candidates(context, bmc.infra_env_id, bmc.inventory.as_ref()).await?;
+    let hosts = candidates(context, bmc.infra_env_id, Among::Own, bmc.inventory.as_ref()).await?;
     let event = found(context, bmc, hosts.iter()).await?;
     Ok(event.unwrap_or(BmcEvent::Looked { note: String::new() }))
 }
 
-/// The event of a BMC whose host runs from the medium.
+/// The event of a BMC with a host that runs from the medium.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn look_after(context: &Context, bmc: &Bmc, host_id: HostId) -> Result<BmcEvent> {
     let found = context.operations.hosts.find(bmc.infra_env_id, host_id).await?;
     Ok(match found {
@@ -91,26 +91,28 @@ fn needs_no_medium(host: &Host) -> bool {
     boots_from_disk(&host.state, &host.data)
 }
 
-/// A host that must not be switched off: it is installed, or being installed.
+/// A host that must not be switched off: it is installed, or being installed, in any InfraEnv.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn in_use(
     context: &Context,
     infra_env_id: InfraEnvId,
     told: &BmcInventory,
 ) -> Result<Option<Host>> {
-    let hosts = candidates(context, infra_env_id, Some(told)).await?;
+    let mut hosts = candidates(context, infra_env_id, Among::All, Some(told)).await?;
+    // Hosts of its own InfraEnv first.
+    hosts.sort_by_key(|host| host.infra_env_id != infra_env_id);
     let same = hosts
         .into_iter()
         .filter(|host| compare(told, host).verdict == Verdict::Same);
     Ok(same.into_iter().find(is_in_use))
 }
 
-/// Why a machine that is being installed must not be switched.
+/// The reason why a machine that is being installed must not be switched.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn installation(context: &Context, bmc: &Bmc) -> Result<Option<String>> {
     let found = match bmc.host_id {
         Some(host_id) => context.operations.hosts.find(bmc.infra_env_id, host_id).await?,
@@ -122,7 +124,7 @@ pub(crate) async fn installation(context: &Context, bmc: &Bmc) -> Result<Option<
     let Some(told) = &bmc.inventory else {
         return Ok(None);
     };
-    let hosts = candidates(context, bmc.infra_env_id, Some(told)).await?;
+    let hosts = candidates(context, bmc.infra_env_id, Among::Own, Some(told)).await?;
     let mut same = hosts
         .iter()
         .filter(|host| compare(told, host).verdict == Verdict::Same);
@@ -142,10 +144,20 @@ fn is_in_use(host: &Host) -> bool {
     }
 }
 
-/// Hosts that have a network card of the machine; where the BMC tells no cards, all.
+/// The hosts in which a machine is searched by its network cards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Among {
+    /// Hosts of the BMC's InfraEnv.
+    Own,
+    /// Hosts of all InfraEnvs.
+    All,
+}
+
+/// Hosts that have a network card of the machine; if its BMC reports no cards, all hosts of its InfraEnv.
 async fn candidates(
     context: &Context,
     infra_env_id: InfraEnvId,
+    among: Among,
     told: Option<&BmcInventory>,
 ) -> Result<Vec<Host>> {
     let store = &context.operations.store;
@@ -157,8 +169,9 @@ async fn candidates(
         .collect();
     let mut keys = BTreeSet::new();
     for mac in &macs {
-        let found = store.find_hosts_by_mac(infra_env_id, mac).await?;
-        keys.extend(found.iter().map(|host| (infra_env_id, host.id)));
+        let of = (among == Among::Own).then_some(infra_env_id);
+        let found = store.find_hosts_by_mac(of, mac).await?;
+        keys.extend(found.iter().map(|host| (host.infra_env_id, host.id)));
     }
     if macs.is_empty() {
         keys.extend(store.list_host_keys(infra_env_id).await?);
@@ -171,18 +184,22 @@ async fn candidates(
     Ok(hosts)
 }
 
-/// Among hosts the machine that a BMC has booted, or one that may be it; `None`: neither.
+/// Finds the machine that a BMC has booted among hosts, or a host that may be it; `None`: neither.
 async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>) -> Result<Option<BmcEvent>> {
     let Some(told) = &bmc.inventory else {
         return Ok(None);
     };
-    // One that registered before was another boot.
+    // A host that registered earlier was another boot.
     let booted = bmc.progress.booted_at.unwrap_or(bmc.created_at);
     let hosts = hosts.filter(|host| host.inventory.is_some() && host.data.registered_at >= booted);
     let mut note = None;
     for host in hosts {
         let matching = compare(told, host);
-        match judge(bmc, host, &matching) {
+        let judged = match judge(bmc, host, &matching) {
+            Judged::Unnamed => without_a_boot(bmc, host, &matching, image_names_bmc(context, bmc).await?),
+            judged => judged,
+        };
+        match judged {
             Judged::IsIt => {
                 name_after(context, bmc, host).await?;
                 return Ok(Some(BmcEvent::AgentSeen {
@@ -192,18 +209,18 @@ async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>)
                 }));
             }
             Judged::Noteworthy(seen) => note = Some(seen),
-            Judged::Another => {}
+            Judged::Another | Judged::Unnamed => {}
         }
     }
     Ok(note.map(|note| BmcEvent::Looked { note }))
 }
 
-/// Names a host that nobody has named after its BMC, if somebody has named that.
+/// Gives a host the name of its BMC, if a user named the BMC and not the host.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 async fn name_after(context: &Context, bmc: &Bmc, host: &Host) -> Result<()> {
-    // A BMC without a name is called by its address.
+    // A BMC without a name has its address as name.
     let is_address = bmc.settings.address.ends_with(&bmc.name);
     if is_address || hostname::check(&bmc.name).is_err() || hostname::is_given(host) {
         return Ok(());
@@ -215,14 +232,24 @@ async fn name_after(context: &Context, bmc: &Bmc, host: &Host) -> Result<()> {
     let hosts = &context.operations.hosts;
     match hosts.apply(bmc.infra_env_id, host.id, named).await {
         Ok(_) => Ok(()),
-        // It has begun something else meanwhile, or is gone.
+        // It is in another state meanwhile, or deleted.
         Err(OperationError::Refused(_)) => Ok(()),
         Err(error) if error.is_missing() => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// True when to eject would kill the live system: a whole CoreOS image reads its root from the medium, all others are in memory.
+/// True when the image that the BMC was given names the BMC. True also for an image that cannot be made (any more), because it should.
+async fn image_names_bmc(context: &Context, bmc: &Bmc) -> Result<bool> {
+    let operations = &context.operations;
+    let Some(infra_env) = operations.infra_envs.find(bmc.infra_env_id).await? else {
+        return Ok(true);
+    };
+    let named = operations.medium_names_bmc(&infra_env, bmc.id).await;
+    Ok(named.unwrap_or(true))
+}
+
+/// True when ejecting would stop the live system: a full CoreOS image reads its root from the medium, all others run in memory.
 async fn runs_from_medium(context: &Context, bmc: &Bmc) -> Result<bool> {
     if bmc.settings.boot != BmcBoot::VirtualMedia {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Hosts that changed, wherever that was: one of them may be the machine that a BMC has booted.
+//! Hosts that changed, in any process: one of them may be the machine that a BMC has booted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_store::{Store, Subject};
 use tokio::sync::Notify;
 
-/// Hosts that wait to be looked at. Further ones are found when their BMCs are looked at anyway.
+/// Most hosts in the queue. Further ones are found when their BMCs are checked.
 const MOST: usize = 10_000;
 
 type Key = (InfraEnvId, HostId);
@@ -44,12 +44,12 @@ impl Arrivals {
         self.filled.notify_one();
     }
 
-    /// Waits for the next ones.
+    /// Waits until hosts are queued.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
 
-    /// Those that wait, by InfraEnv.
+    /// Takes the queued hosts, by InfraEnv.
     pub(crate) fn take(&self) -> HashMap<InfraEnvId, Vec<HostId>> {
         let mut by_infra_env: HashMap<InfraEnvId, Vec<HostId>> = HashMap::new();
         for (infra_env_id, id) in std::mem::take(&mut *self.waiting()) {

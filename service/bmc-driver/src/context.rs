@@ -5,7 +5,7 @@ use muster_operations::Operations;
 
 use crate::settings::Settings;
 
-/// What all work shares.
+/// State shared by all work.
 pub(crate) struct Context {
     pub operations: Arc<Operations>,
     pub client: Arc<Client>,

@@ -1,13 +1,14 @@
-//! Compares what BMC and agent tell of one machine.
+//! Compares the reports of BMC and agent about one machine.
 
 use muster_api::bmc::{BmcDifference, BmcInventory};
 use muster_api::inventory::Inventory;
+use muster_api::placeholder::is_placeholder;
 use muster_bmc::matching::{self, Identifiers, Key, Matching, Verdict};
 use muster_core::record::Host;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Some BMCs count 10^9 bytes, and firmware keeps some memory for itself.
+/// Some BMCs count in units of 10^9 bytes, and firmware keeps some memory for itself.
 const MEMORY_TOLERANCE: f64 = 0.15;
 
 /// Compares the identifiers of a machine with those of a host.
@@ -15,8 +16,8 @@ pub(crate) fn compare(bmc: &BmcInventory, host: &Host) -> Matching {
     judge(bmc, &of_host(host))
 }
 
-/// Serial numbers of the chassis may agree beside something else. Alone they prove nothing, for machines share them; and they contradict
-/// nothing, for a chassis has a number of its own.
+/// Serial numbers of the chassis count only together with another identifier. On their own they prove nothing, because machines may share
+/// them; and a difference proves nothing, because a chassis has a number of its own.
 fn judge(bmc: &BmcInventory, told: &Identifiers) -> Matching {
     let all = matching::compare(&of_bmc(bmc, true), told);
     let is_alone = all.verdict == Verdict::Same && all.agreed == [Key::Serial];
@@ -58,7 +59,7 @@ fn of_host(host: &Host) -> Identifiers {
     }
 }
 
-/// What they tell differently, for people.
+/// The differences between the two reports, for operators.
 pub(crate) fn differences(bmc: &BmcInventory, host: &Host, matching: &Matching) -> Vec<BmcDifference> {
     let ids = matching.differences.iter().map(|one| BmcDifference {
         what: one.key.to_string(),
@@ -97,12 +98,12 @@ fn processors(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
         .map(i64::from)
         .sum();
     let seen = host.cpu.as_ref()?.count;
-    // Without hyper-threading the system sees the cores.
+    // Without hyper-threading the system reports the cores.
     let other = seen > 0 && seen != told && seen != cores;
     other.then(|| difference("processors", format!("{told} threads"), format!("{seen} CPUs")))?
 }
 
-/// Disks that the BMC names by serial number and the agent does not see.
+/// Disks that the BMC names by serial number and the agent does not report.
 fn disks(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
     let seen: Vec<String> = host
         .disks
@@ -112,10 +113,10 @@ fn disks(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
     let named = bmc.drives.iter().filter_map(|drive| drive.serial.as_deref());
     let missing: Vec<&str> = named
         .map(str::trim)
-        .filter(|serial| !serial.is_empty() && !seen.contains(&serial.to_lowercase()))
+        .filter(|serial| !is_placeholder(serial) && !seen.contains(&serial.to_lowercase()))
         .take(8)
         .collect();
-    if missing.is_empty() || seen.iter().all(String::is_empty) {
+    if missing.is_empty() || seen.iter().all(|serial| is_placeholder(serial)) {
         return None;
     }
     difference("disks", missing.join(" "), "not there".to_owned())
@@ -137,7 +138,7 @@ mod tests {
             other_serials: vec![number.to_owned()],
             ..BmcInventory::default()
         };
-        // As sushy-emulator tells it: the UUID, and no serial number but that of a chassis.
+        // As sushy-emulator reports it: the UUID, and only the serial number of a chassis.
         let other = BmcInventory {
             uuid,
             ..in_chassis("CHASSIS-7")

@@ -1,10 +1,10 @@
-//! Takes media out of machines that this service has no BMC of: Metal3 leaves its medium in one that it is told to leave alone.
+//! Ejects media from machines without a BMC record in this service: Metal3 leaves its medium in a machine that it has to stop managing.
 
 use std::sync::Arc;
 
 use muster_bmc::{BmcError, Client, Target};
 
-/// Empties drives.
+/// Ejects media.
 #[derive(Debug, Clone)]
 pub struct Ejector {
     client: Arc<Client>,
@@ -15,7 +15,7 @@ impl Ejector {
         Self { client }
     }
 
-    /// Takes out what is in the drives of the machine, and clears its boot override. Its power stays as it is.
+    /// Ejects all media of the machine, and clears its boot override. Its power stays as it is.
     ///
     /// # Errors
     /// [`BmcError`]

@@ -1,9 +1,9 @@
-//! What a BMC tells of its machine, as it is stored.
+//! The stored form of a BMC's report about its machine.
 
 use muster_api::bmc::{BmcDrive, BmcFirmware, BmcInventory, BmcMemory, BmcNic, BmcProcessor};
 use muster_bmc::{Drive, Firmware, Inventory, Nic, Processor};
 
-/// Entries that are kept of each list: a BMC may tell any number.
+/// Entries that are kept of each list: a BMC may report any number.
 const MOST: usize = 256;
 
 pub(crate) fn stored(told: Inventory) -> BmcInventory {

@@ -1,9 +1,9 @@
 //! Takes the discovery of machines through their BMCs from phase to phase (docs/protocol/redfish.md#2.8).
 //!
-//! A machine whose host waits for a boot is booted without being asked for.
+//! A machine is booted without a request if its host waits for a boot.
 //!
-//! [`run`] claims BMCs that are due, and does for each what its phase is for, with `muster-bmc`; what came of it goes to
-//! `muster_operations::bmcs`, which decides and stores. So a restart goes on where it was, and several replicas share the work.
+//! [`run`] claims BMCs that are due, and carries out the phase of each with `muster-bmc`; the outcome goes to `muster_operations::bmcs`,
+//! which decides and stores. So a restart continues from the stored phase, and several replicas share the work.
 
 mod agent;
 mod arrivals;

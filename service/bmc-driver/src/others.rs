@@ -1,4 +1,4 @@
-//! Others who drive BMCs: two who switch one machine break each other's work.
+//! Other programs that drive BMCs: two programs that switch one machine break each other's work.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -10,28 +10,28 @@ use muster_core::record::Bmc;
 
 use crate::context::Context;
 
-/// Somebody else's record of a BMC.
+/// Another program's record of a BMC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
-    /// What it is and what it is called, as in `the BareMetalHost lab/r1u7`.
+    /// Its kind and name, as in `the BareMetalHost lab/r1u7`.
     pub name: String,
-    /// They leave the machine alone at present, and may take it back.
+    /// The other program does not manage the machine at present, and may resume.
     pub detached: bool,
 }
 
-/// The answer to who else drives a BMC; an error is for people.
+/// The other program that drives a BMC, if any; an error is shown to users.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Option<Other>, String>> + Send + 'a>>;
 
-/// Knows who else drives BMCs.
+/// Looks up other programs that drive BMCs.
 pub trait Others: Debug + Send + Sync {
-    /// Who drives the one at `address` (`https://HOST[:PORT]`).
+    /// The program that drives the BMC at `address` (`https://HOST[:PORT]`).
     fn of<'a>(&'a self, address: &'a str) -> Answer<'a>;
 }
 
-/// A machine of others is left alone; one that they detached is switched when a user asks for it.
+/// Refuses to switch a machine that another program manages; one that is detached there is switched only on a user's request.
 ///
 /// # Errors
-/// It is others', or that cannot be told.
+/// If another program manages it, or that is not known.
 pub(crate) async fn leave_to_others(
     context: &Context,
     bmc: &Bmc,

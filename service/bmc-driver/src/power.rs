@@ -1,4 +1,4 @@
-//! Switches the power of a machine, or asks for its state, because a user wants it or its host waits for a boot from its disk.
+//! Switches the power of a machine, or reads its state, because a user requests it or its host waits for a boot from its disk.
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction};
 use muster_bmc::{Bmc as Conversation, BmcError, BootFrom};
@@ -15,14 +15,14 @@ use crate::returns;
 use crate::step::{connect, internal};
 use crate::target::target;
 
-/// What the BMC told.
+/// The report of the BMC.
 #[derive(Default)]
 struct Told {
     state: Option<String>,
     certificate: Option<String>,
 }
 
-/// Does what is asked, before its deadline; `None`: it could not be noted that it begins, or it is void.
+/// Carries out a request before its deadline; `None`: its beginning could not be stored, or it is void.
 pub(crate) async fn carry_out(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Option<BmcEvent> {
     let id = request.id;
     let bmcs = &context.operations.bmcs;
@@ -70,7 +70,7 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
     seen.map_err(|error| problem(&error, BmcFailure::Refused))
 }
 
-/// The last look: an installation may have begun since it was asked.
+/// The last check: an installation may have begun since the request.
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
     leave_to_others(context, bmc, !request.from_disk).await?;
     if request.from_disk {
@@ -104,7 +104,7 @@ async fn switch(conversation: &mut Conversation, request: &PowerRequest) -> Resu
         BmcPowerAction::On => conversation.power_on().await,
         BmcPowerAction::Off => conversation.shut_down(request.force).await,
         BmcPowerAction::Reset if request.begun => {
-            // Whoever began it may have switched the machine off already, and a second reset could hit a running system.
+            // The first attempt may have switched the machine off already, and a second reset could hit a running system.
             let on = conversation.power_on().await;
             on.map_err(|error| problem(&error, BmcFailure::Boot))?;
             return Err(Problem {

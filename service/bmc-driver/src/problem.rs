@@ -1,19 +1,23 @@
 //! The errors of the client as problems of a discovery.
 
 use muster_api::bmc::{BmcBoot, BmcCheck, BmcFailure, BmcOutcome};
-use muster_bmc::{AddressError, BmcError, CheckId, Outcome, Preflight};
+use muster_bmc::{AddressError, BmcError, CheckId, NetworkError, Outcome, Preflight};
 use muster_core::lifecycle::bmc::Problem;
 
-/// The problem that an error is; `otherwise`: the failure of the phase when the error says nothing better.
+/// Turns an error into a problem; `otherwise`: the failure of the phase, unless the error is more specific.
 pub(crate) fn problem(error: &BmcError, otherwise: BmcFailure) -> Problem {
     let failure = match error {
         BmcError::BadCredentials { .. } => BmcFailure::Credentials,
         BmcError::CertificateChanged { .. }
         | BmcError::CertificateUntrusted { .. }
         | BmcError::Certificates(_) => BmcFailure::Certificate,
-        BmcError::Address(AddressError::Unresolved { .. }) => BmcFailure::Unreachable,
+        BmcError::Address(AddressError::Network(NetworkError::Unresolved { .. })) => BmcFailure::Unreachable,
         BmcError::Address(_) => BmcFailure::Address,
-        BmcError::Unreachable { .. } | BmcError::NotRedfish(_) => BmcFailure::Unreachable,
+        // A fingerprint does not help with a certificate that cannot be used.
+        BmcError::Unreachable { .. }
+        | BmcError::NotRedfish(_)
+        | BmcError::CertificateUnusable { .. }
+        | BmcError::Tls { .. } => BmcFailure::Unreachable,
         BmcError::NoSystem(_) | BmcError::SeveralSystems(_) | BmcError::Unsupported(_) => BmcFailure::System,
         BmcError::NoMediaSlot(_) => BmcFailure::Media,
         BmcError::MediaUrl(_) => BmcFailure::Image,
@@ -30,7 +34,7 @@ pub(crate) fn problem(error: &BmcError, otherwise: BmcFailure) -> Problem {
     }
 }
 
-/// The checks as they are stored.
+/// The stored form of the checks.
 pub(crate) fn checks(preflight: &Preflight) -> Vec<BmcCheck> {
     let checks = preflight.checks.iter().map(|check| BmcCheck {
         id: check.id.to_string(),
@@ -45,7 +49,7 @@ pub(crate) fn checks(preflight: &Preflight) -> Vec<BmcCheck> {
     checks.collect()
 }
 
-/// The first check that stands in the way of booting like this.
+/// The first failed check that prevents this way of booting.
 pub(crate) fn in_the_way(preflight: &Preflight, boot: BmcBoot) -> Option<Problem> {
     // UEFI loads the image without a slot.
     let matters = |id: CheckId| id != CheckId::Media || boot == BmcBoot::VirtualMedia;
@@ -67,7 +71,7 @@ pub(crate) fn in_the_way(preflight: &Preflight, boot: BmcBoot) -> Option<Problem
         },
     };
     if check.id == CheckId::Image {
-        // It may be made or downloaded this minute.
+        // It may be built or downloaded at this moment.
         found.passing = true;
     }
     if !check.advice.is_empty() && !found.reason.contains(&check.advice) {

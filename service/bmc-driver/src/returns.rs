@@ -1,10 +1,8 @@
-//! Hosts that wait for somebody to boot them into the discovery image, or from their disk: their BMC does it
-//! (docs/protocol/host-lifecycle.md#8).
+//! Boots waiting hosts by their BMC: into the discovery image, or from their disk (docs/protocol/host-lifecycle.md#8).
 //!
-//! Who waits is read from the database again and again, so that neither a restart nor another replica forgets it. A host that may come
-//! back by itself is given its time first, and one that came back is left alone.
+//! The waiting hosts are read from the database at every interval, so that neither a restart nor another replica loses one. A host that may
+//! come back without help first gets the time for it, and one that came back is not touched.
 
-use muster_api::host::HostStage;
 use muster_core::lifecycle::bmc::{BmcEvent, disk_boot_failure};
 use muster_core::lifecycle::host::{AWAITING_BOOT, AwaitedSystem, HostEvent, awaited_boot};
 use muster_core::record::{Bmc, BmcBoots, BmcStage, Host};
@@ -12,7 +10,7 @@ use muster_operations::{Result, chain, now};
 
 use crate::context::Context;
 
-/// Looks at each host with a BMC that waits for a boot, or that the BMC works for.
+/// Checks each host with a BMC that waits for a boot, or that the BMC is booting.
 pub(crate) async fn sweep(context: &Context) {
     let listed = context
         .operations
@@ -40,10 +38,14 @@ async fn look(context: &Context, bmc: &Bmc) -> Result<()> {
     let Some(host) = host_of(context, bmc).await? else {
         return Ok(());
     };
-    let Some(awaited) = awaited_boot(&host, context.operations.hosts.limits()) else {
+    let deadlines = context.operations.hosts.deadlines(&host);
+    let Some(awaited) = awaited_boot(&host, &deadlines) else {
         return Ok(());
     };
     if now() < awaited.from {
+        return Ok(());
+    }
+    if awaited.system == AwaitedSystem::Disk && !booted_medium(bmc, &host) {
         return Ok(());
     }
     let since = awaited.since;
@@ -59,15 +61,23 @@ async fn look(context: &Context, bmc: &Bmc) -> Result<()> {
     let bmc = begun.as_ref().unwrap_or(bmc);
     let failure = match awaited.system {
         AwaitedSystem::DiscoveryImage => failure(bmc),
-        AwaitedSystem::Disk => {
-            let boot = context.operations.hosts.limits().of(HostStage::Rebooting);
-            disk_boot_failure(bmc, &host, since, boot, now())
-        }
+        AwaitedSystem::Disk => disk_boot_failure(bmc, &host, since, &deadlines, now()),
     };
     tell(context, &host, bmc, failure).await
 }
 
-/// Says on the host what its BMC does about it.
+/// True when the BMC's own image was read since the host was to boot from its disk. Otherwise only a registration shows that the host came
+/// up from the discovery image, and any holder of the image's token can send one: a node is not switched off for that.
+fn booted_medium(bmc: &Bmc, host: &Host) -> bool {
+    let since = host
+        .data
+        .progress
+        .as_ref()
+        .map(|progress| progress.stage_started_at);
+    since.is_some_and(|since| bmc.image.last_at.is_some_and(|read| read >= since))
+}
+
+/// Reports on the host what its BMC does.
 async fn tell(context: &Context, host: &Host, bmc: &Bmc, failure: Option<String>) -> Result<()> {
     let boots = BmcBoots {
         bmc: bmc.name.clone(),
@@ -91,7 +101,7 @@ async fn tell(context: &Context, host: &Host, bmc: &Bmc, failure: Option<String>
 fn failure(bmc: &Bmc) -> Option<String> {
     match &bmc.stage {
         BmcStage::Failed { .. } | BmcStage::Stopped => Some(bmc.progress.reason.clone()),
-        // One that is found moves on with its next report.
+        // A host that is found continues with its next report.
         BmcStage::Waiting
         | BmcStage::Checking
         | BmcStage::Inserting
@@ -101,10 +111,10 @@ fn failure(bmc: &Bmc) -> Option<String> {
     }
 }
 
-/// True when the run was begun for a host that waits for it no longer: its machine must not be switched off.
+/// True when the run was begun for a host that no longer waits for it: its machine must not be switched off.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn is_back(context: &Context, bmc: &Bmc) -> Result<bool> {
     Ok(bmc.progress.for_host && !awaits(context, bmc, AwaitedSystem::DiscoveryImage).await?)
 }
@@ -112,10 +122,12 @@ pub(crate) async fn is_back(context: &Context, bmc: &Bmc) -> Result<bool> {
 /// True while the machine's host waits for a boot of that system.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub(crate) async fn awaits(context: &Context, bmc: &Bmc, system: AwaitedSystem) -> Result<bool> {
-    let host = host_of(context, bmc).await?;
-    let awaited = host.and_then(|host| awaited_boot(&host, context.operations.hosts.limits()));
+    let Some(host) = host_of(context, bmc).await? else {
+        return Ok(false);
+    };
+    let awaited = awaited_boot(&host, &context.operations.hosts.deadlines(&host));
     Ok(awaited.is_some_and(|awaited| awaited.system == system))
 }
 

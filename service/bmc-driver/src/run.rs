@@ -1,4 +1,4 @@
-//! The loop: claims what is due, and hands out places.
+//! The loop: claims BMCs that are due, and starts work on them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::returns;
 use crate::settings::Settings;
 use crate::work::work;
 
-/// Hosts that change together are looked at together.
+/// Changes of hosts within this time are handled together.
 const TOGETHER: Duration = Duration::from_millis(200);
 
-/// Runs until `stop`. What is under way then is broken off: it is begun again, from its phase, by whoever runs next.
+/// Runs until `stop`. Work in progress is cancelled then: the next process repeats it from the stored phase.
 pub async fn run(
     operations: Arc<Operations>,
     client: Arc<Client>,
@@ -56,7 +56,7 @@ pub async fn run(
         }
     }
     hosts.abort();
-    // Sessions on BMCs are ended behind the scenes.
+    // Sessions on BMCs are ended in the background.
     running.shutdown().await;
     if let Err(error) = context.operations.store.release_bmcs_of(&context.who).await {
         tracing::warn!(
@@ -94,7 +94,7 @@ async fn follow_hosts(context: Arc<Context>, arrivals: Arc<Arrivals>) {
         tokio::time::sleep(TOGETHER).await;
         for (infra_env_id, ids) in arrivals.take() {
             if let Err(error) = agent::look_at(&context, infra_env_id, &ids).await {
-                // They are looked at again with their BMCs.
+                // They are compared again with their BMCs.
                 tracing::debug!(infra_env.id = %infra_env_id, error = chain(&error), "hosts were not compared with BMCs");
             }
         }

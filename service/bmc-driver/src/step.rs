@@ -1,4 +1,4 @@
-//! What each phase is for.
+//! Carries out phases.
 
 use std::time::Duration;
 
@@ -16,7 +16,11 @@ use crate::problem::{checks, in_the_way, problem};
 use crate::returns;
 use crate::target::target;
 
-/// Does what the phase is for, and says what came of it.
+/// The reads of the image show whether it did.
+const OVERRIDE_DROPPED: &str =
+    "the BMC accepted the boot override and does not show it: the machine may boot from its disk";
+
+/// Carries out the phase of a BMC, and returns the outcome.
 pub(crate) async fn next(context: &Context, bmc: &Bmc) -> BmcEvent {
     let outcome = match &bmc.stage {
         BmcStage::Waiting => match returns::is_back(context, bmc).await {
@@ -47,7 +51,7 @@ fn runs_from_medium(bmc: &Bmc) -> bool {
     bmc.progress.leftover.as_ref().is_some_and(|left| left.in_use)
 }
 
-/// The database, in most cases: it comes back.
+/// In most cases the database, which recovers.
 pub(crate) fn internal(error: &OperationError) -> Problem {
     Problem {
         failure: BmcFailure::Refused,
@@ -69,9 +73,12 @@ async fn image(context: &Context, bmc: &Bmc) -> Result<String, Problem> {
     let operations = &context.operations;
     let infra_env = operations.infra_envs.get(bmc.infra_env_id).await;
     let infra_env = infra_env.map_err(|error| internal(&error))?;
-    // Without one the BMC is told what is wrong with the image, when that is asked for.
+    // Without a tag, a request for the image returns to the BMC what is wrong with the image.
     let tag = operations.medium_tag(&infra_env).await.ok();
-    Ok(operations.urls.bmc_iso(&infra_env, bmc.id, tag.as_deref()))
+    let code = operations.auth.bmc_code(&infra_env, bmc.id);
+    Ok(operations
+        .urls
+        .bmc_iso(&infra_env, (bmc.id, &code), tag.as_deref()))
 }
 
 async fn check(context: &Context, bmc: &Bmc) -> BmcEvent {
@@ -84,7 +91,7 @@ async fn check(context: &Context, bmc: &Bmc) -> BmcEvent {
 async fn looked(context: &Context, bmc: &Bmc, seen: &mut Seen) -> Result<(), Problem> {
     let (target, image) = (target(bmc)?, image(context, bmc).await?);
     if bmc.progress.attempts == 0 {
-        // Here only when somebody has asked for it anew; what was refused before is stored, and never comes here.
+        // Only a new request of a user comes here: refused credentials are stored, and end a run earlier.
         let forgiven = context.client.forgive(&target).await;
         forgiven.map_err(|error| problem(&error, BmcFailure::Refused))?;
     }
@@ -103,7 +110,7 @@ async fn looked(context: &Context, bmc: &Bmc, seen: &mut Seen) -> Result<(), Pro
     free
 }
 
-/// What is installed, or being installed, is not switched off.
+/// Refuses to switch off a machine that is installed, or being installed.
 async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Result<(), Problem> {
     leave_to_others(context, bmc, !bmc.progress.for_host).await?;
     let in_use = agent::in_use(context, bmc.infra_env_id, told).await;
@@ -111,8 +118,13 @@ async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Re
         Some(host) => Err(Problem {
             failure: BmcFailure::InUse,
             reason: format!(
-                "its machine is host {} already, which is {}: booting would switch it off. Reset or delete the host first",
+                "its machine is host {}{} already, which is {}: booting would switch it off. Reset or delete the host first",
                 host.id,
+                if host.infra_env_id == bmc.infra_env_id {
+                    ""
+                } else {
+                    " of another InfraEnv"
+                },
                 host.state.status().name()
             ),
             passing: false,
@@ -121,7 +133,7 @@ async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Re
     }
 }
 
-/// The certificate of the first contact is the one of this step's further ones.
+/// Pins the certificate of the first contact for the further ones of this step.
 fn pinned(mut target: Target, shown: &Option<muster_bmc::Fingerprint>) -> Target {
     if let muster_bmc::CertificateMode::Pin(pin @ None) = &mut target.certificate {
         *pin = *shown;
@@ -134,7 +146,7 @@ pub(crate) async fn connect(context: &Context, target: &Target) -> Result<Conver
     connected.map_err(|error| problem(&error, BmcFailure::Refused))
 }
 
-/// The last look before the machine is switched off; an event: it must not be.
+/// The last check before the machine is switched off; returns an event if it must not be.
 async fn before_switching_off(context: &Context, bmc: &Bmc) -> Result<Option<BmcEvent>, Problem> {
     let back = returns::is_back(context, bmc).await;
     if back.map_err(|error| internal(&error))? {
@@ -166,7 +178,7 @@ async fn boot(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
             return Ok(instead);
         }
     } else if let Ok(seen @ BmcEvent::AgentSeen { .. }) = agent::look(context, bmc).await {
-        // It booted, though the BMC did not say so.
+        // It booted, though the BMC did not report it.
         return Ok(seen);
     }
     let target = target(bmc)?;
@@ -178,12 +190,10 @@ async fn boot(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
     let booted = conversation.boot(&from).await;
     conversation.close().await;
     match booted {
-        Ok(Override::Once | Override::Continuous) => Ok(BmcEvent::Booted),
-        Ok(Override::Dropped) => {
-            // It may boot from its disk; what was read of the image tells.
-            tracing::warn!(bmc.id = %bmc.id, "the BMC does not show the boot override that it accepted");
-            Ok(BmcEvent::Booted)
-        }
+        Ok(Override::Once | Override::Continuous) => Ok(BmcEvent::Booted { note: String::new() }),
+        Ok(Override::Dropped) => Ok(BmcEvent::Booted {
+            note: OVERRIDE_DROPPED.to_owned(),
+        }),
         Err(error) => Err(problem(&error, BmcFailure::Boot)),
     }
 }

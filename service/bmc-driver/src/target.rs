@@ -1,4 +1,4 @@
-//! The way to a BMC, as the client takes it.
+//! Converts a BMC's record for the client.
 
 use muster_api::bmc::{BmcCertificateMode, BmcFailure};
 use muster_bmc::{CertificateMode, Credentials, Target};
@@ -6,7 +6,7 @@ use muster_core::lifecycle::bmc::Problem;
 use muster_core::record::Bmc;
 
 /// # Errors
-/// The stored fingerprint is none.
+/// If the stored fingerprint is invalid.
 pub(crate) fn target(bmc: &Bmc) -> Result<Target, Problem> {
     let settings = &bmc.settings;
     let stored = &settings.certificate;

@@ -1,4 +1,4 @@
-//! Works on one BMC that is claimed, phase by phase, until nothing is to be done at once.
+//! Works on one claimed BMC, phase by phase, until no phase is due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use muster_operations::{chain, now};
 use crate::context::Context;
 use crate::{power, step};
 
-/// Longest attempt to take out what is left in a BMC.
+/// Longest attempt to remove a medium and boot override.
 const CLEANING: Duration = Duration::from_secs(600);
 
 pub(crate) async fn work(context: Arc<Context>, bmc: Bmc) {
@@ -79,7 +79,7 @@ async fn keep(context: &Context, id: BmcId, run: i64) {
         match store.renew_bmc_claim(id, &context.who, now(), claim).await {
             Ok(Some(present)) if present == run => {}
             Ok(_) => return,
-            // The claim holds for a while yet.
+            // The claim lasts for a while yet.
             Err(error) => {
                 tracing::debug!(bmc.id = %id, error = chain(&error), "a claim could not be prolonged");
             }

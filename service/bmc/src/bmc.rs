@@ -17,22 +17,22 @@ use crate::profile::{Identity, Profile};
 use crate::system::PowerState;
 use crate::turns::Held;
 
-/// A BMC with which one is logged in, and its machine. Nobody else talks to it meanwhile: keep it no longer than one step takes.
-/// [`Bmc::close`] ends the session; when it is dropped without, the runtime ends it behind the scenes.
+/// An authenticated conversation with a BMC and its machine. It blocks every other conversation with that BMC: keep it no longer than one
+/// step takes. [`Bmc::close`] ends the session; if it is dropped instead, the runtime ends the session in the background.
 ///
 /// Each step (`check`, `insert`, `boot`, `finish`) can be called again after an error or a restart, with a new `Bmc`: it is repeated
-/// whole, and leads to the same state.
+/// completely, and leads to the same state.
 pub struct Bmc {
     connection: Connection,
     machine: Machine,
     held: Held,
 }
 
-/// Where a machine stands.
+/// The state of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     pub power: PowerState,
-    /// `BootProgress.LastState`, such as `OSBootStarted`; many BMCs do not tell it.
+    /// `BootProgress.LastState`, such as `OSBootStarted`; many BMCs do not report it.
     pub boot: Option<String>,
 }
 
@@ -45,12 +45,12 @@ impl Bmc {
         }
     }
 
-    /// The certificate that the BMC shows, to be stored as a pin; `None` without TLS.
+    /// The certificate that the BMC presents, to be stored as a pin; `None` without TLS.
     pub fn certificate(&self) -> Option<Fingerprint> {
         self.connection.session.wire.certificate()
     }
 
-    /// How this BMC is treated.
+    /// The profile of this kind of BMC.
     pub fn profile(&self) -> &Profile {
         &self.connection.profile
     }
@@ -66,11 +66,12 @@ impl Bmc {
         self.noted(done)
     }
 
-    /// Asks the machine's system to shut down, and waits until the machine is off. `force`: its power is cut when it does not within
-    /// [`Limits::shutdown`], or cannot be asked.
+    /// Requests that the machine's system shut down, and waits until the machine is off. `force`: cuts its power if it is not off within
+    /// [`Limits::shutdown`], or if the request is not possible.
     ///
     /// # Errors
-    /// [`BmcError::Deadline`] or [`BmcError::Unsupported`] where only force would do it; the machine is on then, and may yet follow.
+    /// [`BmcError::Deadline`] or [`BmcError::Unsupported`] where only force would do it; the machine is on then, and may still shut down
+    /// later.
     pub async fn shut_down(&mut self, force: bool) -> Result<(), BmcError> {
         let limit = self.connection.limits().step;
         let done = within(limit, "shutting down", self.shutting_down(force)).await;
@@ -110,10 +111,10 @@ impl Bmc {
         })
     }
 
-    /// Reads the machine's parts. What a BMC does not tell is missing, and said in [`Inventory::notes`].
+    /// Reads the machine's parts. Data that a BMC does not report is missing, and listed in [`Inventory::notes`].
     ///
     /// # Errors
-    /// The system itself cannot be read.
+    /// If the system itself cannot be read.
     pub async fn inventory(&mut self) -> Result<Inventory, BmcError> {
         let read = inventory::read(&mut self.connection, &self.machine).await;
         self.noted(read)

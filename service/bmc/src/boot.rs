@@ -1,5 +1,7 @@
 //! Writes and clears the boot override (docs/protocol/redfish.md#2.5).
 
+use std::time::Instant;
+
 use serde_json::{Map, Value, json};
 
 use crate::connection::Connection;
@@ -16,18 +18,18 @@ pub enum BootFrom {
     Media,
     /// This URL, which the UEFI firmware itself loads.
     Http(String),
-    /// Its disk, whatever is first in its boot order.
+    /// Its disk, whatever comes first in its boot order.
     Disk,
 }
 
-/// An override as the BMC shows it after it was written.
+/// An override as read back after it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Override {
     /// For one boot.
     Once,
     /// For further boots too, until it is cleared.
     Continuous,
-    /// It was accepted, and is not there: the machine may boot from its disk.
+    /// It was accepted, and is not set: the machine may boot from its disk.
     Dropped,
 }
 
@@ -77,8 +79,8 @@ async fn read_back(bmc: &mut Connection, place: &Link) -> Result<Override, BmcEr
     }
 }
 
-/// The modes that are tried. Without one first, since some firmware takes it for a change of its settings; strict ones want it. The
-/// mode that is set now is sent: changing it is not for us.
+/// The modes that are tried. First without a mode, because some firmware treats it as a change of its settings; strict firmware requires
+/// one. The current mode is sent: this client must not change it.
 fn modes<'a>(from: &BootFrom, strict: bool, now: Option<&'a str>) -> Vec<Option<&'a str>> {
     match (from, strict, now) {
         (BootFrom::Http(_), ..) => vec![Some("UEFI")],
@@ -88,7 +90,7 @@ fn modes<'a>(from: &BootFrom, strict: bool, now: Option<&'a str>) -> Vec<Option<
     }
 }
 
-/// A refusal of what was written, not of who wrote it or when.
+/// True for a refusal of the content, which other content may avoid; not for one of the user or of the moment.
 fn leads_on(refusal: &Refusal) -> bool {
     matches!(
         refusal.status,
@@ -123,7 +125,7 @@ fn targets(bmc: &Connection, system: &System<'_>, from: &BootFrom) -> Result<Vec
                     .iter()
                     .filter(|other| **other != bmc.profile.cd_target),
             );
-            // Those that are listed first; one that is not may work all the same.
+            // Allowed targets first; others may work all the same.
             targets.sort_by_key(|target| !lists(target));
             Ok(targets)
         }
@@ -162,26 +164,52 @@ fn body(target: &str, from: &BootFrom, mode: Option<&str>) -> Value {
 /// Targets that [`once`] writes.
 const OURS: [&str; 3] = ["Cd", "UsbCd", "UefiHttp"];
 
-/// Clears an override that leads to media or HTTP boot, and its URL. Nothing is written when there is none.
+/// Clears an override that leads to media or HTTP boot, and its URL. Writes nothing when there is no such override.
 pub(crate) async fn clear(bmc: &mut Connection, system: &Link) -> Result<(), BmcError> {
     let resource = bmc.get(system).await?.value;
     let mut refused = None;
     for place in places(bmc, system, &resource).await? {
         let now = bmc.get(&place).await?.value;
-        let enabled = json::text(&now, "/Boot/BootSourceOverrideEnabled");
-        let target = json::text(&now, "/Boot/BootSourceOverrideTarget").unwrap_or_default();
         let uri = json::text(&now, "/Boot/HttpBootUri").is_some();
-        let leads = enabled.as_deref() != Some("Disabled") && OURS.contains(&target.as_str());
-        if !leads && !uri {
+        if !leads(&now) && !uri {
             continue;
         }
         match clear_at(bmc, &place, uri, json::text(&now, "/Boot/BootSourceOverrideMode")).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => return await_cleared(bmc, &place).await,
             Err(error @ BmcError::Refused { .. }) => refused = Some(error),
             Err(error) => return Err(error),
         }
     }
     refused.map_or(Ok(()), Err)
+}
+
+/// True for an override that [`once`] wrote.
+fn leads(system: &Value) -> bool {
+    let enabled = json::text(system, "/Boot/BootSourceOverrideEnabled");
+    let target = json::text(system, "/Boot/BootSourceOverrideTarget").unwrap_or_default();
+    enabled.as_deref() != Some("Disabled") && OURS.contains(&target.as_str())
+}
+
+/// Reads the override back: if it stayed, the machine would boot from any medium that is inserted later.
+async fn await_cleared(bmc: &mut Connection, place: &Link) -> Result<(), BmcError> {
+    let (started, limit) = (Instant::now(), bmc.limits().media);
+    loop {
+        let now = bmc.get(place).await?.value;
+        if !leads(&now) {
+            return Ok(());
+        }
+        if started.elapsed() >= limit {
+            let shown = |member: &str| {
+                json::text(&now, &format!("/Boot/BootSourceOverride{member}")).unwrap_or_default()
+            };
+            return Err(BmcError::Deadline {
+                awaited: "the cleared boot override".to_owned(),
+                seen: format!("{} {}", shown("Target"), shown("Enabled")),
+                after: limit,
+            });
+        }
+        tokio::time::sleep(bmc.limits().poll).await;
+    }
 }
 
 async fn clear_at(
@@ -205,7 +233,7 @@ async fn clear_at(
         Err(BmcError::Refused { refusal, .. }) if leads_on(&refusal) => {
             let only = json!({"Boot": {"BootSourceOverrideEnabled": "Disabled"}});
             match bmc.patch(doing, place, &only).await {
-                // sushy-emulator knows no way back but another device.
+                // sushy-emulator can only be reset by setting another device.
                 Err(BmcError::Refused { .. }) => {
                     let disk = json!({"Boot": {"BootSourceOverrideEnabled": "Continuous", "BootSourceOverrideTarget": "Hdd"}});
                     bmc.patch(doing, place, &disk).await

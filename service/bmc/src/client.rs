@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::turns::{Held, Turns};
 use crate::wire::Wire;
 
-/// One BMC and the way to it.
+/// One BMC and the parameters of its connection.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// `https://HOST[:PORT]`.
@@ -26,7 +26,7 @@ pub struct Target {
     pub system: Option<String>,
 }
 
-/// Talks to BMCs by the same rules. A process has one, since it knows whom somebody talks to already.
+/// Connects to BMCs by the same rules. Use one per process: it knows which BMCs are in use.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) rules: AddressRules,
@@ -49,8 +49,8 @@ impl Client {
     /// Connects, logs in and finds the machine.
     ///
     /// # Errors
-    /// [`BmcError`]. After [`BmcError::BadCredentials`] the same credentials are refused here, without asking the BMC, until others
-    /// are given or [`Client::forgive`] is called; the caller stores that too, for the time after a restart.
+    /// [`BmcError`]. After [`BmcError::BadCredentials`] the same credentials are refused here, without a request to the BMC, until others
+    /// are given or [`Client::forgive`] is called; the caller has to store that, too, for the time after a restart.
     pub async fn connect(&self, target: &Target) -> Result<Bmc, BmcError> {
         let place = self.rules.resolve(&target.address, self.limits.connect).await?;
         let mut held = self.hold(&place, &target.credentials).await?;
@@ -73,10 +73,10 @@ impl Client {
         }
     }
 
-    /// Lets credentials be tried again that the BMC refused, when somebody has set it right there.
+    /// Allows credentials that the BMC refused, after its settings were corrected.
     ///
     /// # Errors
-    /// The address is not allowed, or somebody talks to the BMC.
+    /// If the address is not allowed, or the BMC is in use.
     pub async fn forgive(&self, target: &Target) -> Result<(), BmcError> {
         let place = self.rules.resolve(&target.address, self.limits.connect).await?;
         let mut held = self.hold(&place, &target.credentials).await?;
@@ -88,7 +88,7 @@ impl Client {
     pub(crate) async fn open(&self, place: Place, target: &Target) -> Result<Session, BmcError> {
         let wire = Wire::new(
             place,
-            &target.certificate,
+            (&target.certificate, self.rules.known_certificates),
             target.credentials.clone(),
             self.limits.clone(),
         )?;

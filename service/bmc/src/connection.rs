@@ -1,5 +1,4 @@
-//! Requests to a BMC with which one is logged in: reads that are tried again, changes with the ladder of ETags, tasks that are
-//! awaited.
+//! Authenticated requests to a BMC: reads with retries, changes with a sequence of ETags, tasks that are awaited.
 
 use std::time::{Duration, Instant};
 
@@ -21,10 +20,10 @@ use crate::wire::{Answer, Ask};
 
 /// Pages of one collection at most.
 const PAGES: usize = 32;
-/// A task that was never seen may be not there yet, so often; after that it is over and forgotten.
+/// A task that was never found may not exist yet, for so many requests; after that it has ended and was removed.
 const UNSEEN: u32 = 2;
 const UNSEEN_PAUSE: Duration = Duration::from_secs(10);
-/// Between two looks at a task when the BMC asks for no other pause.
+/// Pause between two reads of a task, unless the BMC requests another.
 const A_SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) struct Connection {
@@ -61,7 +60,7 @@ impl Connection {
     /// The links that a resource holds in a list of references.
     ///
     /// # Errors
-    /// One leads elsewhere, or there are too many.
+    /// If one leads elsewhere, or there are too many.
     pub fn references(&self, value: &Value, pointer: &str) -> Result<Vec<Link>, BmcError> {
         let (texts, limit) = (json::references(value, pointer), self.limits().members);
         if texts.len() > limit {
@@ -190,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// Pauses when the refusal means that the BMC is not ready, as often as the profile says.
+    /// Pauses when the refusal means that the BMC is not ready, as many times as the profile allows.
     async fn wait_until_ready(
         &mut self,
         doing: &str,
@@ -219,7 +218,7 @@ impl Connection {
         let named = answer
             .header(LOCATION)
             .or_else(|| json::raw(&answer.body, "/@odata.id").filter(|_| body_is_task));
-        // Without a name the caller looks at what was to change.
+        // Without a monitor, the caller reads the changed resource.
         let Some(monitor) = named.map(|text| self.link(text)).transpose()? else {
             return Ok(());
         };

@@ -15,7 +15,7 @@ impl Credentials {
         }
     }
 
-    /// A BMC's text without the password: some repeat what they refuse.
+    /// A BMC's text without the password: some BMCs repeat refused values.
     pub(crate) fn redact(&self, text: &str) -> String {
         match self.password.is_empty() {
             true => text.to_owned(),

@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use crate::error::BmcError;
 
-/// Ends work that takes longer than `limit`: whatever a BMC answers, and however slowly, somebody waits for its turn.
+/// Ends work that takes longer than `limit`: however slowly a BMC responds, other conversations wait for it.
 ///
 /// # Errors
-/// Those of the work, or [`BmcError::Deadline`].
+/// If the work fails, or [`BmcError::Deadline`].
 pub(crate) async fn within<T>(
     limit: Duration,
     doing: &str,

@@ -1,18 +1,22 @@
-use std::net::IpAddr;
 use std::time::Duration;
 
+use muster_outgoing::NetworkError;
 use muster_trust::Fingerprint;
 
 use crate::refusal::Refusal;
 
-/// A conversation with a BMC that did not do what it was for. No variant holds a password, a token or a body.
+pub(crate) const NEW_CERTIFICATE: &str =
+    "Give the BMC another certificate on its own page, with an RSA key of 2048 bits or a key on P-256";
+pub(crate) const OTHER_TLS: &str = "Change its settings for TLS, or update its firmware";
+
+/// A failed conversation with a BMC. No variant holds a password, a token or a body.
 #[derive(Debug, thiserror::Error)]
 pub enum BmcError {
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error("the certificates given for the BMC: {0}")]
     Certificates(String),
-    /// No connection, or one that broke.
+    /// No connection, or a broken one.
     #[error("no answer from the BMC at {address}: {why}")]
     Unreachable { address: String, why: String },
     /// The pinned certificate is not the one that is shown. Nothing was sent.
@@ -21,18 +25,28 @@ pub enum BmcError {
          compare the fingerprint with the BMC's own page, then trust it anew; else somebody is in between"
     )]
     CertificateChanged { stored: Fingerprint, shown: Fingerprint },
-    /// Authorities are asked for, and none of them signed the certificate, or it is out of date or for another name.
+    /// Verification by authorities, and none of them signed the certificate, or it is out of date or for another name.
+    #[error("the BMC's certificate{} is not trusted: {why}. {advice}", named(.shown))]
+    CertificateUntrusted {
+        shown: Option<Fingerprint>,
+        why: String,
+        advice: &'static str,
+    },
+    /// The handshake cannot be verified by the key of the certificate, even if the certificate is trusted.
     #[error(
-        "the BMC's certificate{} is not trusted: {why}. Give the authority that signed it, or trust it by its fingerprint",
-        shown.map(|shown| format!(" {shown}")).unwrap_or_default()
+        "the BMC's certificate{} cannot be used, whether it is trusted or not: {why}. {NEW_CERTIFICATE}",
+        named(.shown)
     )]
-    CertificateUntrusted { shown: Option<Fingerprint>, why: String },
-    /// HTTP 401 or 403 of the login. Nothing is tried again with these credentials: BMCs lock users and addresses out after few
-    /// failures (docs/protocol/redfish.md#7).
+    CertificateUnusable { shown: Option<Fingerprint>, why: String },
+    /// The BMC responds, but supports no version of TLS that this client supports.
+    #[error("no TLS with the BMC at {address}: {why}. {OTHER_TLS}")]
+    Tls { address: String, why: String },
+    /// HTTP 401 or 403 of the login. These credentials are not used again: BMCs lock users and addresses out after few failures
+    /// (docs/protocol/redfish.md#7).
     #[error("the BMC refuses the user {user:?} with this password{}. Nothing is tried again until other credentials are given", told(.refusal))]
     BadCredentials {
         user: String,
-        /// `None`: it was refused before, and the BMC was not asked again.
+        /// `None`: it was refused before, and no request was sent to the BMC.
         refusal: Option<Refusal>,
     },
     #[error("{doing}: the BMC refuses: {refusal}")]
@@ -48,10 +62,10 @@ pub enum BmcError {
     NoSystem(String),
     #[error("the BMC has several systems; name the one that is meant: {}", .0.join(", "))]
     SeveralSystems(Vec<String>),
-    /// No slot takes media by URL. Says why, for each slot that was looked at.
+    /// No slot takes media by URL. Gives the reason for each slot that was checked.
     #[error("the BMC has no slot that takes this medium: {}", .0.join("; "))]
     NoMediaSlot(Vec<String>),
-    /// This firmware cannot do it; says what to do.
+    /// This firmware does not support it; the text gives advice.
     #[error("{0}")]
     Unsupported(String),
     #[error("the media URL does not suit this BMC: {}", .0.join("; "))]
@@ -67,7 +81,7 @@ pub enum BmcError {
     Busy(Duration),
 }
 
-/// An address that is not connected to.
+/// An address that must not be connected to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error(
@@ -78,24 +92,24 @@ pub enum AddressError {
     PlainHttp,
     #[error("port {0} is not among the ports that BMCs may have here")]
     Port(u16),
-    #[error("the name {name:?} of the BMC has no address: {why}")]
-    Unresolved { name: String, why: String },
-    #[error("{address} is {what}, where no BMC may be")]
-    Refused { address: IpAddr, what: &'static str },
-    #[error("{0} is in none of the networks that BMCs may be in here")]
-    NotAllowed(IpAddr),
+    #[error("the address of the BMC: {0}")]
+    Network(#[from] NetworkError),
 }
 
 impl BmcError {
-    /// True when the same call may succeed later although nobody does anything.
+    /// True when the same call may succeed later without any intervention.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Deadline { .. } | Self::Busy(_) => true,
-            Self::Address(AddressError::Unresolved { .. }) => true,
+            Self::Address(AddressError::Network(NetworkError::Unresolved { .. })) => true,
             Self::Refused { refusal, .. } => matches!(refusal.status, 0 | 408 | 409 | 429 | 500..),
             _ => false,
         }
     }
+}
+
+fn named(shown: &Option<Fingerprint>) -> String {
+    shown.map(|shown| format!(" {shown}")).unwrap_or_default()
 }
 
 fn told(refusal: &Option<Refusal>) -> String {

@@ -31,7 +31,7 @@ impl Ladder {
         self.rungs.pop().flatten()
     }
 
-    /// The header of the next try, after an answer that says that the precondition failed or is missing; `None`: no further try.
+    /// The header of the next try, after a response by which the precondition failed or is missing; `None`: no further try.
     pub fn after(&mut self, status: StatusCode) -> Option<Option<String>> {
         let precondition = matches!(
             status,

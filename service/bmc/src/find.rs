@@ -115,7 +115,7 @@ async fn system(
     }
 }
 
-/// Those of several systems that are whole machines.
+/// Of several systems, those that are whole machines.
 async fn machines(bmc: &mut Connection, links: &[Link]) -> Result<Vec<Resource>, BmcError> {
     let mut found = Vec::new();
     for link in links {
@@ -127,7 +127,7 @@ async fn machines(bmc: &mut Connection, links: &[Link]) -> Result<Vec<Resource>,
     Ok(found)
 }
 
-/// The managers that the system names, or else those that name the system, or else the only one.
+/// The managers that the system names, otherwise those that name the system, otherwise the only one.
 async fn managers(bmc: &mut Connection, system: &Resource) -> Result<Vec<Link>, BmcError> {
     let named = bmc.references(&system.value, "/Links/ManagedBy")?;
     if !named.is_empty() {

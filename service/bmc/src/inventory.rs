@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use walk::read;
 
-/// A machine as its BMC tells it. All of it is a claim: a BMC may be wrong, or lie. Missing means that it is not told.
+/// A machine as its BMC reports it. All of it is a claim: a BMC may be wrong, or lie. Missing data was not reported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Inventory {
@@ -24,7 +24,7 @@ pub struct Inventory {
     /// Without GPUs and the like.
     pub processors: Vec<Processor>,
     pub memory: Memory,
-    /// Without the one that leads to the BMC itself.
+    /// Except the interface that leads to the BMC itself.
     pub nics: Vec<Nic>,
     pub drives: Vec<Drive>,
     pub bios_version: Option<String>,
@@ -36,7 +36,7 @@ pub struct Inventory {
     /// `OK`, `Warning` or `Critical`, of all parts together.
     pub health: Option<String>,
     pub power: Option<String>,
-    /// What could not be read, and why.
+    /// Parts that could not be read, and the reasons.
     pub notes: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Processor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// Missing too while the machine has not been started since it was changed. Some BMCs count 10^9 bytes.
+    /// Missing also while the machine has not been started since it was changed. Some BMCs count in units of 10^9 bytes.
     pub gib: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ pub struct Nic {
     pub name: String,
     /// `aa:bb:cc:dd:ee:ff`.
     pub mac: String,
-    /// The address that is burnt in, when it is another one.
+    /// The burnt-in address, if it is another one.
     pub permanent_mac: Option<String>,
     pub speed_mbps: Option<u32>,
     /// `LinkUp`, `LinkDown`, `NoLink`.

@@ -1,4 +1,4 @@
-//! Reads members of BMCs' JSON by pointer (`/Boot/HttpBootUri`), tolerant of what is missing, null or of another type.
+//! Reads members of BMCs' JSON by pointer (`/Boot/HttpBootUri`), tolerant of missing members, null and other types.
 
 use serde_json::Value;
 
@@ -17,6 +17,21 @@ pub fn text(value: &Value, pointer: &str) -> Option<String> {
 /// A text exactly as it is, for links and values that are sent back.
 pub fn raw<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The same value with each text changed.
+pub fn map_texts(value: &Value, change: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(change(text)),
+        Value::Array(list) => list.iter().map(|one| map_texts(one, change)).collect(),
+        Value::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(name, value)| (name.clone(), map_texts(value, change)))
+                .collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 /// A number that is not negative; texts of digits are read as numbers.
@@ -38,7 +53,7 @@ pub fn flag(value: &Value, pointer: &str) -> Option<bool> {
     }
 }
 
-/// The texts of a list; one text alone counts as a list.
+/// The texts of a list; a single text counts as a list.
 pub fn texts(value: &Value, pointer: &str) -> Option<Vec<String>> {
     match value.pointer(pointer)? {
         Value::Array(list) => Some(list.iter().filter_map(|one| text(one, "")).collect()),

@@ -1,9 +1,9 @@
 //! Redfish client: finds a machine by its BMC, boots it from virtual media or by HTTP, reads its inventory
 //! (docs/protocol/redfish.md).
 //!
-//! A [`Client`] connects by rules for addresses, certificates and time; a [`Bmc`] is one conversation. A caller that stores how far
-//! it got calls [`Bmc::check`], [`Bmc::insert`], [`Bmc::boot`] and, when the agent has come, [`Bmc::finish`], each with a `Bmc` of its
-//! own. [`Client::preflight`] tells beforehand what would fail.
+//! A [`Client`] connects by rules for addresses, certificates and time; a [`Bmc`] is one conversation. A caller that stores its progress
+//! calls [`Bmc::check`], [`Bmc::insert`], [`Bmc::boot`] and, when the agent has registered, [`Bmc::finish`], each with a `Bmc` of its own.
+//! [`Client::preflight`] reports beforehand what would fail.
 
 mod address;
 mod bmc;
@@ -45,6 +45,7 @@ pub use credentials::Credentials;
 pub use error::{AddressError, BmcError};
 pub use inventory::{Drive, Firmware, Inventory, Memory, Nic, Processor};
 pub use limits::Limits;
+pub use muster_outgoing::{NetworkError, Networks};
 pub use muster_trust::Fingerprint;
 pub use preflight::{Check, CheckId, Outcome, Preflight};
 pub use refusal::{Message, Refusal};

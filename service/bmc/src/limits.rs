@@ -5,19 +5,19 @@ use std::time::Duration;
 pub struct Limits {
     /// Longest wait for a TCP and TLS connection, and for the address of a name.
     pub connect: Duration,
-    /// Longest wait for one whole answer.
+    /// Longest wait for one complete response.
     pub request: Duration,
-    /// How often a GET is sent at most when the connection breaks or the BMC has an internal error (5xx).
+    /// Most attempts of a GET when the connection breaks or the BMC has an internal error (5xx).
     pub attempts: u32,
     /// Pause before the second attempt; it doubles for each further one.
     pub pause: Duration,
-    /// No pause is longer, whatever the BMC's `Retry-After` or the vendor's profile asks for.
+    /// Upper limit of every pause, whatever the BMC's `Retry-After` or the vendor's profile requests.
     pub longest_pause: Duration,
-    /// Longest wait for a power state after the call that asks for it.
+    /// Longest wait for a power state after the call that requests it.
     pub power: Duration,
-    /// Longest wait for a system that was asked to shut down.
+    /// Longest wait for a system to shut down after the request.
     pub shutdown: Duration,
-    /// Pause between two looks at a power state or at a slot for media.
+    /// Pause between two reads of a power state or a media slot.
     pub poll: Duration,
     /// Shortest time between two power calls to one BMC.
     pub power_interval: Duration,
@@ -35,7 +35,7 @@ pub struct Limits {
     pub body: usize,
     /// Most members of one collection or list.
     pub members: usize,
-    /// Most GETs of one inventory; what is left then is noted as not read.
+    /// Most GETs of one inventory; the rest is noted as not read.
     pub inventory_requests: usize,
     /// Longest time for one inventory, likewise.
     pub inventory: Duration,

@@ -5,7 +5,7 @@ use url::Url;
 use crate::error::BmcError;
 use crate::text::clean;
 
-/// A resource of one BMC: path and query, on the scheme, host and port that the BMC was asked at.
+/// A resource of one BMC: path and query, on the scheme, host and port of the BMC's address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Link(String);
 
@@ -25,7 +25,7 @@ impl Link {
         Ok(Self(format!("{}{query}", url.path())))
     }
 
-    /// The URL to ask.
+    /// The URL to request.
     pub(crate) fn url(&self, base: &Url) -> Url {
         let mut url = base.clone();
         let (path, query) = match self.0.split_once('?') {
@@ -55,7 +55,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// A query may hold a token, and what stands before `@` a password.
+/// A query may hold a token, and the part before `@` a password.
 fn without_secrets(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     match text.rsplit_once('@') {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use muster_api::placeholder::is_placeholder;
 use uuid::Uuid;
 
-/// Identifiers of a machine, as one side tells them. Order, case and separators do not matter.
+/// Identifiers of a machine, as one side reports them. Order, case and separators do not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identifiers {
     pub macs: Vec<String>,
@@ -24,7 +25,7 @@ pub enum Key {
     Serial,
 }
 
-/// An identifier that both sides tell, and tell differently.
+/// An identifier that both sides report with different values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub key: Key,
@@ -34,10 +35,10 @@ pub struct Difference {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// A MAC address is common to both, or all that can be compared is the same.
+    /// Both have a MAC address in common, or all comparable identifiers are equal.
     Same,
     Different,
-    /// Some identifiers agree and stronger ones differ: somebody has to look.
+    /// Some identifiers agree and stronger ones differ: an operator has to check.
     Conflict,
     /// Nothing can be compared.
     Unknown,
@@ -47,25 +48,14 @@ pub enum Verdict {
 pub struct Matching {
     pub verdict: Verdict,
     pub agreed: Vec<Key>,
-    /// Also beside [`Verdict::Same`].
+    /// Possible also with [`Verdict::Same`].
     pub differences: Vec<Difference>,
 }
 
-/// UUIDs and serial numbers that makers leave on every board.
+/// UUIDs that makers leave on every board.
 const DEFAULT_UUIDS: [&str; 2] = [
     "03000200-0400-0500-0006-000700080009",
     "00020003-0004-0005-0006-000700080009",
-];
-const DEFAULT_SERIALS: [&str; 9] = [
-    "0123456789",
-    "to be filled by o.e.m.",
-    "default string",
-    "system serial number",
-    "not specified",
-    "none",
-    "n/a",
-    "unknown",
-    "-",
 ];
 
 pub fn compare(bmc: &Identifiers, host: &Identifiers) -> Matching {
@@ -123,7 +113,7 @@ pub fn mac(text: &str) -> Option<String> {
         .collect();
     let digits = digits.to_lowercase();
     let is_hex = digits.len() == 12 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    if !is_hex || digits == "000000000000" {
+    if !is_hex || is_placeholder(&digits) {
         return None;
     }
     let first = u8::from_str_radix(&digits[..2], 16).ok()?;
@@ -163,8 +153,7 @@ fn swapped(uuids: &BTreeSet<String>) -> BTreeSet<String> {
 
 fn serials(of: &Identifiers) -> BTreeSet<String> {
     let all = of.serials.iter().map(|text| text.trim().to_lowercase());
-    all.filter(|text| !text.is_empty() && !DEFAULT_SERIALS.contains(&text.as_str()))
-        .collect()
+    all.filter(|text| !is_placeholder(text)).collect()
 }
 
 #[cfg(test)]

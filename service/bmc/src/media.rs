@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
     pub is_occupied: bool,
 }
 
-/// The slots for CDs by URL: those of the system, or else those of its managers.
+/// The slots for CDs by URL: those of the system, otherwise those of its managers.
 ///
 /// # Errors
 /// [`BmcError::NoMediaSlot`]
@@ -51,7 +51,7 @@ pub(crate) async fn slots(bmc: &mut Connection, machine: &Machine) -> Result<Vec
             let slot = bmc.get(&link).await?;
             match Slot(&slot).form(&bmc.profile) {
                 Ok(form) => {
-                    // The medium of somebody's console is ejected only when there is no other slot.
+                    // The medium of a remote console is ejected only when there is no other slot.
                     let list = match Slot(&slot).is_of_console() {
                         true => &mut in_use,
                         false => &mut found,
@@ -74,26 +74,22 @@ pub(crate) async fn slots(bmc: &mut Connection, machine: &Machine) -> Result<Vec
     Err(BmcError::NoMediaSlot(reasons))
 }
 
-/// Ejects whatever is in a slot, and also when it shows nothing: it may show what it held before, or what others hold is not shown.
-pub(crate) async fn eject(bmc: &mut Connection, link: &Link) -> Result<(), BmcError> {
+/// Ejects the medium of a slot, even if the slot shows none: its state may be out of date, and the media of other users may be hidden.
+/// Returns false when the BMC reported success and the slot shows a medium all the same.
+pub(crate) async fn eject(bmc: &mut Connection, link: &Link) -> Result<bool, BmcError> {
     let mut attempt = 1;
     loop {
         let slot = bmc.get(link).await?;
         let ejected = eject_once(bmc, &slot).await;
         let after = bmc.get(link).await?;
         match ejected {
-            _ if !Slot(&after).is_inserted() => return Ok(()),
-            // It may show for a while what it held before. Some do so for longer than anybody can wait: the insert that follows tells.
-            Ok(()) => {
-                if !await_empty(bmc, link).await? {
-                    tracing::debug!(bmc = %bmc.session.wire.address(), slot = link.last(), "the slot still shows a medium after its eject");
-                }
-                return Ok(());
-            }
+            _ if !Slot(&after).is_inserted() => return Ok(true),
+            // It may show its earlier medium for a while; some BMCs do so for too long to wait.
+            Ok(()) => return await_empty(bmc, link).await,
             // An empty slot that shows what it held before refuses an eject.
             Err(BmcError::Refused { doing, refusal }) if matches!(refusal.status, 400 | 409) => {
                 return match await_empty(bmc, link).await? {
-                    true => Ok(()),
+                    true => Ok(true),
                     false => Err(BmcError::Refused { doing, refusal }),
                 };
             }
@@ -108,6 +104,21 @@ pub(crate) async fn eject(bmc: &mut Connection, link: &Link) -> Result<(), BmcEr
         tokio::time::sleep(bmc.limits().pause_after(attempt)).await;
         attempt += 1;
     }
+}
+
+/// Ejects, and trusts only the slot's state.
+///
+/// # Errors
+/// [`BmcError::Deadline`] when it still shows a medium.
+pub(crate) async fn empty(bmc: &mut Connection, link: &Link) -> Result<(), BmcError> {
+    if eject(bmc, link).await? {
+        return Ok(());
+    }
+    Err(BmcError::Deadline {
+        awaited: format!("slot {} showing itself empty after its eject", link.last()),
+        seen: Slot(&bmc.get(link).await?).state(),
+        after: bmc.limits().media,
+    })
 }
 
 async fn eject_once(bmc: &mut Connection, slot: &Resource) -> Result<(), BmcError> {

@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::profile::{Profile, UrlRules};
 
-/// Says what a BMC of this kind may refuse in a URL; nothing when all is well. Repeats no part of the URL, which holds a token.
+/// Lists what a BMC of this kind may refuse in a URL; empty for a good one. Repeats no part of the URL, which holds a token.
 pub fn problems(image: &str, profile: &Profile) -> Vec<String> {
     let Ok(url) = Url::parse(image) else {
         return vec!["it is no URL".to_owned()];

@@ -14,7 +14,7 @@ use crate::turns::Turn;
 /// Calls that broke or ended in an internal error.
 const BREAKS: u32 = 3;
 
-/// A state that is asked for.
+/// The requested power state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// By force.
@@ -36,7 +36,7 @@ impl Wanted {
     fn values(self) -> &'static [&'static str] {
         match self {
             Self::Off => &["ForceOff", "GracefulShutdown", "PushPowerButton"],
-            // A press of the button asks most systems to shut down.
+            // On a press of the button most systems shut down.
             Self::ShutDown => &["GracefulShutdown", "PushPowerButton"],
             Self::On => &["On", "ForceOn", "PushPowerButton"],
         }
@@ -55,10 +55,10 @@ pub(crate) async fn state(bmc: &mut Connection, system: &Link) -> Result<PowerSt
     Ok(System(&bmc.get(system).await?.value).power())
 }
 
-/// Switches a machine on or off unless it is, and waits until the BMC says so. True when it was switched.
+/// Switches a machine on or off if necessary, and waits until the BMC reports the new state. True when it was switched.
 ///
 /// # Errors
-/// [`BmcError::Deadline`] when the machine does not follow in time.
+/// [`BmcError::Deadline`] when the machine does not reach the state in time.
 pub(crate) async fn switch(
     bmc: &mut Connection,
     turn: &mut Turn,
@@ -78,7 +78,7 @@ pub(crate) async fn switch(
             Err(BmcError::Refused { refusal, .. }) if is_so(bmc, system, wanted, &refusal).await? => {
                 return Ok(false);
             }
-            // It may have been heard all the same.
+            // The BMC may have received the call all the same.
             Err(error) if breaks < BREAKS && is_break(&error) => breaks += 1,
             Err(error) => return Err(error),
         }
@@ -100,7 +100,7 @@ fn is_break(error: &BmcError) -> bool {
     }
 }
 
-/// True when a refused call was not needed. A BMC that settles shows no state, and says it in words.
+/// True when a refused call was not needed. A BMC may report no state while a change settles, only the reason in the refusal's text.
 async fn is_so(
     bmc: &mut Connection,
     system: &Link,
@@ -137,7 +137,7 @@ async fn call(bmc: &mut Connection, turn: &mut Turn, system: &Link, wanted: Want
     bmc.post(&doing, &target, &json!({"ResetType": value})).await
 }
 
-/// True when a system that was asked to shut down does not, or cannot be asked: then its power can still be cut.
+/// True when a system does not shut down on request, or cannot be requested to: then its power can still be cut.
 pub(crate) fn leaves_force(error: &BmcError) -> bool {
     match error {
         BmcError::Deadline { .. } | BmcError::Unsupported(_) => true,

@@ -1,4 +1,4 @@
-//! Tells, in order, what would keep a machine from being booted, before anything is changed.
+//! Reports, in order, what would keep a machine from being booted, before anything is changed.
 
 mod image;
 mod run;
@@ -6,7 +6,7 @@ mod run;
 use muster_trust::Fingerprint;
 use serde::{Deserialize, Serialize};
 
-use crate::error::BmcError;
+use crate::error::{BmcError, NEW_CERTIFICATE, OTHER_TLS};
 
 /// The checks, in their order.
 #[derive(
@@ -32,7 +32,7 @@ pub enum CheckId {
     Credentials,
     /// One system is found, and its firmware can do what is needed.
     System,
-    /// The power state is told.
+    /// The power state is reported.
     Power,
     /// A slot takes media by URL.
     Media,
@@ -97,6 +97,9 @@ impl Preflight {
     fn fail(&mut self, id: CheckId, error: BmcError) {
         let advice = match error {
             BmcError::Busy(_) => "Ask again when the other operation on this BMC is over",
+            BmcError::CertificateUntrusted { advice, .. } => advice,
+            BmcError::CertificateUnusable { .. } => NEW_CERTIFICATE,
+            BmcError::Tls { .. } => OTHER_TLS,
             _ => advice(id),
         };
         self.push(id, Outcome::Fail, error.to_string(), advice);
@@ -104,7 +107,7 @@ impl Preflight {
     }
 }
 
-/// What to do when a check fails, beside what its error says.
+/// Advice when a check fails, in addition to its error.
 fn advice(id: CheckId) -> &'static str {
     match id {
         CheckId::Address => {

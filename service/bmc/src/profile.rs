@@ -17,7 +17,7 @@ pub enum MediaForm {
     Patch,
 }
 
-/// Members that an InsertMedia action gets beside `Image`.
+/// Optional members of an InsertMedia action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extra {
     /// `HTTP` or `HTTPS`, as the URL is.
@@ -36,7 +36,7 @@ pub enum SerialPlace {
     Sku,
 }
 
-/// A message that means: not now. The request is sent again.
+/// A message by which the BMC is not ready. The request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotReady {
     pub id: &'static str,
@@ -57,16 +57,16 @@ pub struct UrlRules {
     pub endings: &'static [&'static str],
 }
 
-/// How one kind of BMC is treated.
+/// The treatment of one kind of BMC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     pub name: &'static str,
     pub media: MediaForm,
-    /// Slots whose id begins so are the only ones that take URLs; empty: all.
+    /// Prefixes of ids: only slots with one of them take URLs; empty: all slots do.
     pub only_slots: &'static [&'static str],
-    /// Slots whose id begins so never take URLs.
+    /// Prefixes of ids: slots with one of them never take URLs.
     pub skip_slots: &'static [&'static str],
-    /// Sent with the first InsertMedia already, not only when an answer asks for it.
+    /// Sent with the first InsertMedia already, not only after a response that requires them.
     pub extras: &'static [Extra],
     /// Refuses every member but `Image`.
     pub image_only: bool,
@@ -85,20 +85,20 @@ pub struct Profile {
     pub not_ready: &'static [NotReady],
     pub serial: SerialPlace,
     pub url: UrlRules,
-    /// Boots from `HttpBootUri`. Otherwise says what to do.
+    /// Boots from `HttpBootUri`. Otherwise advice.
     pub http_boot: Result<(), &'static str>,
     /// `UefiHttp` works although it is not among the allowed targets.
     pub http_boot_unlisted: bool,
-    /// Ids of the system that is meant where there are several.
+    /// Ids of the system to use where there are several.
     pub systems: &'static [&'static str],
-    /// Cannot be booted from virtual media by standard calls. Says what to do.
+    /// Advice, if the BMC cannot be booted from virtual media by standard calls.
     pub unsupported: Option<&'static str>,
-    /// Said when no slot takes media.
+    /// The error text when no slot takes media.
     pub no_slot: &'static str,
 }
 
 impl Profile {
-    /// The profile of BMCs that no row is for.
+    /// The profile of BMCs without a row.
     pub fn standard() -> Self {
         table::STANDARD
     }

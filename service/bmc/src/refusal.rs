@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::json;
 use crate::text::clean;
 
-/// Most messages of one answer that are kept.
+/// Most messages of one response that are kept.
 const MOST: usize = 8;
 
-/// An answer that refuses a request, or the messages of a task that failed.
+/// A response that refuses a request, or the messages of a failed task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// HTTP status; 0 for a task.
@@ -30,7 +30,7 @@ pub struct Message {
 }
 
 impl Refusal {
-    /// `body` is the JSON of the answer; `text` is its beginning, for bodies that are no JSON.
+    /// `body` is the JSON of the response; `text` is the raw response, for bodies without a known message.
     pub fn of(status: u16, body: &Value, text: &str) -> Self {
         let mut messages = messages(body);
         if messages.is_empty() {
@@ -48,14 +48,9 @@ impl Refusal {
         Self { status, messages }
     }
 
-    /// Changes every text that comes from the BMC.
-    pub(crate) fn redact(&mut self, redact: impl Fn(&str) -> String) {
-        for message in &mut self.messages {
-            let texts = [&mut message.id, &mut message.text, &mut message.resolution];
-            for text in texts.into_iter().chain(&mut message.about) {
-                *text = redact(text);
-            }
-        }
+    /// Like [`Refusal::of`], but redacts the texts of the response first, while they are complete: stored texts are cut.
+    pub(crate) fn redacted(status: u16, body: &Value, text: &str, redact: &impl Fn(&str) -> String) -> Self {
+        Self::of(status, &json::map_texts(body, redact), &redact(text))
     }
 
     pub fn has(&self, id: &str) -> bool {
@@ -131,7 +126,7 @@ fn last_part(id: &str) -> String {
     clean(id.rsplit('.').next().unwrap_or_default())
 }
 
-/// A page of HTML says nothing to anybody.
+/// An HTML page is of no use in an error.
 fn plain(text: &str) -> String {
     match text.trim_start().starts_with('<') {
         true => String::new(),
@@ -163,6 +158,21 @@ mod tests {
                 refusal.to_string(),
                 "HTTP 400; PropertyMissing: It is missing. (Add it.)"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_redacted_leaves_no_beginning_where_texts_are_cut() {
+        let redact = |text: &str| text.replace("hunter2", "***");
+        let long = format!("{} hunter2", "a".repeat(395));
+        let body =
+            json!({"@Message.ExtendedInfo": [{"MessageId": long, "Message": long, "MessageArgs": [long]}]});
+        for refusal in [
+            Refusal::redacted(400, &body, "", &redact),
+            Refusal::redacted(400, &Value::Null, &long, &redact),
+        ] {
+            let told = format!("{refusal:?}");
+            assert!(told.contains("aaa ***") && !told.contains("hun"), "{told}");
         }
     }
 

@@ -8,9 +8,9 @@ use crate::link::Link;
 pub(crate) struct Resource {
     pub link: Link,
     pub value: Value,
-    /// From the header, or else from `@odata.etag`.
+    /// From the header, otherwise from `@odata.etag`.
     pub etag: Option<String>,
-    /// The methods that the `Allow` header names; empty when there is none.
+    /// The methods that the `Allow` header names; empty without such a header.
     pub allow: String,
 }
 

@@ -14,19 +14,19 @@ use crate::link::Link;
 use crate::wire::{Answer, Ask, Proof, Wire, X_AUTH_TOKEN};
 
 const ROOT: &str = "/redfish/v1/";
-/// Where sessions are made when the root names their service alone.
+/// Path of the sessions when the root names only their service.
 const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 
-/// A BMC with which one is logged in.
+/// An authenticated session with a BMC.
 pub(crate) struct Session {
     pub wire: Wire,
     /// The ServiceRoot, which is read without a login.
     pub root: Value,
     /// The session's resource, to be deleted at the end.
     resource: Option<Link>,
-    /// True once the BMC took the proof.
+    /// True once the BMC accepted the proof.
     proven: bool,
-    /// The permit for this conversation, which lasts until the session is deleted, also behind the scenes.
+    /// The permit for this conversation, which lasts until the session is deleted, also in the background.
     pub permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
@@ -63,8 +63,8 @@ impl Session {
         })
     }
 
-    /// Logs in by a session; by the password with each request only when the BMC has no sessions. A root that names none has none: with
-    /// such a BMC, as with sushy-tools, already the request for a session would be refused as one without a password.
+    /// Logs in by a session; by the password with each request only when the BMC has no sessions. A root that names no session service has
+    /// none: with such a BMC, as with sushy-tools, even the request for a session would be refused as one without a password.
     ///
     /// # Errors
     /// [`BmcError::BadCredentials`], after one attempt.
@@ -82,7 +82,7 @@ impl Session {
         });
         let mut answer = self.post(&link, &body).await?;
         if answer.status.is_server_error() && answer.status != StatusCode::NOT_IMPLEMENTED {
-            // The password was not judged. Sessions may be used up for the moment.
+            // The password was not checked. Sessions may be used up for the moment.
             tokio::time::sleep(self.wire.limits.pause_after(1)).await;
             answer = self.post(&link, &body).await?;
         }
@@ -119,7 +119,7 @@ impl Session {
         let named = answer
             .header(LOCATION)
             .or_else(|| json::raw(&answer.body, "/@odata.id"));
-        // A session that is named elsewhere is not asked for; it ends by its timeout.
+        // A session under a foreign address is not deleted; it ends by its timeout.
         self.resource = named.and_then(|named| self.wire.link(named).ok());
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// Sends a request. When a session that was good has expired, logs in once more.
+    /// Sends a request. When a valid session has expired, logs in once more.
     pub async fn exchange(&mut self, ask: &Ask<'_>) -> Result<Answer, BmcError> {
         let answer = self.wire.exchange(ask).await?;
         if answer.status != StatusCode::UNAUTHORIZED {

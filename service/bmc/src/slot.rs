@@ -22,7 +22,7 @@ impl<'a> Slot<'a> {
         id.unwrap_or_else(|| self.0.link.last().to_owned())
     }
 
-    /// Whether this slot can hold a CD by URL, and in which form; else why not.
+    /// The form in which this slot takes a CD by URL; otherwise the reason why it does not.
     pub fn form(&self, profile: &Profile) -> Result<MediaForm, &'static str> {
         let (id, name) = (self.id(), self.0.link.last().to_owned());
         let begins = |prefix: &&str| begins_with(&id, prefix) || begins_with(&name, prefix);
@@ -59,19 +59,19 @@ impl<'a> Slot<'a> {
         json::flag(&self.0.value, "/Inserted").unwrap_or_else(image)
     }
 
-    /// True when what is inserted comes from somebody's remote console.
+    /// True when the medium comes from a user's remote console.
     pub fn is_of_console(&self) -> bool {
         let connected = json::text(&self.0.value, "/ConnectedVia");
         self.is_inserted() && connected.as_deref() == Some("Applet")
     }
 
-    /// True when this image is inserted, or one that the BMC does not name.
+    /// True when this image is inserted, or one without a name.
     pub fn holds(&self, image: &str) -> bool {
         let named = json::raw(&self.0.value, "/Image");
         self.is_inserted() && named.is_none_or(|named| named == image || is_cut(named, image))
     }
 
-    /// What is in the slot, without the image's URL: that of others may hold a secret.
+    /// The state of the slot, without the image's URL: that of another user may hold a secret.
     pub fn state(&self) -> String {
         let connected = json::text(&self.0.value, "/ConnectedVia").unwrap_or_else(|| "-".to_owned());
         match self.is_inserted() {
@@ -86,7 +86,7 @@ fn begins_with(text: &str, prefix: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// Some BMCs tell the URL without its scheme, or the file's name alone.
+/// Some BMCs report the URL without its scheme, or only the file's name.
 fn is_cut(named: &str, image: &str) -> bool {
     !named.contains("://") && image.ends_with(named)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::json;
 use crate::resource::Resource;
 
-/// Power of a machine, as the BMC tells it.
+/// Power of a machine, as the BMC reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PowerState {
     On,
@@ -16,7 +16,7 @@ pub enum PowerState {
     PoweringOff,
     /// Another word of the BMC, such as `Paused`.
     Other(String),
-    /// The BMC does not say: it settles.
+    /// The BMC reports none while a change settles.
     Unknown,
 }
 
@@ -63,7 +63,7 @@ impl<'a> System<'a> {
         json::text(self.0, "/Id").unwrap_or_default()
     }
 
-    /// Where changes are stored until the next boot.
+    /// The resource that stores changes until the next boot.
     pub fn settings(&self) -> Option<&'a str> {
         json::reference(self.0, "/@Redfish.Settings/SettingsObject")
     }
@@ -91,7 +91,7 @@ impl<'a> Action<'a> {
         json::texts(self.value, &format!("/{parameter}@Redfish.AllowableValues"))
     }
 
-    /// The resource that tells the allowed values.
+    /// The resource with the allowed values.
     pub fn info(&self) -> Option<&'a str> {
         json::raw(self.value, "/@Redfish.ActionInfo")
     }

@@ -12,7 +12,7 @@ use crate::wire::Answer;
 /// The state of a task, from its monitor or its resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TaskState {
-    /// With the BMC's own words and progress.
+    /// With the BMC's own text and progress.
     Running(String),
     Done,
     Failed,
@@ -35,14 +35,14 @@ impl TaskState {
             Some(state) => running(state),
             None if status == StatusCode::ACCEPTED => running("accepted"),
             None if status.is_success() => Self::Done,
-            // Finished tasks are forgotten soon.
+            // BMCs remove finished tasks soon.
             None if status == StatusCode::NOT_FOUND || status == StatusCode::GONE => Self::Done,
             None => Self::Failed,
         }
     }
 }
 
-/// The pause that an answer asks for.
+/// The pause that a response requests.
 pub(crate) fn retry_after(answer: &Answer) -> Option<Duration> {
     let seconds = answer.header(RETRY_AFTER)?.parse().ok()?;
     Some(Duration::from_secs(seconds))

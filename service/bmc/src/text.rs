@@ -1,4 +1,4 @@
-//! Makes what a BMC says fit for errors and records: one line, of bounded length.
+//! Prepares texts of a BMC for errors and records: one line, of bounded length.
 
 /// Longest text of a BMC that is kept, in characters.
 const LONGEST: usize = 400;

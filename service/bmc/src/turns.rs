@@ -12,7 +12,7 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use crate::credentials::Credentials;
 use crate::error::BmcError;
 
-/// BMCs that are remembered at most; those in use are kept beyond that.
+/// Most BMCs that are remembered; those in use are kept beyond that.
 const MOST: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(crate) struct Turns {
     hasher: RandomState,
 }
 
-/// What outlives a conversation.
+/// State that outlives a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     last_power_call: Option<Instant>,
@@ -29,14 +29,14 @@ pub(crate) struct Remembered {
     refused: Option<u64>,
 }
 
-/// The right to talk to a BMC, until it is dropped.
+/// The exclusive right to a conversation with a BMC, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
     memory: OwnedMutexGuard<Remembered>,
     credentials: u64,
 }
 
-/// What is held while somebody talks to a BMC.
+/// Held during a conversation with a BMC.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub turn: Turn,
@@ -45,7 +45,7 @@ pub(crate) struct Held {
 }
 
 impl Turns {
-    /// Waits until nobody else talks to the BMC at an address.
+    /// Waits until no other conversation uses the BMC at an address.
     ///
     /// # Errors
     /// [`BmcError::Busy`] after `longest`.
@@ -85,7 +85,7 @@ impl Turn {
         }
     }
 
-    /// Remembers how the BMC takes the credentials; other errors say nothing about them.
+    /// Remembers whether the BMC refused the credentials; other errors do not show that.
     pub fn note<T>(&mut self, answered: &Result<T, BmcError>) {
         match answered {
             Ok(_) => self.memory.refused = None,
@@ -94,12 +94,12 @@ impl Turn {
         }
     }
 
-    /// Lets credentials be tried again that were refused.
+    /// Allows refused credentials to be tried again.
     pub fn forgive(&mut self) {
         self.memory.refused = None;
     }
 
-    /// Waits until the last power call is so long ago, and counts a new one.
+    /// Waits until `interval` has passed since the last power call, and records a new one.
     pub async fn before_power_call(&mut self, interval: Duration) {
         if let Some(last) = self.memory.last_power_call {
             tokio::time::sleep(interval.saturating_sub(last.elapsed())).await;

@@ -1,5 +1,5 @@
-//! One request and its answer, by the rules that hold for every BMC (docs/protocol/redfish.md#2.1 and §7): no proxies, no cookies,
-//! redirects within the origin only, bodies of bounded length.
+//! One request and its response, by the rules for every BMC (docs/protocol/redfish.md#2.1 and §7): no proxies, no cookies, redirects within
+//! the origin only, bodies of bounded length.
 
 use std::error::Error as StdError;
 use std::io;
@@ -25,7 +25,7 @@ use crate::refusal::Refusal;
 const REDIRECTS: usize = 3;
 pub(crate) const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// Proves who asks.
+/// The client's proof of identity.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Proof {
     #[default]
@@ -44,12 +44,12 @@ pub(crate) struct Ask<'a> {
     pub if_match: Option<&'a str>,
 }
 
-/// An answer whose body was read. `body` is null when it is empty or no JSON.
+/// A response with its body. `body` is null when it is empty or not JSON.
 pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Value,
-    text: String,
+    bytes: Vec<u8>,
 }
 
 impl Answer {
@@ -70,22 +70,22 @@ pub(crate) struct Wire {
     pub proof: Proof,
     /// The URL of the image that is talked about.
     pub image: Option<String>,
-    /// Compressed answers weaken ETags, so none are asked for; some BMCs refuse to hear that.
+    /// Compressed responses weaken ETags, so identity encoding is requested; some BMCs refuse that header.
     identity: bool,
-    /// Closes the connection after each request, since some BMCs reset those that are used again. True until the BMC is known, and
-    /// after a connection broke.
+    /// Closes the connection after each request, because some BMCs reset reused connections. True until the BMC is known, and after a
+    /// connection broke.
     pub close: bool,
 }
 
 impl Wire {
-    /// Nothing is sent yet.
+    /// Nothing is sent yet. `known`: [`crate::AddressRules::known_certificates`].
     pub fn new(
         place: Place,
-        mode: &CertificateMode,
+        (mode, known): (&CertificateMode, bool),
         credentials: Credentials,
         limits: Limits,
     ) -> Result<Self, BmcError> {
-        let (inspector, tls) = Inspector::new(mode)?;
+        let (inspector, tls) = Inspector::new(mode, known)?;
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .no_proxy()
@@ -115,17 +115,17 @@ impl Wire {
         })
     }
 
-    /// The refusal that an answer is, without the password and the image's URL, which is a credential too: some BMCs repeat them.
+    /// The refusal in a response, without the password and the image's URL, which is a credential too: some BMCs repeat them.
     pub fn refusal(&self, answer: &Answer) -> Refusal {
-        let mut refusal = Refusal::of(answer.status.as_u16(), &answer.body, &answer.text);
-        refusal.redact(|text| {
+        let redact = |text: &str| {
             let text = self.credentials.redact(text);
             match &self.image {
                 Some(image) => media_url::redact(&text, image),
                 None => text,
             }
-        });
-        refusal
+        };
+        let text = String::from_utf8_lossy(&answer.bytes);
+        Refusal::redacted(answer.status.as_u16(), &answer.body, &text, &redact)
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -140,10 +140,10 @@ impl Wire {
         Link::new(&self.place.base, text)
     }
 
-    /// Sends a request once, to where redirects lead. Any status is an answer.
+    /// Sends a request once, and follows redirects. Any status is a response.
     ///
     /// # Errors
-    /// No whole answer, or a redirect that is not followed.
+    /// If the response is incomplete, or a redirect is not allowed.
     pub async fn exchange(&mut self, ask: &Ask<'_>) -> Result<Answer, BmcError> {
         let mut link = ask.link.clone();
         for _ in 0..=REDIRECTS {
@@ -212,31 +212,51 @@ impl Wire {
             }
             bytes.extend_from_slice(&chunk);
         }
-        let body = serde_json::from_slice(&bytes).unwrap_or_default();
-        let beginning = &bytes[..bytes.len().min(1000)];
         Ok(Answer {
             status,
             headers,
-            body,
-            text: String::from_utf8_lossy(beginning).into_owned(),
+            body: serde_json::from_slice(&bytes).unwrap_or_default(),
+            bytes,
         })
     }
 
-    /// The error of a request without an answer; the URL, in which there may be a secret, is left out.
+    /// The error of a request without a response; the URL, which may hold a secret, is left out.
     fn unreachable(&self, error: reqwest::Error) -> BmcError {
         let error = error.without_url();
-        if let Some(rustls::Error::InvalidCertificate(why)) = find::<rustls::Error>(&error) {
-            return self.inspector.refused(why.to_string());
+        let tls = find::<rustls::Error>(&error);
+        if let Some(rustls::Error::InvalidCertificate(why)) = tls {
+            return self.inspector.refused(why);
         }
-        let why = match (error.is_timeout(), find::<rustls::Error>(&error)) {
+        let address = self.place.base.as_str().trim_end_matches('/').to_owned();
+        if let Some(needed) = tls.and_then(needed_of_tls) {
+            let why = needed.to_owned();
+            return BmcError::Tls { address, why };
+        }
+        let why = match (error.is_timeout(), tls) {
             (true, _) => "no answer in time".to_owned(),
             (false, Some(tls)) => format!("TLS fails: {tls}"),
             (false, None) => innermost(&error),
         };
-        BmcError::Unreachable {
-            address: self.place.base.as_str().trim_end_matches('/').to_owned(),
-            why,
-        }
+        BmcError::Unreachable { address, why }
+    }
+}
+
+/// The missing feature of a BMC that has no TLS parameters in common with this client; `None`: another error.
+fn needed_of_tls(error: &rustls::Error) -> Option<&'static str> {
+    use rustls::{AlertDescription as Alert, Error, PeerIncompatible};
+
+    match error {
+        Error::AlertReceived(Alert::ProtocolVersion)
+        | Error::PeerIncompatible(
+            PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        ) => Some("it speaks neither TLS 1.2 nor 1.3, and what is older is not spoken here"),
+        Error::AlertReceived(Alert::HandshakeFailure | Alert::InsufficientSecurity)
+        | Error::PeerIncompatible(_) => Some(
+            "it shares no cipher suite or kind of key with this service, which needs TLS 1.3, or 1.2 with ECDHE and AES-GCM or \
+             ChaCha20-Poly1305, and a certificate with an RSA, ECDSA (P-256, P-384, by TLS 1.3 also P-521) or Ed25519 key",
+        ),
+        _ => None,
     }
 }
 
@@ -251,7 +271,7 @@ fn redirect<'a>(method: &Method, response: &'a Response) -> Option<&'a str> {
     follows.then_some(location)
 }
 
-/// An I/O error tells the source of what is inside of it, and leaves that itself out.
+/// An I/O error returns the source of its inner error, and leaves out the inner error itself.
 fn inside<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(inside) => Some(inside as &(dyn StdError + 'static)),

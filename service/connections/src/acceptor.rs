@@ -16,7 +16,7 @@ use crate::connections::Connections;
 use crate::stream::PlacedStream;
 use crate::tune::HEAD_TIMEOUT;
 
-/// Gives each connection a place before another acceptor has it, TLS handshake included. One without a place is closed.
+/// Gives each connection a place before the inner acceptor gets it, TLS handshake included. A connection without a place is closed.
 #[derive(Debug, Clone)]
 pub struct PlaceAcceptor<A> {
     inner: A,

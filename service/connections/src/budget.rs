@@ -1,6 +1,6 @@
 //! Divides the descriptors that a process may open among its listeners.
 
-/// More connections than this are no use to one listener: each costs 17 kB and more, and idle ones make room for new ones.
+/// More connections than this do not help a listener: each costs 17 kB or more, and idle ones make room for new ones.
 const MOST: u64 = 16_384;
 
 /// Fewer descriptors than this are too few for a service with many hosts.
@@ -17,12 +17,12 @@ pub struct Budgets {
     pub kubernetes: usize,
     /// Health and metrics, where they have a listener of their own.
     pub status: usize,
-    /// The process may open so few files that a service with many hosts will miss them.
+    /// The process may open fewer files than a service with many hosts needs.
     pub are_few: bool,
 }
 
 impl Budgets {
-    /// Of so many descriptors. A fifth, at most 1,024, is kept for the database, images and everything else.
+    /// Divides so many descriptors. A fifth, at most 1,024, is kept for the database, images and everything else.
     pub fn of(descriptors: u64) -> Self {
         let rest = descriptors.saturating_sub((descriptors / 5).clamp(16, 1024));
         let share = |percent: u64| usize::try_from((rest * percent / 100).clamp(1, MOST)).unwrap_or(1);

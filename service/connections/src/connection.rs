@@ -1,4 +1,4 @@
-//! One connection, as the registry, its stream and its requests see it.
+//! One connection, as shared by the registry, its stream and its requests.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -11,14 +11,14 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Connection {
     accepted: Instant,
-    /// Requests that are being answered. HTTP/2 has several at once.
+    /// Requests in progress. HTTP/2 has several at once.
     requests: AtomicU32,
-    /// Since when there is none, milliseconds after it was accepted.
+    /// Start of the time without a request in progress, milliseconds after the connection was accepted.
     idle_since: AtomicU64,
     has_asked: AtomicBool,
-    /// Requests that were answered.
+    /// Completed requests.
     answered: AtomicU32,
-    /// Bytes were given to its stream that are not sent.
+    /// The stream holds bytes that are not sent.
     has_unsent: AtomicBool,
     must_close: AtomicBool,
     reader: AtomicWaker,
@@ -58,12 +58,12 @@ impl Connection {
         self.has_unsent.store(has_unsent, Ordering::Relaxed);
     }
 
-    /// Number of requests that were answered; it begins anew after 4 billion.
+    /// Number of completed requests; it wraps around after 4 billion.
     pub(crate) fn answered(&self) -> u32 {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// True when for so long there was no request, and nothing is left to be sent.
+    /// True when there was no request for so long, and nothing is left to be sent.
     pub(crate) fn rests_for(&self, time: Duration) -> bool {
         let is_idle = self.idle_since().is_some_and(|since| since.elapsed() >= time);
         is_idle && !self.has_unsent.load(Ordering::Relaxed)
@@ -73,13 +73,13 @@ impl Connection {
         self.requests.load(Ordering::Acquire) == 0
     }
 
-    /// Since when no request is being answered; `None` when one is.
+    /// Start of the time without a request in progress; `None` when one is.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let after = Duration::from_millis(self.idle_since.load(Ordering::Relaxed));
         self.is_idle().then(|| self.accepted + after)
     }
 
-    /// Ends it as soon as no request is being answered.
+    /// Ends the connection as soon as no request is in progress.
     pub(crate) fn close(&self) {
         self.must_close.store(true, Ordering::Release);
         self.reader.wake();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::connection::Connection;
 use crate::network::network_of;
 
-/// At most once in this time the log tells that a budget is used up.
+/// Least time between two warnings that a budget is used up.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The connections of one listener. Clones share it.
@@ -40,7 +40,7 @@ impl Connections {
         }))
     }
 
-    /// The place of a new connection; `None` when all are taken by connections whose requests are being answered.
+    /// The place of a new connection; `None` when all are taken by connections with requests in progress.
     pub(crate) fn admit(&self, peer: IpAddr) -> Option<Place> {
         let network = network_of(peer);
         let mut state = self.state();
@@ -74,7 +74,7 @@ impl Connections {
         })
     }
 
-    /// Connections that are closed at once when there is no room: finding them is work, which a flood should not cause each time.
+    /// Connections that are closed together when there is no room: finding them is work, which a flood should not cause each time.
     fn batch(&self) -> usize {
         (self.0.budget / 64).max(1)
     }

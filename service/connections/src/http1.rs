@@ -1,7 +1,7 @@
 //! Answers the requests of one connection of HTTP/1.
 //!
-//! hyper holds some 18 KB for a connection: a buffer to read into, the state of a request. A host polls once a minute. So a connection
-//! that rests is taken from hyper, and given to it again with the first bytes of its next request.
+//! hyper holds some 18 KB per connection: a read buffer, the state of a request. A host polls once a minute. So an idle connection is
+//! taken from hyper, and returned to it with the first bytes of its next request.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -63,7 +63,7 @@ pub(crate) async fn answer_all<S, V>(
     }
 }
 
-/// Answers requests until none has come for a while; the stream then, and what was read of the next request. `None`: it has ended.
+/// Answers requests until the connection is idle; returns the stream and the bytes read of the next request. `None`: it has ended.
 async fn answer<S, V>(
     stream: PlacedStream<S>,
     service: V,
@@ -96,7 +96,8 @@ where
         None => {
             Pin::new(&mut served).graceful_shutdown();
             let mut ending = poll_fn(|context| served.poll_without_shutdown(context));
-            // One that does not end at once has a request in progress after all, whose answer says that it is the last one.
+            // A connection that does not end immediately has a request in progress after all; its response announces that it is the last
+            // one.
             match (&mut ending).now_or_never() {
                 Some(ended) => (ended, !stop.is_cancelled()),
                 None => (ending.await, false),
@@ -107,7 +108,7 @@ where
     let parts = served.into_parts();
     let stream = parts.io.into_inner();
     if may_rest {
-        // An empty one would hold its memory.
+        // An empty buffer would hold its memory.
         let ahead = (!parts.read_buf.is_empty()).then_some(parts.read_buf);
         return Some((stream, ahead));
     }
@@ -157,7 +158,7 @@ mod tests {
             .route("/length", post(async |body: Body| body.len().to_string()))
     }
 
-    /// A client of a connection, whose pipe holds so many bytes.
+    /// A client of a connection, with a pipe of so many bytes.
     struct Client {
         pipe: DuplexStream,
         served: JoinHandle<()>,
@@ -205,7 +206,7 @@ mod tests {
             client.ask().await;
             sleep(Duration::from_secs(60)).await;
         }
-        // A head and a body that come in pieces, the first of them at rest.
+        // A head and a body in pieces, the first of them while the connection is idle.
         for piece in [
             "POST /le",
             "ngth HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n",

@@ -1,11 +1,11 @@
 //! Connections of a listener within a budget.
 //!
-//! A process has one table of descriptors for all its listeners, its database and its images. Without a budget whoever opens enough
-//! connections to one listener, without any credential, closes all of them. So each listener has its share, and one network at
-//! most three quarters of that. When a share is used up, the connections that have waited longest without a request make room: first
-//! those of the network that has most. A connection whose request is being answered is never closed for another one.
+//! A process has one table of descriptors for all its listeners, its database and its images. Without a budget, a client that opens
+//! enough connections to one listener, without any credential, makes all of them unreachable. So each listener has its share, and one
+//! network at most three quarters of that. When a share is used up, the connections that have been idle longest make room: first those
+//! of the network that has most. A connection with a request in progress is never closed for another one.
 //!
-//! Requests that compute for long take a [`Turn`], for their connections share threads with all others.
+//! Requests that compute for long take a [`Turn`], because their connections share threads with all others.
 
 mod acceptor;
 mod budget;

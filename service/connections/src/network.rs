@@ -1,4 +1,4 @@
-//! Tells clients apart by their addresses.
+//! Distinguishes clients by their addresses.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Tells connections which of them have requests in progress.
+//! Counts the requests in progress of each connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::connection::Connection;
 
-/// A router whose requests count on their connections until their answers are sent.
+/// Wraps a router: its requests count on their connections until their responses are sent.
 pub fn counted(router: Router) -> Router {
     router.layer(from_fn(count))
 }
@@ -34,7 +34,7 @@ async fn count(request: Request, next: Next) -> Response {
     })
 }
 
-/// A request of a connection that is being answered.
+/// A request in progress of a connection.
 struct Running(Arc<Connection>);
 
 impl Running {
@@ -50,7 +50,7 @@ impl Drop for Running {
     }
 }
 
-/// An answer's body; frames pass as they are.
+/// A response's body; frames pass as they are.
 struct CountedBody {
     inner: Body,
     _running: Running,

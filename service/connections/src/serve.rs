@@ -1,4 +1,4 @@
-//! Serves the connections of a listener. One that rests between requests has no buffers.
+//! Serves the connections of a listener. An idle connection has no buffers.
 
 use std::convert::Infallible;
 use std::io;
@@ -25,13 +25,13 @@ use crate::listener::Listener;
 use crate::requests::counted;
 use crate::tune;
 
-/// Pause after a connection could not be accepted: the system has no files left.
+/// Pause after a connection could not be accepted, because no descriptor is free.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// The service of a connection, which knows its peer.
+/// The service of a connection; requests carry its peer's address.
 type Peer = AddExtension<Router, ConnectInfo<SocketAddr>>;
 
-/// Answers requests of HTTP/1 by `router` until `stop`; then no new connection is taken, and requests in progress get `drain`.
+/// Answers requests of HTTP/1 by `router` until `stop`; then no new connection is accepted, and requests in progress get `drain`.
 ///
 /// # Errors
 /// When the socket cannot be listened on.
@@ -54,7 +54,7 @@ where
     let acceptor = PlaceAcceptor::new(acceptor, listener.connections);
     let builder = Arc::new(tune::http1(listener.longest_head));
     let router = counted(router);
-    // Dropped, it ends them.
+    // Dropping it ends them.
     let mut running = JoinSet::new();
     loop {
         let accepted = tokio::select! {

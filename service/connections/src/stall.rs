@@ -1,4 +1,4 @@
-//! Ends writes that their client does not take.
+//! Fails writes of bytes that the client does not read.
 
 use std::future::Future as _;
 use std::io;
@@ -17,7 +17,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// A client may take nothing for so long.
+    /// A deadline of `timeout` for each write.
     pub fn after(timeout: Duration) -> Self {
         Self { timeout, waits: None }
     }

@@ -16,19 +16,19 @@ use crate::connections::Place;
 use crate::stall::Stall;
 use crate::tune::HEAD_TIMEOUT;
 
-/// A client that takes nothing of an answer for so long is dropped. The kernel reports room only when a third of the send buffer (at
-/// most 4 MiB) is free, so this asks for at least about 11 kB/s.
+/// A client that reads nothing of a response for so long is dropped. The kernel reports room only when a third of the send buffer (at
+/// most 4 MiB) is free, so a client has to read about 11 kB/s at least.
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Reads and writes pass. While it waits for a request, it reads its end when its place is needed. It does so, too, when no first
-/// request has come in time: whoever has not said which version of HTTP it speaks is seen by no timer of hyper.
+/// Reads and writes pass. Between requests, its reads return the end of the stream when its place is needed; the same happens when the
+/// first request is late: no timer of hyper covers a client that has not yet sent the HTTP version.
 #[derive(Debug)]
 pub struct PlacedStream<S> {
-    /// Boxed: that of TLS is large, and whoever has this one moves it on.
+    /// Boxed: a stream of TLS is large, and this one is moved often.
     inner: Box<S>,
     place: Place,
     first_request: Option<Pin<Box<Sleep>>>,
-    /// Bytes that were read of it before, and are read again first.
+    /// Bytes that were read of it before; reads return them first.
     ahead: Bytes,
     stall: Stall,
 }
@@ -48,7 +48,7 @@ impl<S> PlacedStream<S> {
         &self.place.connection
     }
 
-    /// Lets these bytes be read first.
+    /// Sets the bytes that reads return first.
     pub(crate) fn read_first(&mut self, bytes: Bytes) {
         debug_assert!(self.ahead.is_empty(), "they would be lost");
         self.ahead = bytes;

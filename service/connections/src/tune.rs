@@ -1,4 +1,4 @@
-//! Limits of what a connection may make its server hold.
+//! Limits of the memory and time that a connection may take from its server.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use hyper_util::server::conn::auto::Builder;
 /// Time that a client gets to send its request's head.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time between pings to a silent peer of HTTP/2, and for its answer.
+/// Time between pings to a silent peer of HTTP/2, and for its reply.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests of one connection of HTTP/2 at once.
 const MOST_STREAMS: u32 = 250;
 
-/// For listeners of HTTP/1 alone: deadlines, and the bytes that the head of a request may have.
+/// For listeners of HTTP/1 only: deadlines, and the bytes that the head of a request may have.
 pub(crate) fn http1(longest_head: usize) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder

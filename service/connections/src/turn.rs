@@ -1,4 +1,4 @@
-//! Answers requests that compute for long one after the other, so that they hold up no other connection of their threads.
+//! Processes requests that compute for long one after the other, so that they delay no other connection of their threads.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -7,8 +7,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
 
-/// Lets one heavy request compute at a time. Without it as many threads would compute as there are such requests, and those that answer
-/// all others would wait for a processor.
+/// Lets one heavy request compute at a time. Otherwise as many threads would compute as there are such requests, and the threads of all
+/// other requests would wait for a processor.
 #[derive(Debug)]
 pub struct Turn(Semaphore);
 
@@ -19,10 +19,10 @@ impl Turn {
         Self(Semaphore::const_new(1))
     }
 
-    /// Does `work` when it is its turn; while it computes, other tasks of its thread go on on another one. That costs some 20 µs each
-    /// time that `work` goes on.
+    /// Does `work` when it is its turn; other tasks of its thread continue on another thread meanwhile. That costs some 20 µs for each poll
+    /// of `work`.
     pub async fn take<T>(&self, work: impl Future<Output = T>) -> T {
-        // Boxed: it would be held once for itself and once more in each of these functions.
+        // Boxed: each of these functions would hold a copy of it otherwise.
         let work = Box::pin(work);
         let _turn = self.0.acquire().await;
         in_place(work).await
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// On the only thread of a runtime a task is answered by another one that computes meanwhile.
+    /// On a runtime with one thread, another task completes while this one computes.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_go_on_while_it_computes() {
         let (ask, asked) = oneshot::channel::<()>();

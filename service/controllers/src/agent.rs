@@ -1,8 +1,8 @@
 //! Reconciles Agents: one custom resource a host. Source: docs/protocol/kube-controllers.md#3, §4 and §5.
 //!
-//! Hosts register by themselves, so a host that changed first gets its Agent ([`creation`]); then the Agent
+//! Hosts register without an Agent, so a host that changed first gets its Agent ([`creation`]); then the Agent
 //! is reconciled as any other object ([`reconcile`]). A reconcile reads the host once, reads nothing from the
-//! API server that the watch has shown, and writes what differs: an Agent costs two to three writes from
+//! API server that the watch has shown, and writes only differences: an Agent costs two to three writes from
 //! registration to its inventory.
 //!
 //! | file | what |
@@ -13,10 +13,10 @@
 //! | `edits`, `membership` | spec to host, decided |
 //! | `mirrored` | host to spec, where REST made the InfraEnv |
 //! | `host_side`, `token`, `hold` | spec to host, done; the start of an installation |
-//! | `desired`, `metadata` | the Agent beside its status |
+//! | `desired`, `metadata` | the Agent without its status |
 //! | `conditions`, `words`, `status`, `inventory`, `links` | its status |
-//! | `wait` | what it waits for, for Events |
-//! | `patch` | what of it is written |
+//! | `wait` | the reason of a wait, for Events |
+//! | `patch` | the parts of it to write |
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
 //! | `reclaim` | nodes whose Agent is deleted |
 //!
@@ -26,19 +26,19 @@
 //!   writes that follow.
 //! - A setting that cannot be accepted is reported in `SpecSynced`, and the others of the same spec are
 //!   accepted nevertheless. A disk that is chosen before the host has reported its disks waits for them.
-//! - A machine that is booted into another InfraEnv of the namespace keeps its spec, unless that InfraEnv
-//!   belongs to another cluster.
+//! - A machine that registers in another InfraEnv of the namespace leaves a host that is in a cluster, has a key, or polled within 90
+//!   seconds, where it is: it gets a host and an Agent of its own in addition, or waits.
 //! - `clusterDeploymentName` of a host that is not fit yet waits (`BackendError`) and is followed as soon as
 //!   the host is known. The label with the ClusterDeployment's namespace is set when the host is bound, not
 //!   when it has registered again.
 //! - A host that is being added to a cluster can be taken out of it: its installation is cancelled first.
 //! - `fencingCredentialsSecretRef` is an `InputError`: fencing is for clusters that are not installed here.
-//! - Installed nodes are not reclaimed by a pod on the cluster, but by our agent on the node; those without it wait for a user to boot
+//! - Installed nodes are not reclaimed by a pod on the cluster, but by Muster's agent on the node; nodes without it wait for a user to boot
 //!   them.
 //! - An installed node whose Agent is deleted is reclaimed before it is forgotten, under the conditions under which another implementation
-//!   removes it from its cluster; what cannot be brought back is told in an Event of the InfraEnv. The Node itself is left to its cluster.
+//!   removes it from its cluster; an Event of the InfraEnv names a node that cannot be reclaimed. The Node itself is left to its cluster.
 //! - `holdInstallation` holds hosts that are added to a cluster, too, and a host whose spec is not followed completely is not installed.
-//! - A restored host is validated anew from its inventory; one that was in the middle of an installation is
+//! - A restored host is validated again from its inventory; one that was in the middle of an installation is
 //!   restored as `error`.
 //! - Empty lists of the inventory's annotation are lists, never `null`.
 

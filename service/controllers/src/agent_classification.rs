@@ -1,7 +1,7 @@
 //! Counts the Agents that each AgentClassification labels. Source: docs/protocol/kube-controllers.md#5.
 //!
-//! The labels themselves are set while Agents are reconciled ([`agent_labels`](super::agent_labels)). Here
-//! they are counted, for all classifications in one pass, at most once each [`COUNT_INTERVAL`]: a thousand
+//! The labels themselves are set while Agents are reconciled ([`agent_labels`](super::agent_labels)). They are
+//! counted here, for all classifications in one pass, at most once each [`COUNT_INTERVAL`]: a thousand
 //! new Agents are a few writes.
 
 use std::collections::HashMap;
@@ -15,6 +15,9 @@ use kube::runtime::events::EventType;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, ResourceExt};
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition};
+use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::finalizers;
 use muster_operations::now;
 use muster_resources::names::{finalizer, label};
 use muster_resources::{AgentClassification, AgentClassificationStatus, Condition};
@@ -25,16 +28,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::cache::AgentCache;
 use super::agent_labels::{Labels, error_value, key, unusable};
-use super::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition};
 use super::context::Context;
-use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
-use super::finalizers;
 
 /// Between two counts.
 const COUNT_INTERVAL: Duration = Duration::from_millis(400);
 
-/// Namespace, key and value of a label, and on how many Agents it is.
+/// Namespace, key and value of a label, and the number of Agents that have it.
 type Counts = HashMap<(String, String, String), i64>;
 
 /// Counts of one classification.
@@ -44,7 +44,7 @@ pub struct Found {
     pub matched: i64,
     /// Agents on which the query failed.
     pub failed: i64,
-    /// The error, if it failed or cannot be evaluated at all.
+    /// The error, if the query failed or cannot be evaluated at all.
     pub why: Option<String>,
 }
 
@@ -70,9 +70,9 @@ impl ConditionReason for Reason {
     }
 }
 
-crate::conditions::has_conditions!(AgentClassificationStatus, Condition, Reason);
+muster_controller::has_conditions!(AgentClassificationStatus, Condition, Reason);
 
-/// The status that follows `before`.
+/// Returns the status that follows `before`.
 pub fn status(
     before: &AgentClassificationStatus,
     found: &Found,
@@ -107,7 +107,7 @@ pub fn status(
     }
 }
 
-/// Runs the controller until `stop`. `changes`: classifications that changed, of the watch that fills
+/// Runs the controller until `stop`. `changes`: classifications that changed, from the watch that fills
 /// `classifications`.
 pub(super) async fn run(
     context: Arc<Context>,
@@ -142,7 +142,7 @@ pub(super) async fn run(
     let reconcile = move |classification: Arc<AgentClassification>, context: Arc<Context>| {
         let counts = counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut found = found(&classification, &counts, &labels);
-        // A label that another one wants, too, stays; that holds up nothing.
+        // A label that another classification sets, too, stays; that delays nothing.
         let is_wanted = |other: &AgentClassification| {
             other.metadata.deletion_timestamp.is_none()
                 && other.metadata.uid != classification.metadata.uid
@@ -156,14 +156,14 @@ pub(super) async fn run(
         }
         async move {
             write(&context, &classification, &found).await?;
-            Ok(Action::await_change())
+            Ok::<_, Error>(Action::await_change())
         }
     };
     let name = "agent_classification";
     drive(name, CONCURRENCY, controller, context, stop, reconcile).await;
 }
 
-/// An item whenever Agents changed, at most one each [`COUNT_INTERVAL`].
+/// Yields an item whenever Agents changed, at most one each [`COUNT_INTERVAL`].
 fn changed(agents: Arc<AgentCache>) -> impl Stream<Item = ()> + Send {
     stream::unfold(agents, |agents| async move {
         sleep(COUNT_INTERVAL).await;
@@ -208,14 +208,15 @@ async fn write(context: &Context, classification: &AgentClassification, found: &
     let api = Api::<AgentClassification>::namespaced(context.client.clone(), &namespace);
     let is_leaving = classification.metadata.deletion_timestamp.is_some();
     if is_leaving && found.matched == 0 && found.failed == 0 {
-        return finalizers::remove(&api, classification, finalizer::AGENT_CLASSIFICATION).await;
+        finalizers::remove(&api, classification, finalizer::AGENT_CLASSIFICATION).await?;
+        return Ok(());
     }
     if !is_leaving {
         finalizers::set(&api, classification, finalizer::AGENT_CLASSIFICATION).await?;
     }
     let before = classification.status.as_ref();
     let next = status(&before.cloned().unwrap_or_default(), found, now());
-    super::status::write(context, classification, before, &next).await
+    Ok(muster_controller::status::write(context, classification, before, &next).await?)
 }
 
 #[cfg(test)]

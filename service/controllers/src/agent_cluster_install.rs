@@ -14,6 +14,10 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
+use muster_controller::conditions::Synced;
+use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::references::{deployment_ref, install_ref, kube_ref};
+use muster_controller::watch;
 use muster_core::record::Cluster;
 use muster_operations::auth::{ClusterUrl, UrlPurpose};
 use muster_operations::now;
@@ -22,12 +26,8 @@ use status::{StoredCluster, status};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::delete;
-use super::conditions::Synced;
 use super::context::Context;
-use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
-use super::references::{deployment_ref, install_ref, kube_ref};
-use super::watch;
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -43,7 +43,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     drive(name, CONCURRENCY, controller, context, stop, reconcile).await;
 }
 
-/// Reports a missing ClusterDeployment, and releases an AgentClusterInstall that has lost its own.
+/// Reports a missing ClusterDeployment, and releases an AgentClusterInstall whose ClusterDeployment is gone.
 async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> Result<Action, Error> {
     let deployment = deployment_ref(&install);
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &deployment.namespace);
@@ -110,7 +110,7 @@ pub(super) async fn write_status(
     });
     let before = install.status.as_ref();
     let next = status(&install.spec, before, synced, stored.as_ref(), now());
-    super::status::write(context, install, before, &next).await
+    Ok(muster_controller::status::write(context, install, before, &next).await?)
 }
 
 pub(super) fn api(context: &Context, install: &AgentClusterInstall) -> Api<AgentClusterInstall> {

@@ -1,7 +1,7 @@
 //! Computes the labels that AgentClassifications put on Agents by their inventories. Source:
 //! docs/protocol/kube-controllers.md#5.
 //!
-//! They are computed while an Agent is reconciled, so that they need no write of their own.
+//! The labels are computed while an Agent is reconciled, so that they need no write of their own.
 
 mod asking;
 pub mod query;
@@ -16,13 +16,13 @@ use muster_resources::names::label;
 pub use asking::Labels;
 use query::Outcome;
 
-/// Begins the value of a label whose query failed.
+/// Start of the value of a label with a failed query.
 pub const QUERY_ERROR: &str = "QUERYERROR-";
 
 /// Longest value of a label.
 const LONGEST_VALUE: usize = 63;
 
-/// The reason for which a classification cannot label anything; `None`: it can.
+/// The reason for which a classification cannot label anything; `None`: the classification is usable.
 pub fn unusable(classification: &AgentClassification) -> Option<String> {
     let spec = &classification.spec;
     if spec.label_value.starts_with("QUERYERROR") {
@@ -51,8 +51,8 @@ pub fn error_value(classification: &AgentClassification) -> String {
         .to_owned()
 }
 
-/// The labels to set (a value) or take away (`None`) on an Agent that has `present`. Of two classifications
-/// that want the same key the one that comes first by name wins.
+/// The labels to set (a value) or remove (`None`) on an Agent that has `present`. Of two classifications
+/// with the same key the one that comes first by name wins.
 fn decided(
     asked: &[(&AgentClassification, Option<Outcome>)],
     present: &BTreeMap<String, String>,

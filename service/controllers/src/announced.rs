@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// Keys on their way to a listener.
 pub struct Announced {
     changed: UnboundedSender<KubeRef>,
-    /// Until somebody takes it.
+    /// `Some` until a listener takes the receiver.
     changes: Mutex<Option<UnboundedReceiver<KubeRef>>>,
 }
 
@@ -26,7 +26,7 @@ impl Default for Announced {
 
 impl Announced {
     pub fn send(&self, object: &KubeRef) {
-        // It fails only when nobody listens any more.
+        // Sending fails only without a listener.
         let _ = self.changed.send(object.clone());
     }
 

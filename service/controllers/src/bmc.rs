@@ -1,7 +1,7 @@
 //! Reconciles BMC resources: machines that are discovered by booting them through their management controllers (docs/bmc.md).
 //!
-//! The resource is the truth about the settings. What asks for a discovery is a change of `spec.discover` or of an annotation, remembered
-//! with the record, so that nothing is asked twice. The record's phases are written to the status when they change.
+//! The resource is the truth about the settings. A discovery is requested by a change of `spec.discover` or of an annotation, which is
+//! stored in the record, so that no discovery is requested twice. The record's phases are written to the status when they change.
 
 pub mod conditions;
 pub mod delete;
@@ -21,18 +21,18 @@ use kube::api::ListParams;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::{self, Event};
 use kube::{Resource, ResourceExt};
+use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::kinds::served;
+use muster_controller::references::{kube_ref, object_ref};
+use muster_controller::retry::RETRY_INTERVAL;
+use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
 use muster_resources::{Bmc, InfraEnv};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
-use super::kinds::served;
-use super::references::{kube_ref, object_ref};
-use super::retry::RETRY_INTERVAL;
-use super::{secrets, watch};
 
 /// Runs the controller until `stop`, once the API server has the kind.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -88,7 +88,7 @@ fn is_in(bmc: &Bmc, infra_env: &KubeRef) -> bool {
     is_beside(bmc, infra_env) && bmc.spec.infra_env_ref.name == infra_env.name
 }
 
-/// BMCs whose records changed, those whose InfraEnv went, and those that wait for it.
+/// BMCs with changed records, those of an InfraEnv that is gone, and those that wait for an InfraEnv.
 fn changed(context: &Context, store: Store<Bmc>) -> impl Stream<Item = ObjectRef<Bmc>> + Send + use<> {
     let app = context.app.clone();
     let records = context.changes.subscribe_bmcs().filter_map(move |id| {
@@ -120,7 +120,7 @@ fn changed(context: &Context, store: Store<Bmc>) -> impl Stream<Item = ObjectRef
     stream::select(records, stream::select(made, gone))
 }
 
-/// Records whose objects went without a word to us are given back to REST, before anything is reconciled.
+/// Releases records to REST if their objects were deleted unnoticed, before anything is reconciled.
 async fn release_left_over(context: &Context) {
     loop {
         match try_to_release(context).await {
@@ -139,7 +139,7 @@ async fn try_to_release(context: &Context) -> Result<(), Error> {
         let listed = objects.list_metadata(&ListParams::default()).await?;
         there.extend(listed.iter().map(kube_ref));
     }
-    // Those of namespaces that are not looked after are not known to be gone.
+    // Objects in namespaces that are not watched may still exist.
     let is_there = |kube: &KubeRef| there.contains(kube) || !context.namespaces.contains(&kube.namespace);
     Ok(context.app.bmcs.release_left_over(is_there).await?)
 }

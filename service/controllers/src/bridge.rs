@@ -4,42 +4,48 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use muster_controller::context::with_deadline;
+use muster_controller::error::words;
+use muster_controller::events::Events;
+use muster_controller::kinds;
+use muster_controller::lease::LeaseDurations;
+use muster_controller::namespaces::Namespaces;
+use muster_metal3::Flow;
+use muster_metal3::drives::Drives;
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::{Operations, now};
+use muster_outgoing::Networks;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::error::words;
-use super::events::Events;
 use super::lead::{Lead, alone};
-use super::lease::LeaseDurations;
-use super::metal3::Flow;
-use super::metal3::drives::Drives;
-use super::namespaces::Namespaces;
-use super::{kinds, rivals, run};
+use super::looks::Looks;
+use super::{foreign_references, rivals, run};
 
 /// Between two checks for kinds that the API server lacks.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The bridge's way to its Kubernetes API.
+/// Settings of the bridge to its Kubernetes API.
 pub struct Bridge {
-    /// To the API server.
+    /// A client of the API server.
     pub client: Client,
     /// Namespace of the lease and name of this replica; `None` where no other replica can be.
     pub lease: Option<(String, String)>,
-    /// True when AgentClusters and AgentMachines are looked after as well.
+    /// True when AgentClusters and AgentMachines are reconciled as well.
     pub capi_provider: bool,
-    /// True when Clusters, Machines, HostedClusters and NodePools are looked after: on the built-in API, where no Cluster API is.
+    /// True when Clusters, Machines, HostedClusters and NodePools are reconciled: on the built-in API, where no Cluster API is.
     pub node_pools: bool,
-    /// True when what REST made is shown as custom resources: on the built-in API, unless that is not wanted.
+    /// True when objects that were made by REST are shown as custom resources: on the built-in API, unless that is disabled.
     pub mirror: bool,
     /// The way in which BareMetalHosts get to the discovery image.
     pub metal3: Flow,
-    /// Empties the drives of machines that Metal3 was told to leave alone.
+    /// Empties the drives of machines that are detached from Metal3.
     pub drives: Option<Arc<dyn Drives>>,
-    /// The namespaces that are looked after.
+    /// The namespaces that are watched.
     pub namespaces: Namespaces,
-    /// True when controllers run although another service of this sort runs some in another namespace.
+    /// The networks of API servers of workload clusters.
+    pub workload_networks: Networks,
+    /// True when controllers run although another service of this kind runs some in another namespace.
     pub take_over: bool,
 }
 
@@ -54,8 +60,14 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         metal3,
         drives,
         namespaces,
+        workload_networks,
         take_over,
     } = bridge;
+    let limited = with_deadline(client.clone());
+    app.bridge.look_by(Arc::new(Looks {
+        client: limited.clone(),
+        namespaces: namespaces.clone(),
+    }));
     tokio::select! {
         () = kinds_known(&app, &client, capi_provider) => {}
         () = stop.cancelled() => return,
@@ -65,15 +77,24 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
             () = rivals::none_left(&app, &client, namespace, take_over) => {}
             () = stop.cancelled() => return,
         }
+        // The built-in API has one administrator, who may write in all namespaces.
+        tokio::select! {
+            () = foreign_references::warn_unless_held(&limited) => {}
+            () = stop.cancelled() => return,
+        }
     }
     let work = |stop| {
         let (events, queued) = Events::new();
-        let context = Context::new(&client, app.clone(), events);
+        let context = Context::new(
+            &client,
+            app.clone(),
+            events,
+            namespaces.clone(),
+            workload_networks.clone(),
+        );
         let context = Arc::new(Context {
             sets_provider_ids: capi_provider,
             has_node_pools: node_pools,
-            drives: drives.clone(),
-            namespaces: namespaces.clone(),
             ..context
         });
         run::run(
@@ -84,6 +105,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
                 node_pools,
                 mirror,
                 metal3,
+                drives: drives.clone(),
             },
             stop,
         )

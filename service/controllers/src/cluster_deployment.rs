@@ -1,13 +1,14 @@
 //! Reconciles ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to.
 //! Source: docs/protocol/kube-controllers.md#6.2.
 //!
-//! Clusters are imported: they exist before this service knows them. To create one is refused by a condition
-//! that says so.
+//! Clusters are imported: they exist before this service knows them. A ClusterDeployment for a new cluster is refused by a
+//! condition.
 
 pub mod delete;
 pub mod desired;
 pub mod mirrored;
 pub mod reconcile;
+mod same_api;
 pub mod shown;
 #[cfg(test)]
 mod tests;
@@ -22,14 +23,14 @@ use kube::ResourceExt;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{WatchStreamExt, watcher};
 use muster_api::ids::ClusterId;
+use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::references::{deployment_ref, kube_ref, object_ref};
+use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::drive::{CONCURRENCY, drive};
-use super::references::{deployment_ref, kube_ref, object_ref};
-use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -60,7 +61,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }
 
-/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and trigger
+/// ClusterDeployments with changed records. The records of their hosts change much more often, and trigger
 /// nothing here.
 fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
     let app = context.app.clone();

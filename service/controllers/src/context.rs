@@ -1,94 +1,105 @@
-//! Holds the clients and services that every controller needs.
+//! Holds what the controllers that change records need beside the [runtime's context](muster_controller::Context).
 
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use kube::Client;
+use muster_controller::events::Events;
+use muster_controller::namespaces::Namespaces;
+use muster_controller::watches::Watches;
+use muster_metal3::drives::Drives;
 use muster_operations::Operations;
 use muster_operations::changes::Changes;
-use tokio::time::timeout;
-use tower::service_fn;
+use muster_outgoing::Networks;
+use muster_workload::Workloads;
 
-use super::agent::cache::AgentCache;
-use super::agent::refused::RefusedAgents;
-use super::echoes::WrittenStatuses;
-use super::events::Events;
-use super::join::told::Told;
-use super::metal3::drives::Drives;
-use super::namespaces::Namespaces;
-use super::waits::Waits;
-use super::workload::Workloads;
+use crate::agent::cache::AgentCache;
+use crate::agent::refused::RefusedAgents;
+use crate::join::told::Told;
+use crate::metal3_records::Metal3Records;
 
-/// Limit of one request, until the answer begins: its retries included. Watches answer at once and go on.
-const REQUEST_LIMIT: Duration = Duration::from_secs(30);
-
-/// Shared by all controllers of a replica.
+/// State shared by all controllers of a replica.
 pub struct Context {
-    /// To the Kubernetes API. No request waits for an answer longer than [`REQUEST_LIMIT`].
-    pub client: Client,
+    pub runtime: Arc<muster_controller::Context>,
     /// Everything that can be done in the service.
     pub app: Arc<Operations>,
-    /// The namespaces that are looked after.
-    pub namespaces: Namespaces,
     /// Changes of the database.
     pub changes: Changes,
-    /// Kubernetes Events to publish.
-    pub events: Events,
     /// Clients of the clusters that hosts become nodes of.
-    pub workloads: Workloads,
-    /// Waits of objects, for Events.
-    pub waits: Waits,
-    /// Statuses that were written.
-    pub statuses: WrittenStatuses,
+    pub workloads: Arc<Workloads>,
     /// Waits of joining hosts.
     pub joining: Told,
-    /// Empties the drives of machines that Metal3 was told to leave alone; `None`: nobody does.
-    pub drives: Option<Arc<dyn Drives>>,
     /// All Agents, as the watch shows them.
     pub agents: Arc<AgentCache>,
     /// Agents that the API server refuses.
     pub refused_agents: RefusedAgents,
-    /// True when this service sets the provider ids of Nodes: it is the provider of Cluster API.
+    /// True when this service sets the provider ids of Nodes, as it is the provider of Cluster API.
     pub sets_provider_ids: bool,
-    /// True when this service makes the Machines of NodePools, so that their labels and taints go to Nodes.
+    /// True when this service creates the Machines of NodePools, so that their labels and taints are set on Nodes.
     pub has_node_pools: bool,
 }
 
 impl Context {
-    pub fn new(client: &Client, app: Arc<Operations>, events: Events) -> Self {
-        let changes = app.changes.clone();
-        let client = with_deadline(client.clone());
+    /// `networks`: those of API servers of workload clusters.
+    pub fn new(
+        client: &Client,
+        app: Arc<Operations>,
+        events: Events,
+        namespaces: Namespaces,
+        networks: Networks,
+    ) -> Self {
+        let watches = Arc::new(WatchesOf(app.clone()));
+        let runtime = muster_controller::Context::new(client, events, namespaces, watches);
         Self {
-            workloads: Workloads::new(client.clone()),
-            namespaces: Namespaces::default(),
-            waits: Waits::default(),
-            statuses: WrittenStatuses::default(),
+            workloads: Arc::new(Workloads::new(runtime.client.clone(), networks)),
             joining: Told::default(),
-            drives: None,
             agents: Arc::default(),
             refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,
             has_node_pools: true,
-            client,
+            changes: app.changes.clone(),
+            runtime: Arc::new(runtime),
             app,
-            changes,
-            events,
         }
+    }
+
+    /// The context of the controllers of Cluster API kinds and of node pools.
+    pub fn of_cluster_api(&self) -> Arc<muster_cluster_api::Context> {
+        Arc::new(muster_cluster_api::Context {
+            runtime: self.runtime.clone(),
+            workloads: self.workloads.clone(),
+        })
+    }
+
+    /// The context of the controllers of Metal3's kinds.
+    pub fn of_metal3(&self, drives: Option<Arc<dyn Drives>>) -> Arc<muster_metal3::Context> {
+        Arc::new(muster_metal3::Context {
+            runtime: self.runtime.clone(),
+            workloads: self.workloads.clone(),
+            drives,
+            records: Arc::new(Metal3Records(self.app.clone())),
+        })
     }
 }
 
-fn with_deadline(client: Client) -> Client {
-    let namespace = client.default_namespace().to_owned();
-    let service = service_fn(move |request| {
-        let client = client.clone();
-        async move {
-            timeout(REQUEST_LIMIT, client.send(request))
-                .await
-                .unwrap_or_else(|_| {
-                    let limit = REQUEST_LIMIT.as_secs();
-                    Err(kube::Error::Service(format!("no answer within {limit} s").into()))
-                })
-        }
-    });
-    Client::new(service, namespace)
+impl Deref for Context {
+    type Target = muster_controller::Context;
+
+    fn deref(&self) -> &Self::Target {
+        &self.runtime
+    }
+}
+
+/// Which watches fail stands in `/ready`.
+struct WatchesOf(Arc<Operations>);
+
+impl Watches for WatchesOf {
+    fn works(&self, kind: &str) {
+        self.0.bridge.watches().works(kind);
+    }
+
+    fn fails(&self, kind: &str, error: String, now: Instant) {
+        self.0.bridge.watches().fails(kind, error, now);
+    }
 }

@@ -1,8 +1,9 @@
 //! Reconciles InfraEnv resources: groups of hosts, and the image that they boot. Source:
 //! docs/protocol/kube-controllers.md#1 and §2.
 //!
-//! The resource is the truth: what REST changes in the database is changed back by the next reconcile.
-//! Removing a field of the spec unsets it. A resource that mirrors what REST made ([`mirrored`]) is one of two writers.
+//! The resource is the truth: REST refuses changes of its fields (docs/two-doors.md), and the next reconcile reverts those that were
+//! made nevertheless. Removing a field of the spec unsets it. A resource that mirrors a record made by REST ([`mirrored`]) is one of two
+//! writers.
 
 pub mod adopt;
 pub mod delete;
@@ -24,14 +25,14 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
+use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::references::{cluster_ref, kube_ref, object_ref};
+use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
 use muster_resources::{ClusterDeployment, InfraEnv, NMStateConfig};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::drive::{CONCURRENCY, drive};
-use super::references::{cluster_ref, kube_ref, object_ref};
-use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -84,7 +85,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }
 
-/// InfraEnvs whose records changed, and those being deleted one of whose hosts changed.
+/// InfraEnvs with changed or deleted records, and InfraEnvs that are being deleted and have a host that changed.
 fn changed(
     context: &Context,
     store: Store<InfraEnv>,
@@ -93,8 +94,12 @@ fn changed(
     let infra_envs = context.changes.subscribe_infra_envs().filter_map(move |id| {
         let app = app.clone();
         async move {
-            let found = app.infra_envs.refresh(id).await.ok().flatten()?;
-            found.kube.as_ref().map(object_ref)
+            let kube = match app.infra_envs.refresh(id).await.ok()? {
+                Some(found) => found.kube.clone(),
+                // The resource may still exist.
+                None => app.infra_envs.resource_of_deleted(id).await.ok()?,
+            };
+            kube.as_ref().map(object_ref)
         }
     });
     let app = context.app.clone();

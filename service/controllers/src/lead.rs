@@ -1,4 +1,4 @@
-//! One replica leads: it holds the lease and its controllers run. It stops them at once when it loses the
+//! Leader election: one replica holds the lease and runs the controllers. It stops them at once when it loses the
 //! lease.
 
 use std::time::{Duration, Instant};
@@ -7,6 +7,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta};
+use muster_controller::lease::{LeaseDurations, Move, Observer};
+use muster_controller::writes::post_params;
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::now;
 use muster_resources::names::LEASE;
@@ -15,8 +17,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::error::words;
-use super::lease::{LeaseDurations, Move, Observer};
-use super::writes::post_params;
 
 /// Limit of one request about the lease.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
@@ -29,23 +29,23 @@ pub struct Lead {
     api: Api<Lease>,
     observer: Observer,
     durations: LeaseDurations,
-    /// As this replica wrote it last: it is written again without a read, until another has written it.
+    /// The lease as this replica wrote it last: it is renewed without a read, until another replica has written it.
     ours: Option<Lease>,
 }
 
 /// The holder of the lease.
 #[derive(Debug, PartialEq)]
 enum Turn {
-    /// Ours.
+    /// This replica holds the lease.
     Mine,
-    /// That replica's.
+    /// That replica holds the lease.
     Of(String),
     /// Another replica wrote it at the same time.
     Contested,
 }
 
 impl Lead {
-    /// The lease in `namespace`, for the replica that is called `me`.
+    /// Returns the lease in `namespace`, for the replica that is called `me`.
     pub fn new(client: Client, namespace: &str, me: String, durations: LeaseDurations) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
@@ -55,7 +55,7 @@ impl Lead {
         }
     }
 
-    /// Takes or renews the lease if it is free or this replica's.
+    /// Takes or renews the lease if it is free or held by this replica.
     async fn attempt(&mut self) -> kube::Result<Turn> {
         let found = match self.ours.take() {
             Some(lease) => Some(lease),
@@ -75,7 +75,7 @@ impl Lead {
                     spec: Some(spec),
                     ..found
                 };
-                // It names the version that it is based on.
+                // The write names the version that it is based on.
                 self.api.replace(LEASE, &post_params(), &lease).await
             }
             None => {
@@ -100,7 +100,7 @@ impl Lead {
         }
     }
 
-    /// Releases the lease if it is ours, so that another replica leads at once.
+    /// Releases the lease if this replica holds it, so that another replica leads at once.
     async fn release(&mut self) {
         match timeout(REQUEST_LIMIT, self.give_back()).await {
             Ok(Ok(true)) => tracing::info!("the lease is given back"),
@@ -115,7 +115,8 @@ impl Lead {
         }
     }
 
-    /// True when it was ours. A renewal that was cut off may have been written or not, even after the lease was read: then once more.
+    /// True when this replica held it. A renewal that was interrupted may have been written or not, even after the lease was read: then
+    /// once more.
     async fn give_back(&mut self) -> kube::Result<bool> {
         loop {
             let found = match self.ours.take() {
@@ -138,7 +139,7 @@ impl Lead {
         }
     }
 
-    /// Does `work` whenever the lease is ours, until `stop`; then releases it.
+    /// Does `work` whenever this replica holds the lease, until `stop`; then releases the lease.
     pub async fn run<W, F>(mut self, state: &BridgeState, stop: CancellationToken, work: W)
     where
         W: Fn(CancellationToken) -> F,
@@ -169,7 +170,14 @@ impl Lead {
                     }
                     state.set(BridgeStatus::Following(leader));
                 }
-                Ok(Ok(Turn::Contested)) => {}
+                Ok(Ok(Turn::Contested)) => {
+                    if working.is_begun() {
+                        tracing::warn!(
+                            "somebody else has written the lease; the controllers here are stopped"
+                        );
+                        working.cut_off().await;
+                    }
+                }
                 Ok(Err(error)) => unreachable(state, words(&error)),
                 Err(_) => unreachable(state, format!("silence for {} s", patience.as_secs())),
             }
@@ -243,7 +251,7 @@ impl Working {
         self.task.spawn(work(self.stop.clone()));
     }
 
-    /// The time for which it may go on without the lease being renewed; long when nothing runs.
+    /// The time for which the work may continue without a renewal of the lease; long if nothing runs.
     fn until(&self, renewed: Instant, durations: LeaseDurations, now: Instant) -> Duration {
         if self.is_begun() {
             (renewed + durations.give_up).saturating_duration_since(now)
@@ -252,14 +260,14 @@ impl Working {
         }
     }
 
-    /// It ended by itself; waits for ever when it is not begun.
+    /// Waits for the work to end by itself; for ever when it has not begun.
     async fn ended(&mut self) {
         match self.task.join_next().await {
             Some(Ok(())) => {}
             Some(Err(error)) => tracing::error!(%error, "the controllers broke; they are started anew"),
             None => std::future::pending().await,
         }
-        // What ends at once is not begun again at once.
+        // Work that ends at once is not restarted at once.
         tokio::time::sleep(LeaseDurations::default().retry).await;
     }
 

@@ -1,8 +1,10 @@
-//! Shows what REST made as custom resources, on the built-in Kubernetes API: makes their resources, and deletes those that are left over.
+//! Shows objects that were made by REST as custom resources, on the built-in Kubernetes API: creates their resources, and deletes those
+//! that are left over.
 //!
-//! A record is given the name of its resource first and the resource is made then, so whatever is interrupted is finished by the next
-//! start. From there on the controllers of the kinds bring both together ([`crate::infra_env::mirrored`], [`crate::cluster_deployment::mirrored`]). The service has no say about
-//! the namespaces of a real API server, so there nothing is mirrored.
+//! A record gets the name of its resource first and the resource is created then, so that the next start completes an interrupted
+//! creation. From then on the controllers of the kinds bring both together ([`crate::infra_env::mirrored`],
+//! [`crate::cluster_deployment::mirrored`]). The namespaces of a real API server do not belong to the service, so nothing is
+//! mirrored there.
 
 mod clusters;
 mod infra_envs;
@@ -17,15 +19,15 @@ use std::time::Duration;
 use futures_util::{StreamExt, future, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
 use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_controller::drive::attempt;
+use muster_controller::retry::{Failures, RETRY_INTERVAL};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::drive::measure;
 use crate::error::Error;
-use crate::retry::{Failures, RECONCILE_LIMIT, RETRY_INTERVAL};
 
 /// Records that are mirrored at the same time.
 const CONCURRENCY: usize = 4;
@@ -39,7 +41,7 @@ enum Key {
 
 type Request = ScheduleRequest<Key>;
 
-/// Runs until `stop`. `is_on`: false on an API server that is not the built-in one; mirrors of another API are forgotten then.
+/// Runs until `stop`. `is_on`: false on an API server that is not the built-in one; mirrors of another API are removed then.
 pub async fn run(context: Arc<Context>, is_on: bool, stop: CancellationToken) {
     let work = async {
         if is_on {
@@ -59,7 +61,7 @@ async fn mirror(context: &Context) {
     let (sender, receiver) = unbounded_channel();
     let infra_envs = context.changes.subscribe_infra_envs().map(Key::InfraEnv);
     let clusters = context.changes.subscribe_clusters().map(Key::Cluster);
-    // Subscribed before: what changes from here on is not missed. Clusters first, which InfraEnvs name.
+    // Subscribed before: no change from here on is missed. Clusters first, as InfraEnvs refer to them.
     let known = until_done("the clusters", || clusters::all(context)).await;
     let known = known.into_iter().map(Key::Cluster);
     let others = until_done("the InfraEnvs", || infra_envs::all(context)).await;
@@ -92,12 +94,7 @@ async fn follow(
             let (failures, lanes) = (&failures, &lanes);
             async move {
                 let _lane = lanes.enter(&key).await;
-                let began = std::time::Instant::now();
-                let outcome = timeout(RECONCILE_LIMIT, mirror_one(key, context))
-                    .await
-                    .unwrap_or(Err(Error::Deadline(RECONCILE_LIMIT)));
-                measure("mirror", began.elapsed(), outcome.as_ref().err());
-                let Err(error) = outcome else {
+                let Err(error) = attempt("mirror", mirror_one(key, context)).await else {
                     failures.clear(&key);
                     return;
                 };
@@ -111,7 +108,7 @@ async fn follow(
         .await;
 }
 
-/// Where one record is mirrored by one task at a time: two would give it two names.
+/// Lets one task at a time mirror a record: two would give it two names.
 #[derive(Default)]
 struct Lanes {
     locks: [Mutex<()>; CONCURRENCY],

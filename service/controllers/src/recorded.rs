@@ -1,9 +1,9 @@
-//! Objects of a running implementation, recorded on 2026-11-21 (tests/wire/README.md), and what makes
-//! ours comparable: conditions by type, times, addresses and wording as placeholders.
+//! Objects of a running implementation, recorded on 2026-11-21 (tests/wire/README.md), and a form that makes
+//! Muster's comparable with them: conditions by type, times, addresses and wording as placeholders.
 
 use serde_json::{Map, Value};
 
-/// Values that are addresses of ours.
+/// Values that are addresses of this service.
 const ADDRESSES: [&str; 8] = [
     "isoDownloadURL",
     "kernel",
@@ -15,10 +15,10 @@ const ADDRESSES: [&str; 8] = [
     "staticNetworkDownloadURL",
 ];
 
-/// Values whose wording is ours.
+/// Values with Muster's own wording.
 const WORDS: [&str; 2] = ["message", "stateInfo"];
 
-/// As the recording has it.
+/// Converts to the form of the recordings.
 pub fn comparable(value: &Value) -> Value {
     folded("", value)
 }

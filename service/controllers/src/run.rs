@@ -3,32 +3,36 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_cluster_api::{capi, nodepool};
+use muster_controller::events::{Queued, publish};
+use muster_metal3::drives::Drives;
+use muster_metal3::{self as metal3, Flow};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::events::{Queued, publish};
-use super::metal3::{self, Flow};
-use super::{agent, agent_cluster_install, bmc, capi, cluster_deployment, infra_env, join, mirror, nodepool};
+use super::{agent, agent_cluster_install, bmc, cluster_deployment, infra_env, join, mirror};
 
 /// Time for the Events that are queued when the service stops.
 const LAST_EVENTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Controllers that only some services run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Parts {
-    /// Those of Cluster API's provider: AgentClusters, AgentMachines.
+    /// The controllers of Cluster API's provider: AgentClusters, AgentMachines.
     pub capi_provider: bool,
-    /// Those of the built-in API: Clusters, Machines, HostedClusters, NodePools.
+    /// The controllers of the built-in API: Clusters, Machines, HostedClusters, NodePools.
     pub node_pools: bool,
-    /// The one that shows what REST made as custom resources, on the built-in API.
+    /// The controller that shows objects made by REST as custom resources, on the built-in API.
     pub mirror: bool,
-    /// Those of Metal3's kinds, where the API server has them.
+    /// The controllers of Metal3's kinds, if the API server has them.
     pub metal3: Flow,
+    /// Empties the drives of machines that Metal3 leaves alone.
+    pub drives: Option<Arc<dyn Drives>>,
 }
 
-/// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
+/// Runs all controllers until `stop`, and publishes the Events that they queue. Returns early only when one
 /// of them ends, which none should.
 pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
@@ -46,7 +50,7 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
             () = stopped.cancelled() => {}
         }
     });
-    // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    // One line for each controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(
         &mut running,
@@ -73,16 +77,20 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
     start(
         &mut running,
         "metal3",
-        metal3::run(context.clone(), parts.metal3, stop.clone()),
+        metal3::run(context.of_metal3(parts.drives), parts.metal3, stop.clone()),
     );
     if parts.capi_provider {
-        start(&mut running, "capi", capi::run(context.clone(), stop.clone()));
+        start(
+            &mut running,
+            "capi",
+            capi::run(context.of_cluster_api(), stop.clone()),
+        );
     }
     if parts.node_pools {
         start(
             &mut running,
             "nodepool",
-            nodepool::run(context.clone(), stop.clone()),
+            nodepool::run(context.of_cluster_api(), stop.clone()),
         );
     }
     drop(context);

@@ -1,6 +1,6 @@
 //! Decides what a host is, what can happen to it, what follows from it, and which input is acceptable.
 //!
-//! Three storeys, each sees only those below it: `record` (what is stored), `rules` (checks, findings, disks, requirements,
+//! Three layers, each uses only those below it: `record` (what is stored), `rules` (checks, findings, disks, requirements,
 //! ignition, acceptable input), `lifecycle` (events change a record; views and instructions follow from it).
 //! No I/O, no clock, no randomness: time and random values are parameters. Cargo keeps it so: this crate
 //! sees no tokio, sqlx, kube, axum or reqwest.

@@ -14,6 +14,7 @@ mod host_data;
 mod host_state;
 mod host_texts;
 mod infra_env;
+mod installed_as;
 mod kube_ref;
 mod peer;
 mod secret;
@@ -21,7 +22,7 @@ mod secret;
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
 pub use bmc::{
-    Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover,
+    Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
 };
 pub use bmc_power::{BmcPower, PowerRequest, PowerSeen};
 pub use check_id::CheckId;
@@ -34,6 +35,7 @@ pub use host_data::{BmcBoots, HostData, HostReports, LogsState, NodeAgent, Progr
 pub use host_state::{HostState, NotBooted, Phase};
 pub use host_texts::HostTexts;
 pub use infra_env::{InfraEnv, Settings};
+pub use installed_as::InstalledAs;
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};
 pub use secret::Secret;

@@ -1,4 +1,4 @@
-//! Rules over the records: what they mean, what is acceptable, what is noteworthy.
+//! Rules about the records: their meaning, acceptable input, noteworthy facts.
 
 pub mod addresses;
 pub mod agent_version;
@@ -11,6 +11,8 @@ pub mod findings;
 pub mod hostname;
 pub mod identity;
 pub mod ignition;
+pub mod ignition_spec;
+pub mod image_url;
 pub mod input;
 pub mod labels;
 pub mod limits;

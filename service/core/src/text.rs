@@ -12,12 +12,29 @@ pub fn one_line(text: &str, limit: usize) -> String {
     cut(&text.replace(char::is_control, "\u{fffd}"), limit).to_owned()
 }
 
-/// True for `text` with control characters other than line breaks and tabs. Databases refuse NUL, terminals obey others.
+/// An error with its causes, for the log.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+/// True for 64 hexadecimal digits of either case.
+pub(crate) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// True for `text` with control characters other than line breaks and tabs. Databases refuse NUL, terminals interpret
+/// others.
 pub(crate) fn has_control_characters(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }
 
-/// A time as a person says it, in the largest unit that fits: `3 minutes`, `90 seconds`.
+/// A time in words, in the largest unit that fits: `3 minutes`, `90 seconds`.
 pub fn spoken(time: Duration) -> String {
     let seconds = time.num_seconds();
     let (count, unit) = match seconds {

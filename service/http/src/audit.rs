@@ -1,4 +1,4 @@
-//! Logs who changed what, and who was refused.
+//! Logs who changed what, and which requests were refused.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::gate::Target;
 const MOST_REFUSALS: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A request for a change, until it is answered.
+/// A request for a change, until its response.
 pub struct Change {
     who: String,
     operation: String,
@@ -31,7 +31,7 @@ impl Change {
         }
     }
 
-    /// Logs it. Replies to steps come from every host each minute and say nothing about people: those that went well are for debugging.
+    /// Logs the change. Every host replies to steps each minute, and no person is behind it: successful replies are logged at debug level.
     pub fn answered(self, status: StatusCode) {
         let Self {
             who,
@@ -60,7 +60,7 @@ fn operation(request: &Request) -> String {
     format!("{} {route}", request.method())
 }
 
-/// Logs a refusal of the gate, unless there were many just now.
+/// Logs a refusal of the gate, unless too many were logged in this window.
 pub fn refused(request: &Request, status: StatusCode, why: &str) {
     static LATELY: Mutex<Option<Lately>> = Mutex::new(None);
     let mut lately = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ pub fn refused(request: &Request, status: StatusCode, why: &str) {
     }
 }
 
-/// Refusals of the present window.
+/// Refusals of the current window.
 struct Lately {
     since: Instant,
     refusals: u32,
@@ -92,7 +92,7 @@ impl Lately {
         Self { since, refusals: 0 }
     }
 
-    /// True when this one is logged; and how many of the last window were not.
+    /// True when this refusal is logged; with the number of refusals of the last window that were not.
     fn one_more(&mut self, now: Instant) -> (bool, u32) {
         let mut unsaid = 0;
         if now.saturating_duration_since(self.since) >= WINDOW {

@@ -1,4 +1,4 @@
-//! Reads bodies and parameters; every fault is a 400 that names the field, and a body without measure a 413.
+//! Reads bodies and parameters; every fault is a 400 that names the field, and a body that is too large is a 413.
 
 use std::time::Duration;
 
@@ -22,22 +22,22 @@ pub const ORDINARY_LIMIT: usize = 1 << 20;
 /// Largest body of a step reply, bytes: the inventory of a machine with thousands of disks is below 4 MiB.
 pub const REPLY_LIMIT: usize = 8 << 20;
 
-/// Time in which a body must have come, however steadily it does: until then its bytes are kept in memory.
+/// Time in which a body must arrive completely, even if it makes progress: its bytes are kept in memory until then.
 const TIME: Duration = Duration::from_secs(120);
 
-/// Bodies above so many bytes, and those that do not tell their size, are read a few at a time.
+/// Larger bodies, bytes, and those of unknown size are limited by [`LARGE_BODIES`].
 const LARGE: u64 = 256 << 10;
 
-/// The places of large bodies: together they take at most 256 MiB.
+/// Permits for large bodies: together they take at most 256 MiB.
 static LARGE_BODIES: Semaphore = Semaphore::const_new(32);
 
-/// Places that one InfraEnv may have of them: whoever has its token holds up nobody else.
+/// Permits that one InfraEnv may hold: a holder of its token cannot block requests of other InfraEnvs.
 static OF_INFRA_ENVS: Places = Places::new(4);
 
-/// To parse, to judge and to store a large body takes a processor for tens of milliseconds.
+/// Parsing, deciding and storing a large body takes a processor for tens of milliseconds.
 static TURN: Turn = Turn::new();
 
-/// Does `work` with a body of so many bytes; with a large one in its turn, so that no other request waits for it.
+/// Does `work` with a body of so many bytes; large ones one at a time, so that no other request waits for them.
 pub async fn in_turn<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     if bytes as u64 > LARGE {
         TURN.take(work).await
@@ -46,7 +46,7 @@ pub async fn in_turn<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// The InfraEnv that a path is of, if it is.
+/// The InfraEnv that a path names, if any.
 fn infra_env_of(path: &str) -> Option<String> {
     let (_, rest) = path.split_once("/infra-envs/")?;
     rest.split('/').next().map(str::to_ascii_lowercase)
@@ -60,16 +60,38 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        check_content_type(request.headers())?;
-        let bytes = read(request, state, &LARGE_BODIES).await?;
-        if bytes.is_empty() {
-            return Err(Problem::bad_request("body in body is required"));
-        }
+        let bytes = required(request, state).await?;
         in_turn(bytes.len(), async { parse(&bytes).map(Body) }).await
     }
 }
 
-/// Reads a body in its time; a large one takes one of the `places`.
+/// A body that is a JSON string.
+#[derive(Debug)]
+pub struct Text(pub String);
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = required(request, state).await?;
+        let refused = |_| Problem::bad_request("parsing body failed: the body must be a JSON string");
+        in_turn(bytes.len(), async { serde_json::from_slice(&bytes) })
+            .await
+            .map(Text)
+            .map_err(refused)
+    }
+}
+
+async fn required<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    check_content_type(request.headers())?;
+    let bytes = read(request, state, &LARGE_BODIES).await?;
+    if bytes.is_empty() {
+        return Err(Problem::bad_request("body in body is required"));
+    }
+    Ok(bytes)
+}
+
+/// Reads a body within [`TIME`]; a large one takes a permit of `places`.
 async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -> Result<Bytes, Problem> {
     let headers = request.headers();
     let length = headers.get(header::CONTENT_LENGTH);
@@ -80,7 +102,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -
     let infra_env = infra_env_of(request.uri().path());
     let _places = match is_large {
         true => {
-            // That of its InfraEnv first: who waits for one holds no place that others need.
+            // The InfraEnv's permit first: a request that waits for it holds no permit that others need.
             let own = match infra_env {
                 Some(id) => Some(OF_INFRA_ENVS.take(&id, TIME).await.ok_or_else(full)?),
                 None => None,
@@ -176,7 +198,7 @@ pub fn parse_mac(text: &str) -> Result<MacAddress, Problem> {
         .map_err(|error: MacError| Problem::bad_request(error.to_string()))
 }
 
-/// Path parameters; what is no UUID is a 400.
+/// Path parameters; anything but a UUID is a 400.
 #[derive(Debug)]
 pub struct Path<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! Answers with small files that are made on request, with the protocol's headers.
+//! Responses with small files that are made on request, with the protocol's headers.
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// The media type of every download.
 const OCTET_STREAM: &str = "application/octet-stream";
 
-/// Download operations offer `application/octet-stream` only; another wish is a 400 (docs/protocol/rest-behaviour.md#1).
+/// Download operations offer `application/octet-stream` only; any other `Accept` is a 400 (docs/protocol/rest-behaviour.md#1).
 pub fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(accept) = headers.get(header::ACCEPT) else {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn attachment(file_name: &str, modified: Timestamp, content: impl Into<Bytes
     response
 }
 
-/// The program that the client says it is; empty: it says nothing, or nothing readable.
+/// The client's `User-Agent`; empty if it is missing or not readable.
 pub fn user_agent(headers: &http::HeaderMap) -> &str {
     let told = headers.get(header::USER_AGENT);
     told.and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -71,7 +71,7 @@ fn named(file_name: &str, content: Body) -> Response {
         header::CONTENT_DISPOSITION,
         disposition.expect("the name is plain ASCII"),
     );
-    // Secrets may be inside: nobody on the way shall keep it.
+    // It may hold secrets: no cache may store it.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

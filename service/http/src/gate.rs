@@ -50,7 +50,7 @@ impl Allowed {
         }
     }
 
-    /// True when a host's token does.
+    /// True when a host's token opens the operation.
     pub fn agent(self) -> bool {
         match self {
             Self::Agent | Self::UserOrAgent | Self::All => true,
@@ -58,7 +58,7 @@ impl Allowed {
         }
     }
 
-    /// True when a token in a URL does.
+    /// True when a token in a URL opens the operation.
     pub fn url(self) -> bool {
         match self {
             Self::UserOrUrl | Self::All => true,
@@ -70,7 +70,7 @@ impl Allowed {
 /// The caller that passed the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody was asked.
+    /// The operation needs no credential.
     Anybody,
     /// The holder of an operator's token.
     Operator,
@@ -84,7 +84,7 @@ pub enum Caller {
     Cluster {
         /// The cluster.
         id: ClusterId,
-        /// What of it.
+        /// The URL's purpose.
         url: ClusterUrl,
     },
 }
@@ -98,8 +98,8 @@ impl Caller {
         }
     }
 
-    /// True for those who may read what users want merged into an InfraEnv's ignition, which may hold secrets. Every machine that boots
-    /// an image has its token.
+    /// True for callers that may read a user's ignition overrides of an InfraEnv, which may hold secrets. Its token is not enough: every
+    /// machine that boots an image has it.
     pub fn reads_overrides(self) -> bool {
         match self {
             Self::Anybody | Self::Operator | Self::OperatorOf(_) | Self::InfraEnvUrl(_) => true,
@@ -108,12 +108,12 @@ impl Caller {
     }
 }
 
-/// The caller with the words for the log: the name and id of a token, or what it opens.
+/// The caller, with its name for the log: the name and id of a token, or what the token opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// For decisions.
     pub caller: Caller,
-    /// For people.
+    /// For the log.
     pub who: String,
 }
 
@@ -137,7 +137,7 @@ pub struct Target {
     pub infra_env: Option<InfraEnvId>,
     /// Its `cluster_id`.
     pub cluster: Option<ClusterId>,
-    /// True when the request asks for a change.
+    /// True when the request is for a change.
     pub changes: bool,
 }
 
@@ -348,7 +348,7 @@ async fn authorize(
             url_key,
             ..
         } => {
-            // What stands in a URL stands in logs of proxies, too: it reads, and never speaks for a host.
+            // Proxies log URLs, too: a token in a URL reads, and never acts for a host.
             if carrier == Carrier::SecretKey {
                 return Err(Problem::unauthenticated(
                     "this token is for URLs; X-Secret-Key takes the token of an image (muster token --infra-env)",

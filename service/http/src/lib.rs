@@ -11,6 +11,7 @@ pub mod places;
 pub mod problem;
 pub mod proof;
 pub mod request_id;
+mod unread;
 
 pub use body::{Body, Path, Query};
 pub use gate::{Allowed, Caller, Gate};

@@ -1,6 +1,7 @@
 //! Adds to a router what every listener has: request ids, 500 for panics, answers for unknown paths and methods, tolerance for `//`.
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -9,6 +10,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::problem::Problem;
 use crate::request_id;
+use crate::unread::Shared;
 
 /// The router of a whole listener.
 pub fn whole(router: Router) -> Router {
@@ -39,20 +41,25 @@ async fn one_host(request: Request, next: Next) -> Response {
 }
 
 /// A refused request's body may not have been read, and then the connection ends with the answer. The client is told,
-/// so that it does not send its next request into a closing connection.
+/// so that it does not send its next request into a closing connection, and gets to read why.
 async fn close_after_refusal(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let sent = headers.contains_key(header::TRANSFER_ENCODING)
         || headers
             .get(header::CONTENT_LENGTH)
             .is_some_and(|length| length != "0");
-    let tells = sent && request.version() <= Version::HTTP_11;
+    if !sent || request.version() > Version::HTTP_11 {
+        return next.run(request).await;
+    }
+    let waits = headers.contains_key(header::EXPECT);
+    let (head, body) = request.into_parts();
+    let body = Shared::of(body);
+    let request = Request::from_parts(head, Body::new(body.clone()));
     let mut response = next.run(request).await;
-    let refused = response.status().is_client_error() || response.status().is_server_error();
-    if tells && refused {
-        response
-            .headers_mut()
-            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if response.status().is_client_error() || response.status().is_server_error() {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+        body.read_on(waits);
     }
     response
 }
@@ -73,7 +80,7 @@ async fn clean_path(mut request: Request) -> Request {
     request
 }
 
-/// The answer to a path that no route has.
+/// The response to a path that no route has.
 pub async fn unknown_path(uri: Uri) -> Problem {
     Problem::Framework(
         StatusCode::NOT_FOUND,
@@ -87,7 +94,7 @@ async fn unknown_method(response: Response) -> Response {
     {
         return response;
     }
-    // Only the body is ours to make: `Allow` and the request's id are there already.
+    // Only the body is replaced: `Allow` and the request's id are set already.
     let (mut head, _) = response.into_parts();
     let allow = head.headers.get(header::ALLOW);
     let methods = allow.and_then(|value| value.to_str().ok()).unwrap_or_default();

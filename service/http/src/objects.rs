@@ -1,4 +1,4 @@
-//! Refuses a JSON list where the API describes an object. Serde alone reads a derived struct from the list of its fields, too,
+//! Refuses a JSON list where the API describes an object. Serde reads a derived struct from the list of its fields, too,
 //! at any depth; upstream answers 400.
 
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Keeps web pages out of a service that asks for no tokens: a browser on its network would carry out what a page of somebody else
-//! tells it. A page can give its own name the service's address (DNS rebinding), so requests for unknown names are refused, and a page
-//! with another origin cannot hide it.
+//! Keeps web pages out of a service that requires no tokens: a browser on its network would send requests of any page that it shows. A
+//! page can give its own name the service's address (DNS rebinding), so requests for unknown names are refused, and a page with another
+//! origin cannot hide it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::problem::Problem;
 
-/// Endings of names that nobody can register for the internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`; `svc` is Kubernetes').
+/// Endings of names that cannot be registered for the internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`; `svc` is Kubernetes').
 const PRIVATE: [&str; 8] = [
     "localhost",
     "local",
@@ -78,7 +78,7 @@ fn host_of(authority: &str) -> &str {
     authority.split(':').next().unwrap_or_default()
 }
 
-/// An address, one of the service's names, or a name that no stranger can have.
+/// An address, one of the service's names, or a name that cannot be registered for the internet.
 fn is_known(known: &[String], host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let private = |ending: &str| {

@@ -1,4 +1,4 @@
-//! Places that each of many has for itself, so that one who uses all of his holds up no other.
+//! Permits per key: a key that uses all of its permits blocks no other key.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Semaphores by key, as long as somebody holds a permit or waits for one.
+/// Semaphores by key, kept while a permit is held or awaited.
 #[derive(Debug)]
 pub struct Places {
     of_one: usize,
@@ -15,7 +15,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Each key has so many.
+    /// Each key has `of_one` permits.
     pub const fn new(of_one: usize) -> Self {
         Self {
             of_one,
@@ -23,7 +23,7 @@ impl Places {
         }
     }
 
-    /// A place of this key; `None` if none becomes free in time.
+    /// A permit of this key; `None` if none becomes free in time.
     pub async fn take(&self, key: &str, patience: Duration) -> Option<OwnedSemaphorePermit> {
         let places = self.of(key);
         timeout(patience, places.acquire_owned()).await.ok()?.ok()

@@ -1,4 +1,4 @@
-//! Maps every error to an HTTP answer. The two shapes are the protocol's (docs/protocol/rest-behaviour.md#1.1).
+//! Maps every error to an HTTP response. The two shapes are the protocol's (docs/protocol/rest-behaviour.md#1.1).
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -8,14 +8,14 @@ use muster_core::lifecycle::host::{RefusalClass, Refused};
 use muster_core::rules::ignition::DiscoveryError;
 use muster_core::rules::input::Invalid;
 use muster_operations::bmcs::BmcProblem;
-use muster_operations::boot::NoScript;
-use muster_operations::discovery_image::DiscoveryImageUnavailable;
-use muster_operations::live_image::LiveImageUnavailable;
-use muster_operations::os_images::NoOsImage;
+use muster_operations::images::boot_scripts::NoScript;
+use muster_operations::images::discovery::DiscoveryImageUnavailable;
+use muster_operations::images::live::LiveImageUnavailable;
+use muster_operations::images::os::NoOsImage;
 use muster_operations::{OperationError, chain};
 use muster_store::{StoreError, Subject};
 
-/// A refusal, with the words that help.
+/// A refusal and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Thrown by a handler: `{"code":"404","href":"","id":404,"kind":"Error","reason":"..."}`.
@@ -40,7 +40,7 @@ impl Problem {
         Self::Framework(StatusCode::UNAUTHORIZED, message.into())
     }
 
-    /// 404 for something that was named by the caller.
+    /// 404 for something that the caller named.
     pub fn not_found(what: impl std::fmt::Display) -> Self {
         Self::Handler(StatusCode::NOT_FOUND, format!("{what} was not found"))
     }
@@ -63,7 +63,7 @@ impl Problem {
         Self::Handler(StatusCode::SERVICE_UNAVAILABLE, reason.into())
     }
 
-    /// Its words.
+    /// The message or reason.
     pub fn reason(&self) -> &str {
         match self {
             Self::Handler(_, reason) | Self::Framework(_, reason) => reason,
@@ -85,10 +85,10 @@ impl From<OperationError> for Problem {
             OperationError::Missing(_) => Self::Handler(StatusCode::NOT_FOUND, text),
             OperationError::Refused(refused) => refused.into(),
             OperationError::Invalid(_) | OperationError::Inhabited { .. } => Self::invalid(text),
-            OperationError::Installing { .. } => Self::conflict(text),
-            OperationError::KeyInUse { .. } | OperationError::Busy(Subject::Host { .. }) => {
-                Self::unavailable(text)
-            }
+            OperationError::Installing { .. } | OperationError::OfResource(_) => Self::conflict(text),
+            OperationError::KeyInUse { .. }
+            | OperationError::IdInUse { .. }
+            | OperationError::Busy(Subject::Host { .. }) => Self::unavailable(text),
             OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_) | Subject::Bmc(_)) => {
                 Self::conflict(text)
             }
@@ -102,7 +102,7 @@ impl From<OperationError> for Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         match refused.class {
-            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
+            // Agents log a refused report and continue, whatever its code; a 500 would blame the service.
             RefusalClass::UserConflict | RefusalClass::NotAccepted => Self::conflict(refused.reason),
             RefusalClass::BadInput => Self::invalid(refused.reason),
         }
@@ -120,7 +120,7 @@ impl From<StoreError> for Problem {
         match &error {
             StoreError::Conflict { .. } => Self::conflict(error.to_string()),
             StoreError::Missing { .. } => Self::Handler(StatusCode::NOT_FOUND, error.to_string()),
-            // Its text names the column and never a value, and nobody else can say what is wrong with the record.
+            // The text names the column and never a value; it is all that an operator gets to find the record's fault.
             StoreError::Corrupt { .. } => {
                 tracing::error!(error = %chain(&error), "a record cannot be read");
                 let words = format!("{error}; a newer version wrote it, or it is damaged");
@@ -183,7 +183,7 @@ impl From<DiscoveryError> for Problem {
 }
 
 impl IntoResponse for Problem {
-    /// The problem stays in the answer's extensions, for layers that answer it in another way.
+    /// The problem stays in the response's extensions, for layers that render it in another way.
     fn into_response(self) -> Response {
         let problem = self.clone();
         let mut response = match self {

@@ -1,4 +1,4 @@
-//! Reads the headers by which an agent shows that it is the machine that registered.
+//! Reads the headers by which an agent proves that it is the machine that registered.
 
 use http::{HeaderMap, StatusCode};
 use muster_api::host_key::{HOST_KEY_HEADER, HOST_PROOF_HEADER, Proof};
@@ -34,7 +34,7 @@ fn spoken<'a>((method, path): (&'a str, &'a str), proof: Option<&'a Proof>) -> S
     Spoken { method, path, proof }
 }
 
-/// Checks that the holder of an image's token may speak for this host.
+/// Checks that the holder of an image's token may act for this host.
 ///
 /// # Errors
 /// 401 when the host has a key and the request no proof of it.
@@ -49,11 +49,11 @@ pub async fn check(
     Ok(hosts.check_proof(infra_env_id, id, spoken, now()).await?)
 }
 
-/// True when the machine of an installed host, or of one on its way there or back, proves that it is this host, so that it may speak with a
-/// token that was replaced.
+/// True when a request proves to be of this host, and the host is installed or on its way there or back: it may then use a token that was
+/// replaced.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn outlasts_token(
     hosts: &Hosts,
     (infra_env_id, id): (InfraEnvId, HostId),
@@ -65,10 +65,10 @@ pub async fn outlasts_token(
     Ok(hosts.outlasts_token(infra_env_id, id, spoken, now()).await?)
 }
 
-/// The public key that a machine registers with, which it must have the private part of; empty: it has none.
+/// The public key that a machine registers with, after the machine proved that it has the private one; empty: the machine sent no key.
 ///
 /// # Errors
-/// 400 when it is no key, 401 without a proof.
+/// 400 when it is not a key, 401 without a proof.
 pub fn public_key(
     hosts: &Hosts,
     claimed: HostId,
@@ -86,6 +86,6 @@ pub fn public_key(
     }
     let proof = proof(headers);
     let spoken = spoken(said, proof.as_ref());
-    hosts.proofs().check(&key, claimed, spoken, now())?;
+    hosts.proofs().check_registration(&key, claimed, spoken, now())?;
     Ok(key)
 }

@@ -1,4 +1,4 @@
-//! Gives every request an id, which its answer, its events and its log lines carry.
+//! Gives every request an id, which is in its response, its events and its log lines.
 
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ pub async fn trace(request: Request, next: Next) -> Response {
     response
 }
 
-/// The method as a label. Clients may invent methods, and each label lives as long as the process.
+/// The method as a label. Clients may invent methods, and each label exists as long as the process.
 fn known(method: &http::Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

@@ -1,5 +1,5 @@
-//! Image streaming beside nginx's sendfile: the same bytes, the same client, the same run. What it prints is explained in
-//! `README.md` here; `cargo bench -p muster --bench image_streaming`. Needs the `nginx` program.
+//! Compares image streaming with nginx's sendfile: the same bytes, the same client, the same run. `README.md` here explains the output;
+//! run `cargo bench -p muster --bench image_streaming`. Needs the `nginx` program.
 //!
 //! The server is this program again, in a process of its own, so that its CPU time and memory can be read from `/proc`.
 
@@ -19,7 +19,7 @@ use http::request::Parts;
 use muster_image::iso9660::Extent;
 use muster_image::{Piece, Plan};
 use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
-use muster_operations::base_file::BaseFile;
+use muster_operations::images::base_file::BaseFile;
 
 const MEGABYTE: u64 = 1_000_000;
 /// Kernel's unit of CPU time in `/proc/<pid>/stat` (`getconf CLK_TCK`; 100 on every Linux).

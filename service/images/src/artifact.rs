@@ -9,11 +9,11 @@ use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
 use muster_http::Problem;
 use muster_operations::Operations;
-use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::image_making::Unmakable;
-use muster_operations::made_images::ImageForm;
-use muster_operations::medium::NoMedium;
-use muster_operations::mounted_media::Medium;
+use muster_operations::images::bmc_medium::NoMedium;
+use muster_operations::images::cache::ImageForm;
+use muster_operations::images::discovery::DiscoveryImage;
+use muster_operations::images::make::Unmakable;
+use muster_operations::images::mounted_media::Medium;
 
 use crate::download::Download;
 use crate::downloads::Downloads;
@@ -35,7 +35,7 @@ pub enum Artifact {
     Made(ImageForm),
     /// Address and length of the InfraEnv's initramfs, for s390x.
     AddrSize,
-    /// One that is the same for everybody.
+    /// An artifact that is the same for every machine.
     Common(Common),
 }
 
@@ -44,7 +44,7 @@ pub enum Common {
     Kernel,
     /// The root file system, of images that fetch it.
     Rootfs,
-    /// The list by which s390x machines load.
+    /// The list of files that s390x machines load.
     GenericIns,
 }
 
@@ -78,7 +78,7 @@ pub async fn serve(
     Ok(serve_download(request, download, &images.downloads).await)
 }
 
-/// Serves the image that a medium was made of, and no other, with the name of the BMC whose machine boots it.
+/// Serves the image that a medium was made of, and no other, with the name of the BMC of the machine that boots it.
 pub async fn serve_medium(
     images: &Images,
     infra_env: &InfraEnv,
@@ -107,7 +107,7 @@ fn no_medium(error: NoMedium) -> Problem {
     }
 }
 
-/// Serves what is the same for everybody.
+/// Serves an artifact that is the same for every machine.
 pub async fn serve_common(
     images: &Images,
     image: &DiscoveryImage,

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use muster_image::iso9660::Extent;
 use muster_image::{Piece, Plan};
-use muster_operations::base_file::BaseFile;
+use muster_operations::images::base_file::BaseFile;
 use tokio::task::JoinHandle;
 
 use super::buffers::{BUFFER_BYTES, Buffers};

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use muster_image::iso9660::Extent;
 use muster_image::{ImageBytes, Piece, Plan};
-use muster_operations::base_file::BaseFile;
-use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::live_image::OpenLiveImage;
-use muster_operations::os_images::OpenOsImage;
+use muster_operations::images::base_file::BaseFile;
+use muster_operations::images::discovery::DiscoveryImage;
+use muster_operations::images::live::OpenLiveImage;
+use muster_operations::images::os::OpenOsImage;
 
 /// UEFI HTTP boot takes this for a CD whatever the URL ends in (docs/protocol/ipxe.md#5).
 const ISO_TYPE: &str = "application/vnd.efi-iso";
@@ -58,7 +58,7 @@ impl Download {
         Self::new(image, bytes, updated_at, BINARY_TYPE, file_name)
     }
 
-    /// The agent as a program, whose tag is its digest.
+    /// The agent as a program. Its tag is its digest.
     pub fn agent_program(live: &OpenLiveImage, program: Bytes, sha256: &str) -> Self {
         Self {
             plan: Plan::concatenation([Piece::Bytes(program)]),
@@ -72,7 +72,7 @@ impl Download {
         }
     }
 
-    /// The image that is written to a host's disk. Its tag is its digest, so a download can go on at another replica, and after any
+    /// The image that is written to a host's disk. Its tag is its digest, so a download can continue at another replica, and after a
     /// restart.
     pub fn os_image(image: &OpenOsImage) -> Self {
         let whole = Extent {

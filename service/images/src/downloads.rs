@@ -1,5 +1,5 @@
-//! Limits how many downloads run at once: all together, and to one address. Further clients wait their turn; where too many of one
-//! address wait, or for too long, they are told to come back.
+//! Limits how many downloads run at once: in total, and to one address. Further clients wait; if too many of one address wait, or a
+//! client waits for too long, the client gets a 503 and has to retry later.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::buffers::Buffers;
 /// Longest time that a client waits for its turn. A fleet that starts at once gets through in that time; firmware gives up earlier.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Of so many slots for machines there is one more for strangers.
+/// One slot for clients without a credential for so many slots for machines.
 const MACHINES_TO_A_STRANGER: usize = 8;
 
 /// The most that runs at once.
@@ -33,7 +33,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// At most `most`, half of them to one address where nothing else is said.
+    /// At most `most`, and `to_one_address`, by default half of them, to one address.
     pub fn new(most: usize, to_one_address: Option<usize>) -> Self {
         Self {
             most,
@@ -45,7 +45,7 @@ impl Limits {
 
 /// The service's download slots and the buffers that all downloads share.
 ///
-/// Only answers with a body take a slot: HEAD, 304 and 416 never wait. Slots are given in the order of asking.
+/// Only responses with a body take a slot: HEAD, 304 and 416 never wait. Slots are given in the order of requests.
 #[derive(Debug, Clone)]
 pub struct Downloads {
     pool: Arc<Pool>,
@@ -66,7 +66,7 @@ struct Pool {
     addresses: Mutex<HashMap<IpAddr, Address>>,
 }
 
-/// What a client's address has.
+/// The clients of an address.
 #[derive(Debug)]
 struct Address {
     slots: Arc<Semaphore>,
@@ -88,13 +88,13 @@ struct Place {
     address: IpAddr,
 }
 
-/// Counts a waiting client for as long as it waits, also when it leaves.
+/// Counts a waiting client until it has a slot or leaves.
 struct Waiting<'a>(&'a Pool);
 
-/// A client has to come back later.
+/// The reason why a client has to come back later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// Too many of its address run and wait.
+    /// Too many clients of its address run and wait.
     AddressFull,
     /// Its turn did not come in time.
     WaitedTooLong,
@@ -208,7 +208,7 @@ impl Pool {
 }
 
 impl Downloads {
-    /// As the limits say. Strangers have slots of their own, an eighth as many.
+    /// Clients without a credential have slots of their own, an eighth as many.
     pub fn new(limits: Limits) -> Self {
         let Limits {
             most,
@@ -228,7 +228,7 @@ impl Downloads {
         }
     }
 
-    /// The slots of those who show no credential: however many they are, they take none from the machines of an InfraEnv.
+    /// The slots of clients without a credential: however many they are, they take none from the machines of an InfraEnv.
     #[must_use]
     pub fn of_strangers(&self) -> Self {
         Self {
@@ -237,7 +237,7 @@ impl Downloads {
         }
     }
 
-    /// Waits for a slot. Dropping the future gives the place in the queue up.
+    /// Waits for a slot. Dropping the future gives up the place in the queue.
     ///
     /// # Errors
     /// When the client has to come back later.

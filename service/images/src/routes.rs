@@ -1,4 +1,4 @@
-//! Addresses of boot artifacts. None of them is in the API's description: firmware reads no descriptions.
+//! Addresses of boot artifacts. They are not in the API's description: firmware does not read it.
 
 use std::sync::Arc;
 
@@ -13,16 +13,17 @@ use muster_api::boot::BootFile;
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
+use muster_core::rules::ignition::no_agent;
 use muster_http::body::parse_mac;
 use muster_http::download::{attachment, user_agent};
 use muster_http::gate::{Target, admit, infra_env_of};
 use muster_http::{Allowed, Caller, Gate, Path, Problem, Query};
 use muster_ipxe::{MacAddress, OnFailure, to_disk_script};
 use muster_operations::Operations;
-use muster_operations::boot::NoScript;
-use muster_operations::boot_requests::{BootAnswer, BootRequest};
-use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
-use muster_operations::made_images::ImageForm;
+use muster_operations::images::boot_requests::{BootAnswer, BootRequest};
+use muster_operations::images::boot_scripts::NoScript;
+use muster_operations::images::cache::ImageForm;
+use muster_operations::images::discovery::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, BmcFile, bmc_of_file};
 use serde::Deserialize;
 
@@ -50,7 +51,7 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
         .with_state(images)
 }
 
-/// The routes of OS images and of the agent, for the API's listener: hosts ask them with their token.
+/// The routes of OS images and of the agent, for the API's listener: hosts request them with their token.
 pub fn host_routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
     let of_infra_env = format!("{BASE_PATH}/infra-envs/{{infra_env_id}}");
     Router::new()
@@ -85,7 +86,7 @@ struct ProgramQuery {
     architecture: String,
 }
 
-/// The agent, for machines that boot a live system which does not hold it.
+/// The agent, for machines that boot a live system without it.
 async fn agent_program(
     State(images): State<Images>,
     Path(infra_env_id): Path<InfraEnvId>,
@@ -99,11 +100,7 @@ async fn agent_program(
 }
 
 async fn program_of(images: &Images, machine: String, request: &Parts) -> Result<Response, Problem> {
-    let none = || {
-        Problem::not_found(format!(
-            "there is no agent for {machine}: this service has no Muster live image for it, which would hold the agent; it"
-        ))
-    };
+    let none = || Problem::Handler(StatusCode::NOT_FOUND, no_agent(&machine));
     let live = images
         .operations
         .live_images
@@ -122,7 +119,7 @@ async fn program_of(images: &Images, machine: String, request: &Parts) -> Result
     Ok(serve_download(request, download, &images.downloads).await)
 }
 
-/// Our own short form: the random id is the credential.
+/// The short form: the random id is the credential.
 async fn by_boot_id(
     State(images): State<Images>,
     Path((boot_id, file)): Path<(String, String)>,
@@ -138,20 +135,28 @@ async fn by_boot_id(
     outcome
 }
 
-/// The ISO by the URL of one BMC.
+/// The ISO by a BMC's URL.
 async fn by_bmc(
     State(images): State<Images>,
     Path(file): Path<String>,
     Query(query): Query<ShortQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let BmcFile { boot_id, bmc_id, tag } = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
+    let BmcFile {
+        boot_id,
+        bmc_id,
+        code,
+        tag,
+    } = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
     let infra_env = of_boot_id(&images, boot_id).await?;
     let outcome = match tag {
         Some(tag) => serve_medium(&images, &infra_env, (tag, bmc_id), &request).await,
         None => short_file(&images, &infra_env, "discovery.iso", &query, &request).await,
     };
-    note_read(&images, bmc_id, &request, &outcome);
+    // A machine of the InfraEnv knows the boot id, and could make a URL for any BMC: only one with the right code counts.
+    if images.operations.auth.bmc_code(&infra_env, bmc_id) == code {
+        note_read(&images, bmc_id, &request, &outcome);
+    }
     note(&images, &infra_env, BootFile::Iso, None, &request, &outcome);
     outcome
 }
@@ -225,9 +230,9 @@ async fn short_file(
 
 #[derive(Debug, Deserialize)]
 struct ShortQuery {
-    /// Of the machine, as iPXE tells it.
+    /// The machine's MAC address, as iPXE sends it.
     mac: Option<String>,
-    /// `exit`: an installed host is given a script that ends, in place of an error.
+    /// `exit`: an installed host gets a script that ends, instead of an error.
     installed: Option<String>,
 }
 
@@ -304,7 +309,7 @@ async fn pxe_initrd(
     serve_noted(&images, &infra_env, &image, ImageForm::Initrd, &request).await
 }
 
-/// s390x machines load the initramfs by it.
+/// Address and length of the initramfs, which s390x machines load it by.
 async fn addrsize(
     State(images): State<Images>,
     Path(infra_env_id): Path<InfraEnvId>,
@@ -320,7 +325,7 @@ async fn addrsize(
     serve(&images, &infra_env, &image, Artifact::AddrSize, &request).await
 }
 
-/// Serves what was made for the InfraEnv to a machine that tells no more of itself than its address.
+/// Serves an image of the InfraEnv to a machine that is known by its address only, and records the request.
 async fn serve_noted(
     images: &Images,
     infra_env: &InfraEnv,
@@ -337,7 +342,7 @@ async fn serve_noted(
     outcome
 }
 
-/// Counts what a BMC, or the firmware of its machine, reads of the image by the BMC's own URL. Who only asks for its length reads nothing.
+/// Counts the bytes of the image that are served by a BMC's own URL, to the BMC or its machine's firmware. A HEAD request reads nothing.
 fn note_read(images: &Images, bmc_id: BmcId, request: &Parts, outcome: &Result<Response, Problem>) {
     let read = outcome
         .as_ref()
@@ -356,7 +361,7 @@ fn length_of(response: &Response) -> Option<u64> {
     length.to_str().ok()?.parse().ok()
 }
 
-/// Notes that a machine asked for a file, and what it was answered.
+/// Records that a machine requested a file, and the response.
 fn note(
     images: &Images,
     infra_env: &InfraEnv,

@@ -11,18 +11,18 @@ use headers::{
 use http::{HeaderMap, Method, header};
 use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
 
-/// Parts in one answer. Firmware and download managers ask for a handful; beyond it the whole is sent, as nginx does
-/// with `max_ranges`.
+/// Parts in one response. Firmware and download managers request a handful; above that the whole is sent, as nginx does with
+/// `max_ranges`.
 pub const MOST_RANGES: usize = 32;
 
-/// The answer to give.
+/// The response to give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// 200 with everything.
     Whole,
     /// 206 with one part.
     Part(Range<u64>),
-    /// 206 with several parts, in the order asked for.
+    /// 206 with several parts, in the requested order.
     Parts(Vec<Range<u64>>),
     /// 304.
     NotModified,
@@ -88,7 +88,7 @@ fn resolve(asked: &[SyntacticallyCorrectRange], length: u64) -> Selection {
     match ranges.len() {
         0 => Selection::Unsatisfiable,
         1 => Selection::Part(ranges.remove(0)),
-        // Overlapping ranges can ask for more than there is.
+        // Overlapping ranges can add up to more than there is.
         2..=MOST_RANGES if total(&ranges) <= length => Selection::Parts(ranges),
         _ => Selection::Whole,
     }

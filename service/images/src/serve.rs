@@ -1,4 +1,4 @@
-//! The answer to a download request.
+//! The response to a download request.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -19,8 +19,9 @@ use super::transport::{FileChannel, Peer};
 
 /// Answers GET and HEAD for `download`, with ranges and preconditions.
 ///
-/// Waits for a slot only when a body will be sent; 503 when none can be had. On a plain HTTP/1 connection of a
-/// [`DownloadListener`](super::DownloadListener) the kernel copies from the page cache to the socket; on any other the bytes pass through a small buffer.
+/// Waits for a slot only when a body will be sent; 503 when none is available in time. On a plain HTTP/1 connection of a
+/// [`DownloadListener`](super::DownloadListener) the kernel copies from the page cache to the socket; on any other connection the bytes
+/// pass through a small buffer.
 pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -> Response {
     let Download { plan, base, meta } = download;
     let Ok(etag) = meta.etag.parse::<ETag>() else {
@@ -34,7 +35,7 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     headers.typed_insert(AcceptRanges::bytes());
-    // A token is inside: caches on the way shall not keep it, nor anything that was revoked.
+    // It holds a token: no cache may store it, nor anything that was revoked.
     headers.insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, no-cache"),
@@ -80,7 +81,7 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
         .headers_mut()
         .typed_insert(ContentLength(range.end - range.start));
     if request.method != Method::HEAD {
-        // All whose address is not known are one.
+        // Clients of unknown address count as one.
         let client = client_of(request).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
         let slot = match downloads.slot(client).await {
             Ok(slot) => slot,

@@ -2,16 +2,16 @@
 //!
 //! hyper has no way to send a file, only bytes. So a body that wants to send a run of the base file announces the run on
 //! the connection's [`FileChannel`] and gives hyper a placeholder of the same length: a slice of one static array that
-//! nobody reads. [`FileStream`] recognises the placeholder by its address when hyper writes it, and sends the announced
+//! is never read. [`FileStream`] recognises the placeholder by its address when hyper writes it, and sends the announced
 //! run in its place. hyper keeps framing, keep-alive and back-pressure.
 //!
 //! Why: reading into a buffer and writing it costs two copies and twice the CPU per byte (numbers: `service/images/benches/README.md`).
-//! A mapping of the file would cost one copy, `unsafe`, and a signal when somebody truncates the file.
+//! A mapping of the file would cost one copy, `unsafe`, and a signal when the file is truncated.
 //!
-//! What keeps it sound: the channel is given to HTTP/1 requests only (there one body at a time is written, in order);
-//! and when anything between the body and the socket reads or rewrites the body (a compression layer, say),
-//! announced runs are not taken, which [`FileChannel::check_taken`] turns into an error, and a placeholder that meets another
-//! run than its own is one too: such a download breaks, visibly.
+//! What keeps it sound: the channel is given to HTTP/1 requests only (which write one body at a time, in order); and when anything
+//! between the body and the socket reads or rewrites the body (a compression layer, say), announced runs are not taken, which
+//! [`FileChannel::check_taken`] turns into an error. A placeholder that meets another run than its own is an error, too. Such a download
+//! breaks, visibly.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -27,26 +27,25 @@ use bytes::Bytes;
 use http::Version;
 use http::request::Parts;
 use muster_connections::Stall;
-use muster_operations::base_file::{BaseFile, truncated};
+use muster_operations::images::base_file::{BaseFile, truncated};
 use rustix::fs::sendfile;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The longest announced run. Longer ones save nothing measurable, shorter ones let other connections of the thread have
-/// their turn sooner.
+/// The longest announced run. Longer ones save nothing measurable; shorter ones let other connections of the thread continue sooner.
 pub const MOST_RUN_BYTES: usize = 512 * 1024;
 
-/// hyper asks for the next frame while it holds fewer than about 400 KiB unsent, so never with more announced than that and one run.
+/// hyper polls for the next frame while it holds fewer than about 400 KiB unsent, so announced bytes never exceed that plus one run.
 const MOST_ANNOUNCED: usize = 512 * 1024 + MOST_RUN_BYTES;
 
-/// A client that takes nothing for so long is dropped, and its slot with it. The kernel reports room only when a third of
-/// the send buffer (at most 4 MiB) is free, so this asks for at least about 11 kB/s: a live image would take over an hour at that.
+/// A client that reads nothing for so long is dropped, and its slot with it. The kernel reports room only when a third of the send buffer
+/// (at most 4 MiB) is free, so a client has to read about 11 kB/s at least: a live image would take over an hour at that rate.
 pub const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Each run's placeholder begins at another of so many places: one that meets another run than its own is noticed.
+/// Each run's placeholder begins at another of so many offsets, so that one that meets another run than its own is noticed.
 const PLACES: usize = 4096;
 
-/// Its address range marks placeholders; its content is never looked at, so it takes no memory.
+/// Its address range marks placeholders; its content is never read, so it takes no memory.
 static PLACEHOLDER: [u8; MOST_RUN_BYTES + PLACES] = [0; MOST_RUN_BYTES + PLACES];
 
 /// Offset of these bytes in [`PLACEHOLDER`]; `None` when they are other bytes.
@@ -55,7 +54,7 @@ fn place_of(bytes: &[u8]) -> Option<usize> {
     (!bytes.is_empty() && start < PLACEHOLDER.len()).then_some(start)
 }
 
-/// The runs of files that a connection will meet as placeholders, in order.
+/// The announced runs of a connection, in the order of their placeholders.
 #[derive(Debug, Clone, Default)]
 pub struct FileChannel {
     runs: Arc<Mutex<Runs>>,
@@ -106,8 +105,8 @@ impl FileChannel {
         Bytes::from_static(&PLACEHOLDER[place..place + length])
     }
 
-    /// An error when announced runs do not reach the socket. hyper does not ask again after the last frame, so at the
-    /// end nothing may be left.
+    /// Fails when announced runs do not reach the socket. hyper does not poll again after the last frame, so nothing may be left at the
+    /// end.
     pub(super) fn check_taken(&self, at_end: bool) -> io::Result<()> {
         let announced: usize = self.runs().announced.iter().map(|run| run.length).sum();
         if announced > MOST_ANNOUNCED || (at_end && announced > 0) {
@@ -123,7 +122,7 @@ impl FileChannel {
     }
 }
 
-/// A TCP connection that sends announced runs in place of their placeholders, and gives up on a client that takes nothing.
+/// A TCP connection that sends announced runs in place of their placeholders, and drops a client that reads nothing.
 #[derive(Debug)]
 pub struct FileStream {
     tcp: TcpStream,
@@ -184,7 +183,7 @@ impl FileStream {
         }
     }
 
-    /// Tells of a client that is dropped because it takes nothing.
+    /// Logs that a client is dropped because it reads nothing.
     fn guard(
         &mut self,
         outcome: Poll<io::Result<usize>>,
@@ -258,7 +257,7 @@ impl AsyncRead for FileStream {
     }
 }
 
-/// A listener for [`axum::serve`] whose connections send files well.
+/// A listener for [`axum::serve`] with connections that can send files.
 #[derive(Debug)]
 pub struct DownloadListener {
     tcp: TcpListener,
@@ -271,7 +270,7 @@ impl DownloadListener {
         Self::with_stall_timeout(tcp, STALL_TIMEOUT)
     }
 
-    /// Drops clients that take nothing for so long.
+    /// Drops clients that read nothing for so long.
     pub fn with_stall_timeout(tcp: TcpListener, stall_timeout: Duration) -> Self {
         Self { tcp, stall_timeout }
     }

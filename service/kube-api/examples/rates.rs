@@ -84,7 +84,7 @@ async fn measure_reads(api: &KubeApi, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Memory that the process has at most while everything is read at once, by a client that takes it as it comes: as lists without a
+/// The peak of the process's memory while everything is read in one request, by a client that reads as fast as it can: as lists without a
 /// limit, and as the list at the beginning of a watch.
 async fn measure_memory(api: &KubeApi) -> anyhow::Result<()> {
     let streaming =
@@ -128,7 +128,7 @@ async fn measure_memory(api: &KubeApi) -> anyhow::Result<()> {
 /// MB that the process may have while 10,000 Agents are read at once.
 const LARGEST: u64 = 300;
 
-/// The largest resident memory since this was asked last, kB.
+/// The largest resident memory since the last call, kB.
 fn peak() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -156,7 +156,7 @@ async fn measure_watch(api: &KubeApi) -> anyhow::Result<()> {
         let began = Instant::now();
         let body = json!({"status": {"progress": {"progressInfo": round.to_string()}}});
         ask(api, ("PATCH", format!("{}/status", path(0)), MERGE, body)).await?;
-        // The revision before is an empty piece.
+        // The previous revision is an empty piece.
         while events.next().await.context("the watch goes on")??.is_empty() {}
         times.push(began.elapsed());
     }

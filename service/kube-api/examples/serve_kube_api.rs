@@ -25,7 +25,7 @@ async fn main() -> anyhow::Result<()> {
     let api = KubeApi::open(SqlStorage::new(store.kind(), readers, writers), crds).await?;
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("http://{}", listener.local_addr()?);
-    // For whoever is on this computer: it is a playground.
+    // Every local user is an administrator: this is a playground.
     let router = api.router().layer(Extension(Caller::administrator()));
     axum::serve(listener, router).await?;
     Ok(())

@@ -2,7 +2,7 @@
 """Makes builtin-schemas.json and protobuf-fields.json: what the shapes of the built-in kinds are, and which number each field has in
 their protobuf form. Facts only (names, types, numbers), no descriptions. Needs Go for fetching the published modules:
 
-    go mod download k8s.io/kubernetes@v1.34.4 k8s.io/api@v0.34.4 k8s.io/apimachinery@v0.34.4
+    go mod download k8s.io/kubernetes@v1.34.4 k8s.io/api@v0.34.4 k8s.io/apimachinery@v0.34.4 k8s.io/apiextensions-apiserver@v0.34.4
     python3 extract.py
 """
 import json, os, re, subprocess
@@ -80,10 +80,20 @@ PROTOS = {
     "k8s.io.api.authentication.v1": f"api@v0.{RELEASE[2:]}/authentication/v1/generated.proto",
     "k8s.io.api.authorization.v1": f"api@v0.{RELEASE[2:]}/authorization/v1/generated.proto",
     "k8s.io.api.certificates.v1": f"api@v0.{RELEASE[2:]}/certificates/v1/generated.proto",
+    "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1": f"apiextensions-apiserver@v0.{RELEASE[2:]}/pkg/apis/apiextensions/v1/generated.proto",
     "k8s.io.apimachinery.pkg.apis.meta.v1": f"apimachinery@v0.{RELEASE[2:]}/pkg/apis/meta/v1/generated.proto",
     "k8s.io.apimachinery.pkg.runtime": f"apimachinery@v0.{RELEASE[2:]}/pkg/runtime/generated.proto",
     "k8s.io.apimachinery.pkg.api.resource": f"apimachinery@v0.{RELEASE[2:]}/pkg/api/resource/generated.proto",
 }
+def json_name(name):
+    """The name in JSON of a field of a schema, where it is another one: `$ref`, `x-kubernetes-list-type`."""
+    if name in ("ref", "schema"):
+        return "$" + name
+    if name.startswith("xKubernetes"):
+        return re.sub("(?<=.)([A-Z])", lambda m: "-" + m[1].lower(), name)
+    return name
+
+
 SCALARS = {"string", "bytes", "bool", "int32", "int64", "uint32", "uint64", "double"}
 
 
@@ -103,6 +113,8 @@ def protobuf():
                 if kind not in SCALARS:
                     kind = kind.lstrip(".")
                     kind = kind if kind.startswith("k8s.io.") else f"{package}.{kind}"
+                if list(messages)[-1].endswith(".JSONSchemaProps"):
+                    name = json_name(name)
                 message[number] = [name, kind] if label in (None, "optional") else [name, kind, label]
             elif line.startswith("}"):
                 message = None
@@ -111,6 +123,7 @@ def protobuf():
     roots += ["authentication.v1.SelfSubjectReview"]
     roots += ["authorization.v1." + k for k in ["SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]]
     wanted = ["k8s.io.api." + r for r in roots] + ["k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
+    wanted += ["k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"]
     kept = {}
     while wanted:
         name = wanted.pop()
@@ -125,5 +138,6 @@ def write(name, value):
     (HERE / name).write_text(json.dumps(value, indent=0, separators=(",", ":"), sort_keys=True) + "\n")
 
 
-write("builtin-schemas.json", schemas())
-write("protobuf-fields.json", protobuf())
+if __name__ == "__main__":
+    write("builtin-schemas.json", schemas())
+    write("protobuf-fields.json", protobuf())

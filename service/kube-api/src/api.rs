@@ -1,4 +1,4 @@
-//! Opens the API in a database and hands it out as an HTTP service.
+//! Opens the API in a database and returns it as an HTTP service.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::endpoints::handle;
 use crate::error::Result;
 use crate::garbage_collector;
 use crate::object;
-use crate::request::Caller;
+use crate::request::{Caller, Hide};
 use crate::server::Server;
 use crate::storage::{Revision, SqlStorage};
 use crate::strategy::Strategy;
@@ -36,18 +36,25 @@ impl KubeApi {
     /// current tokio runtime.
     ///
     /// # Errors
-    /// If the database does not answer, or a CRD is invalid (the message names the rule).
+    /// If the database does not respond, or a CRD is invalid (the message names the rule).
     pub async fn open(storage: SqlStorage, crds: Vec<Value>) -> Result<Self> {
-        Self::open_with(storage, crds, Conversions::default()).await
+        Self::open_with(storage, crds, Conversions::default(), None).await
     }
 
-    /// The same, for kinds whose versions have different content.
+    /// Like [`KubeApi::open`], for kinds with versions of different content. `viewers_hide` is called for every object, or part of one,
+    /// that a caller without administrator rights reads: in lists, watches, tables and single reads.
     ///
     /// # Errors
-    /// Those of [`KubeApi::open`].
-    pub async fn open_with(storage: SqlStorage, crds: Vec<Value>, conversions: Conversions) -> Result<Self> {
+    /// As [`KubeApi::open`].
+    pub async fn open_with(
+        storage: SqlStorage,
+        crds: Vec<Value>,
+        conversions: Conversions,
+        viewers_hide: Option<Hide>,
+    ) -> Result<Self> {
         let stop = CancellationToken::new();
-        let server = Arc::new(Server::new(storage, conversions, stop.clone()).await?);
+        let server = Server::new(storage, conversions, viewers_hide, stop.clone()).await?;
+        let server = Arc::new(server);
         server.load_registry().await?;
         for namespace in ["default", "kube-system"] {
             let object = json!({"metadata": {"name": namespace}});
@@ -76,7 +83,7 @@ impl KubeApi {
     }
 
     /// The API as an HTTP service for other programs. A [`Caller`](crate::Caller) in a request's extensions
-    /// is the user; without one only discovery is answered.
+    /// is the user; without one only discovery is served.
     pub fn router(&self) -> Router {
         let server = self.server.clone();
         Router::new().fallback(move |request: Request<Body>| handle(server.clone(), request))
@@ -90,11 +97,11 @@ impl KubeApi {
         }
     }
 
-    /// Deletes all versions that were replaced until now: watches and lists of older revisions are answered
+    /// Deletes all versions that were replaced until now: watches and lists of older revisions return
     /// 410. A background task compacts versions older than five minutes.
     ///
     /// # Errors
-    /// If the database does not answer.
+    /// If the database does not respond.
     pub async fn compact(&self) -> Result<Revision> {
         let (revision, _) = self.server.storage.revisions().await?;
         self.server.storage.compact(revision).await?;
@@ -102,10 +109,10 @@ impl KubeApi {
         Ok(revision)
     }
 
-    /// Deletes Events that nobody repeated in the hour before `now`, which a background task does every minute.
+    /// Deletes Events that were not repeated in the hour before `now`, which a background task does every minute.
     ///
     /// # Errors
-    /// If the database does not answer.
+    /// If the database does not respond.
     pub async fn expire_events(&self, now: DateTime<Utc>) -> Result<usize> {
         self.server.expire_events(now - background::EVENT_TTL).await
     }
@@ -124,7 +131,7 @@ impl std::fmt::Debug for KubeApi {
     }
 }
 
-/// The API as a tower service in the same process. It works as long as the [`KubeApi`] it came from.
+/// The API as a tower service in the same process. It works as long as the [`KubeApi`] that returned it.
 #[derive(Clone)]
 pub struct LocalService {
     server: Arc<Server>,

@@ -1,4 +1,4 @@
-//! Background tasks: reading the changes of other replicas, forgetting old ones, and compaction.
+//! Background tasks: reading the changes of other replicas, dropping old ones, and compaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const GAP_WAIT: Duration = Duration::from_millis(20);
 /// Events are kept this long after their last repetition. Source: `--event-ttl`.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
-/// Between two looks for Events that are older.
+/// Time between two searches for older Events.
 const EVENT_SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Brings changes into the watch cache that this process did not make, or that arrived out of order.
@@ -68,8 +68,8 @@ async fn catch_up(server: &Server) -> Result<(), StorageError> {
     }
 }
 
-/// Begins anew when the database has fewer revisions than were read from it: it was restored, or a replica without the last ones took
-/// over.
+/// Starts a new history when the database has fewer revisions than were read from it: it was restored, or a replica without the last ones
+/// took over.
 async fn check_history(server: &Server, read_to: Revision) -> Result<(), StorageError> {
     let (revision, _) = server.storage.revisions().await?;
     if revision < read_to {
@@ -79,7 +79,7 @@ async fn check_history(server: &Server, read_to: Revision) -> Result<(), Storage
     Ok(())
 }
 
-/// Reads the CRDs again after each change of one: its writer may have gone away before it did.
+/// Reads the CRDs again after each change of one: its writer may have been cancelled before it did.
 pub async fn follow_definitions(server: Arc<Server>) {
     loop {
         tokio::select! {
@@ -89,7 +89,7 @@ pub async fn follow_definitions(server: Arc<Server>) {
     }
 }
 
-/// Deletes Events that nobody repeated for [`EVENT_TTL`].
+/// Deletes Events that were not repeated for [`EVENT_TTL`].
 pub async fn expire_events(server: Arc<Server>) {
     while goes_on(&server, EVENT_SWEEP_INTERVAL).await {
         match server.expire_events(Utc::now() - EVENT_TTL).await {

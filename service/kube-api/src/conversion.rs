@@ -12,9 +12,9 @@ use crate::schema::Schema;
 pub trait Conversion: Debug + Send + Sync {
     /// Returns `object` in the version `to` of its group (`v1beta1`, not `GROUP/v1beta1`).
     ///
-    /// `apiVersion` says the version that it has, and is set by the caller afterwards. What the other version
-    /// has no member for belongs into an annotation, so that nothing is lost on the way there and back. The
-    /// object can be a part of one, as an applied configuration is.
+    /// `apiVersion` holds the version that the object has; the caller sets the new one afterwards. Content for which the other version has
+    /// no member belongs into an annotation, so that nothing is lost in a round trip. The object can be a part of one, as an applied
+    /// configuration is.
     fn convert(&self, object: Value, to: &str) -> Value;
 }
 

@@ -11,7 +11,7 @@ use crate::error::FieldError;
 use crate::jsonpath::Path;
 use crate::object;
 use crate::resource::{Resource, Scale};
-use crate::schema::{Schema, Type, too_costly};
+use crate::schema::{Fault, Node, Schema, Sort, Type};
 use crate::strategy::Strategy;
 use crate::table::{Column, Columns};
 
@@ -210,7 +210,7 @@ fn open_api(document: &Value, group: &str, version: &str, kind: &str) -> Value {
     document
 }
 
-/// Fills in default names and the status conditions that say that the resource is served.
+/// Fills in default names and the status conditions for a resource that is served.
 pub fn complete(definition: &mut Value) {
     let kind = definition["spec"]["names"]["kind"]
         .as_str()
@@ -257,22 +257,35 @@ pub fn complete(definition: &mut Value) {
     }
 }
 
-/// Refused when a CRD is made, not when one is read that an earlier version of this server took.
-fn costly_rule(resource: &Resource) -> Option<FieldError> {
-    let found = too_costly(resource.schema.cel.as_ref()?)?;
-    let field = format!(
-        "{}.schema.openAPIV3Schema{}.x-kubernetes-validations",
-        resource.version, found.path
-    );
-    let detail = format!(
-        "estimated rule cost exceeds budget: {} steps with the sizes that the schema allows, 10,000,000 are possible; try simplifying \
-         the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared",
-        found.steps
-    );
-    Some(FieldError::forbidden(field, detail))
+/// The faults in the CEL rules of a version.
+fn faults(version: &Value) -> Vec<Fault> {
+    Node::of(&version["schema"]["openAPIV3Schema"]).1
 }
 
-pub fn validate(definition: &Value) -> Vec<FieldError> {
+/// The faults in the CEL rules. Those of the old definition are accepted: an earlier version of this server took it.
+fn wrong_rules(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let before = old.map(|old| &old["spec"]["versions"]);
+    let before: Vec<Fault> = before.into_iter().flat_map(elements).flat_map(faults).collect();
+    let versions = elements(&definition["spec"]["versions"]).enumerate();
+    let errors = versions.flat_map(|(index, version)| {
+        let found = faults(version)
+            .into_iter()
+            .filter(|fault| !before.contains(fault));
+        let found = found.map(move |fault| {
+            let field = format!("spec.versions[{index}].schema.openAPIV3Schema{}", fault.path);
+            match fault.sort {
+                Sort::Invalid => FieldError::invalid(field, &fault.rule.into(), fault.detail),
+                Sort::Required => FieldError::required(field, &fault.detail),
+                Sort::Forbidden => FieldError::forbidden(field, fault.detail),
+            }
+        });
+        found.collect::<Vec<_>>()
+    });
+    errors.collect()
+}
+
+/// The faults of a CRD; `old`: the definition that it replaces.
+pub fn validate(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &definition["spec"];
     let expected = format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"]));
@@ -290,7 +303,7 @@ pub fn validate(definition: &Value) -> Vec<FieldError> {
         errors.push(FieldError::forbidden("spec.conversion.strategy", detail));
     }
     match resources(definition, &Conversions::default()) {
-        Ok(resources) => errors.extend(resources.iter().filter_map(costly_rule)),
+        Ok(_) => errors.extend(wrong_rules(definition, old)),
         Err(error) => errors.push(error),
     }
     errors

@@ -416,7 +416,7 @@ impl ApiError {
         Self::new(500, "InternalError", format!("Internal error occurred: {what}"))
     }
 
-    /// 503: the database does not answer.
+    /// 503: the database does not respond.
     pub fn unavailable() -> Self {
         Self::new(
             503,

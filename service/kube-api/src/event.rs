@@ -1,5 +1,4 @@
-//! Converts events between the core group, in whose form they are stored, and `events.k8s.io`, which names
-//! members differently.
+//! Converts events between the core group (the stored form) and `events.k8s.io`, which names members differently.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Deletes Events that nobody repeated for a while, as a Kubernetes API server does.
+//! Deletes Events that were not repeated for a while, as a Kubernetes API server does.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::storage::ListQuery;
 use crate::write::Deletion;
 
-/// Events read at once.
+/// Events per read.
 const CHUNK: usize = 200;
 
 /// Times of an Event. A repetition sets the later ones.
@@ -24,10 +24,10 @@ const TIMES: [&[&str]; 5] = [
 ];
 
 impl Server {
-    /// Deletes the Events whose last time is before this one; returns how many.
+    /// Deletes the Events that last occurred before this time; returns how many.
     ///
     /// # Errors
-    /// If the database does not answer.
+    /// If the database does not respond.
     pub(crate) async fn expire_events(&self, before: DateTime<Utc>) -> Result<usize> {
         let request = self.internal_request("", "events", "")?;
         let mut query = ListQuery {

@@ -18,7 +18,7 @@ struct Term {
 }
 
 impl FieldSelector {
-    /// Parses `metadata.name=a,spec.b!=c`; only fields that the resource offers.
+    /// Parses `metadata.name=a,spec.b!=c`; only fields that the resource offers for selection.
     ///
     /// # Errors
     /// 400 for anything else.

@@ -1,4 +1,4 @@
-//! Deletes what a deletion leaves behind: owned objects, the content of namespaces, the objects of CRDs.
+//! Deletes the remains of a deletion: owned objects, the content of namespaces, the objects of CRDs.
 
 mod containers;
 mod owners;

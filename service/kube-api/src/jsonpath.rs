@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct Path {
     /// The text of the path.
     pub source: String,
-    /// Member names, if the path has nothing else.
+    /// Member names, if the path consists of nothing else.
     names: Option<Vec<String>>,
     /// The leading member names.
     beginning: Vec<String>,
@@ -100,7 +100,7 @@ impl Path {
         &self.beginning
     }
 
-    /// Member names, if the path has nothing else: such a path can also be written to.
+    /// Member names, if the path consists of nothing else: such a path can also be written to.
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }

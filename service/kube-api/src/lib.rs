@@ -1,8 +1,7 @@
 //! A Kubernetes API server as a library.
 //!
-//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that clients
-//! expect (namespaces, secrets, config maps, events, leases, nodes, signing requests), from the database of
-//! the program around it. It knows no rule of that program.
+//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that clients expect (namespaces, secrets, config
+//! maps, events, leases, nodes, signing requests), from the database of the program that embeds it. It has no rules of that program.
 //!
 //! [`KubeApi::router`] is for `kubectl` and other programs, [`KubeApi::service`] for `kube::Client` in the
 //! same process.
@@ -47,7 +46,7 @@ mod server;
 mod watch;
 mod write;
 
-// The API as a service, its background tasks, and who may use it.
+// The API as a service, its background tasks, and access control.
 mod access;
 mod api;
 mod background;
@@ -58,5 +57,5 @@ pub use api::{KubeApi, LocalService};
 pub use conversion::{Conversion, Conversions};
 pub use error::ApiError;
 pub use muster_sql::Kind;
-pub use request::Caller;
+pub use request::{Caller, Hide};
 pub use storage::{Cipher, CipherError, Key, Revision, SqlStorage};

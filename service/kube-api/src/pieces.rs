@@ -58,8 +58,7 @@ impl Pieces {
     }
 }
 
-/// The body of an answer whose pieces come one after the other. HTTP/2 asks for more after the end, which an unfolded stream does not
-/// survive.
+/// A response body of successive pieces. HTTP/2 polls again after the end, which an unfused stream does not allow.
 pub fn body<E: Into<BoxError>>(pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Body {
     Body::from_stream(pieces.fuse())
 }

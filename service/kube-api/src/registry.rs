@@ -20,8 +20,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The built-in resources and those of the given CustomResourceDefinition objects. A CRD that cannot be
-    /// served is skipped; its conditions say so.
+    /// The built-in resources and those of the given CustomResourceDefinition objects. A CRD that cannot be served is skipped; its
+    /// conditions give the reason.
     pub fn new(definitions: &[Value], conversions: &Conversions) -> Self {
         let mut registry = Self::default();
         for resource in builtin::resources() {
@@ -63,7 +63,7 @@ impl Registry {
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
-    /// True when a resource is served as it was: nobody has changed its CRD.
+    /// True when a resource is served as before: its CRD has not changed.
     pub fn serves(&self, resource: &Resource) -> bool {
         let now = self.find(&resource.group, &resource.version, &resource.plural);
         now.is_some_and(|now| now.declaration == resource.declaration)

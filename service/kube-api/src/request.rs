@@ -9,6 +9,6 @@ mod path;
 mod protobuf;
 
 pub use caller::{Caller, MASTERS, VIEWERS};
-pub use info::{RequestInfo, field_manager};
+pub use info::{Hide, RequestInfo, field_manager};
 pub use options::{FieldValidation, Options, Propagation, invalid_options};
 pub use path::Target;

@@ -46,11 +46,11 @@ pub struct Resource {
     pub has_status: bool,
     /// The paths of `/scale`, if it is a subresource.
     pub scale: Option<Scale>,
-    /// Fields besides name and namespace that field selectors may use.
+    /// Fields that field selectors may use in addition to name and namespace.
     pub selectable: Vec<Path>,
     /// The warning for clients of a deprecated version.
     pub deprecation: Option<String>,
-    /// Digest of what declares it: equal as long as the CRD is the same one and says the same.
+    /// Digest of the declaration: equal as long as the CRD is the same one with the same content.
     pub declaration: u64,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Source of the keywords: `apiextensions.k8s.io/v1 JSONSchemaProps`.
 
+mod cel;
 mod compile;
 mod cost;
 mod default;
@@ -10,8 +11,8 @@ mod prune;
 mod structural;
 mod validate;
 
-pub use cost::by_schema as too_costly;
-pub use default::{DefaultsTooLarge, apply_defaults};
+pub use cel::{Fault, Node, Sort};
+pub use default::{DefaultsTooLarge, apply_defaults, fill_zeros};
 pub use prune::{drop_nulls, prune};
 pub use structural::{ListType, Schema, Type};
 pub use validate::validate;

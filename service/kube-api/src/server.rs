@@ -11,22 +11,24 @@ use crate::error::{ApiError, Result};
 use crate::object;
 use crate::openapi::OpenApi;
 use crate::registry::Registry;
-use crate::request::RequestInfo;
+use crate::request::{Hide, RequestInfo};
 use crate::storage::{Change, Changes, Key, ListQuery, Revision, SqlStorage};
 use crate::watch_cache::WatchCache;
 
-/// Watches that read older changes at once.
+/// Watches that read older changes at the same time.
 const READING_OLDER: usize = 2;
 
 /// The state of an API server.
 pub struct Server {
     pub(crate) storage: SqlStorage,
     pub(crate) watch_cache: Arc<WatchCache>,
-    /// Notified when a CRD was written, by whomever.
+    /// Notified when a CRD was written, by any replica.
     pub(crate) definitions_changed: Arc<Notify>,
-    /// Turns of watches that are behind.
+    /// Permits of watches that lag behind.
     reading_older: Semaphore,
     conversions: Conversions,
+    /// Removes what read-only callers may not see of objects.
+    pub(crate) viewers_hide: Option<Hide>,
     registry: watch::Sender<Arc<Registry>>,
     /// Held while the CRDs are read, so that an older registry never replaces a newer one.
     loading: Mutex<()>,
@@ -39,8 +41,13 @@ impl Server {
     /// The server before any CRD is read.
     ///
     /// # Errors
-    /// If the database does not answer.
-    pub async fn new(storage: SqlStorage, conversions: Conversions, stop: CancellationToken) -> Result<Self> {
+    /// If the database does not respond.
+    pub async fn new(
+        storage: SqlStorage,
+        conversions: Conversions,
+        viewers_hide: Option<Hide>,
+        stop: CancellationToken,
+    ) -> Result<Self> {
         let (revision, _) = storage.revisions().await?;
         let watch_cache = Arc::new(WatchCache::starting_after(revision));
         let definitions_changed = Arc::new(Notify::new());
@@ -58,6 +65,7 @@ impl Server {
             reading_older: Semaphore::new(READING_OLDER),
             registry: watch::Sender::new(Arc::new(Registry::new(&[], &conversions))),
             conversions,
+            viewers_hide,
             loading: Mutex::new(()),
             open_api: OpenApi::default(),
             stop,
@@ -69,12 +77,12 @@ impl Server {
         self.registry.borrow().clone()
     }
 
-    /// Notifies when other resources are served, or the same ones in another way.
+    /// Notifies when the set of served resources or one of their declarations changes.
     pub(crate) fn registry_changes(&self) -> watch::Receiver<Arc<Registry>> {
         self.registry.subscribe()
     }
 
-    /// Publishes a write of this process to watches, where the storage has not (it tells the first API that is opened on it).
+    /// Publishes a write of this process to watches, unless the storage has done so (it notifies only the first API opened on it).
     pub(crate) async fn committed(&self, change: Arc<Change>) {
         let declares_resource = &*change.key.resource == crd::STORAGE_NAME;
         self.watch_cache.add(change);
@@ -91,10 +99,11 @@ impl Server {
         Some(Changes { found, to })
     }
 
-    /// Reads changes after a revision that are not in memory any more. Few do so at once: each has a copy until it has them all.
+    /// Reads changes after a revision that are not in memory any more. Few callers may do so at a time: each holds a copy until it has read
+    /// them all.
     ///
     /// # Errors
-    /// The database does not answer.
+    /// If the database does not respond.
     pub(crate) async fn older_changes(&self, revision: Revision) -> Result<Changes> {
         // It is never closed.
         let _turn = self.reading_older.acquire().await.ok();

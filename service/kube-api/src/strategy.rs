@@ -2,7 +2,7 @@
 
 use crate::metadata::NameRule;
 
-/// The rules that a resource follows beside its schema, as the create and update strategies of an API server.
+/// The rules that a resource follows in addition to its schema, as the create and update strategies of an API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// Declared by a CRD.
@@ -29,12 +29,12 @@ pub enum Strategy {
     Access,
     /// `SelfSubjectRulesReview`: answered, not stored.
     Rules,
-    /// Read only, and there are none: nothing runs on this API. Clients such as `kubectl cluster-info` list them.
+    /// Read only and always empty: nothing runs on this API. Clients such as `kubectl cluster-info` list them.
     Service,
 }
 
 impl Strategy {
-    /// Fields besides name and namespace that field selectors may use.
+    /// Fields that field selectors may use in addition to name and namespace.
     pub fn selectable_fields(self) -> &'static [&'static str] {
         match self {
             Self::Namespace => &["status.phase"],
@@ -102,7 +102,7 @@ impl Strategy {
         !matches!(self, Self::Identity | Self::Access | Self::Rules)
     }
 
-    /// True when clients can only read: there is no object and none can be made.
+    /// True when clients can only read: there is no object and none can be created.
     pub fn is_read_only(self) -> bool {
         self == Self::Service
     }

@@ -33,17 +33,17 @@ struct Watch {
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
     registry: tokio::sync::watch::Receiver<Arc<Registry>>,
-    /// Objects that were there when the watch began, and are not sent yet.
+    /// Objects that existed when the watch began, and are not sent yet.
     initial: Option<ListPages>,
     /// The revision up to which all changes were sent.
     cursor: Revision,
     bookmark_due: Interval,
     has_headings: bool,
     ends: Instant,
-    /// [`WatchCache::history`](crate::watch_cache::WatchCache::history) when it began; `None`: the database does not have, any more, the
-    /// revision that it is to begin after.
+    /// [`WatchCache::history`](crate::watch_cache::WatchCache::history) when it began; `None`: the database no longer has the revision
+    /// after which the watch is to begin.
     history: Option<u64>,
-    /// The last revision that is sent: the resource is declared otherwise by now.
+    /// The last revision that is sent, because the declaration of the resource has changed.
     last: Option<Revision>,
     is_over: bool,
 }
@@ -60,7 +60,7 @@ impl Server {
         // Subscribed before anything is read, so that no change is missed.
         let growth = self.watch_cache.subscribe();
         let mut registry = self.registry_changes();
-        // It may have changed since the request was taken apart.
+        // It may have changed since the request was parsed.
         registry.mark_changed();
         let revision = match options.resource_version.as_str() {
             "" | "0" => None,
@@ -218,8 +218,8 @@ impl Watch {
         }
     }
 
-    /// Lets the watch end after the changes until now, as on an API server, when its resource is served in another way, or not at all:
-    /// columns, selectable fields and conversion are those of before, and the client is to ask again.
+    /// Ends the watch after the current changes, as on an API server, when its resource is served differently, or not at all: the watch
+    /// still has the earlier columns, selectable fields and conversion, and the client has to start a new one.
     fn check_declaration(&mut self) {
         if self.last.is_some() || !self.registry.has_changed().unwrap_or_default() {
             return;
@@ -229,7 +229,7 @@ impl Watch {
         }
     }
 
-    /// 410: the database knows less than was sent, and clients have to list again.
+    /// 410: the database has fewer revisions than were sent, and clients have to list again.
     async fn lost_history(&self) -> ApiError {
         match self.server.storage.revisions().await {
             Ok((revision, _)) => ApiError::too_old(self.cursor, revision),
@@ -251,14 +251,14 @@ impl Watch {
     }
 
     fn push_change(&mut self, change: &Arc<Change>, lines: &mut Pieces) {
-        let resource = &self.request.resource;
+        let (request, resource) = (&self.request, &self.request.resource);
         if change.key.resource != resource.storage_name {
             return;
         }
         if !self.selection.namespace.is_empty() && self.selection.namespace != change.key.namespace {
             return;
         }
-        let is_plain = self.view == View::Whole && resource.is_stored_as_served;
+        let is_plain = self.view == View::Whole && request.serves_stored();
         if self.selection.is_everything() && is_plain {
             push_line(lines, change.kind.name(), &change.document);
             return;
@@ -266,10 +266,10 @@ impl Watch {
         let needs_content = self.selection.needs_content();
         let selects = |object: &Value| self.selection.matches(object, resource);
         let (was, is) = if needs_content {
-            let before = change.previous_object().map(|before| resource.served(before));
+            let before = change.previous_object().map(|before| request.served(before));
             (
                 before.is_some_and(|before| selects(&before)),
-                selects(&resource.served(change.object())),
+                selects(&request.served(change.object())),
             )
         } else {
             (
@@ -286,7 +286,7 @@ impl Watch {
         if is_plain {
             push_line(lines, kind.name(), &change.document);
         } else {
-            let object = resource.served(change.object());
+            let object = request.served(change.object());
             self.line(kind.name(), object, lines);
         }
     }

@@ -24,7 +24,7 @@ pub struct WatchCache {
     gap: Notify,
     /// Counts the times that history was replaced by another.
     history: AtomicU64,
-    /// Older changes that were read from the database for a watch and are in its hands: others are given the same ones.
+    /// Older changes that watches have read from the database and still hold: other watches get the same copies.
     older: Mutex<HashMap<Revision, Weak<Change>>>,
 }
 
@@ -60,7 +60,7 @@ impl WatchCache {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a committed change; ignores one that is already cached. Another one of the same revision begins another history.
+    /// Adds a committed change; ignores one that is already cached. A different change of the same revision starts a new history.
     pub fn add(&self, change: Arc<Change>) {
         let mut recent = self.recent();
         if change.revision <= recent.latest {
@@ -115,7 +115,7 @@ impl WatchCache {
         self.latest.send_replace(revision);
     }
 
-    /// Changes when history is replaced by another, of which earlier revisions say nothing.
+    /// A number that changes when another history replaces this one; revisions of the earlier one are then meaningless.
     pub fn history(&self) -> u64 {
         self.history.load(Ordering::Relaxed)
     }
@@ -162,8 +162,8 @@ impl WatchCache {
         !self.recent().early.is_empty()
     }
 
-    /// Replaces changes that were read from the database by the same ones that another watch has, so that a thousand watches that are
-    /// behind hold one copy.
+    /// Replaces changes that were read from the database by the copies that another watch has, so that a thousand watches that lag behind
+    /// hold one copy.
     pub fn share(&self, changes: &mut [Arc<Change>]) {
         let mut older = self.older.lock().unwrap_or_else(PoisonError::into_inner);
         if older.len() > MAX_SHARED {
@@ -303,7 +303,7 @@ mod tests {
         cache.share(&mut other);
         assert!(Arc::ptr_eq(&one[1], &other[0]));
         drop((one, other));
-        // Nothing is kept for nobody.
+        // A copy is kept only as long as a watch holds it.
         let mut later = vec![change(2)];
         let read = later[0].clone();
         cache.share(&mut later);

@@ -1,5 +1,5 @@
-//! Makes and verifies ES256 tokens: the operator's, for the user API; one per InfraEnv, for its agents and images; and those in
-//! URLs that the service hands out, which can be revoked and may expire. Source: docs/protocol/rest-behaviour.md#2.
+//! Makes and verifies ES256 tokens: the operator's, for the user API; one per InfraEnv, for its agents and images; and
+//! those in URLs of the service, which can be revoked and may expire. Source: docs/protocol/rest-behaviour.md#2.
 
 pub mod keys;
 pub mod token;
@@ -11,53 +11,57 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moka::sync::Cache;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Cluster, InfraEnv};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::clock::now;
+use crate::now;
+use crate::random;
 
 /// The tokens of the service.
 pub struct Auth {
     asks_for_tokens: bool,
     keys: Keys,
     url_lifetime: Option<Duration>,
-    /// By the digest of the token. A signature stays good, so only the end of a token is checked again; whether it is revoked is asked
-    /// elsewhere, each time.
+    /// By the digest of the token. A signature stays valid, so only the token's expiry is checked again; revocation is
+    /// checked by the callers, for each request.
     verified: Cache<[u8; 32], Claims>,
-    /// Tokens of InfraEnvs by the generation that they are of. Each range of an image asks for one, and it is the same each time.
+    /// Tokens of InfraEnvs by generation. Each range request for an image needs one, and it is the same each time.
     of_infra_envs: Cache<(InfraEnvId, u32), Arc<str>>,
 }
 
-/// Tokens whose signatures are remembered. Agents of one InfraEnv share one.
+/// Characters of a BMC's code, 35 bits: each guess is a request for an image, and URLs for BMCs are short (docs/protocol/redfish.md#4).
+pub const BMC_CODE: usize = 7;
+
+/// Most cached verified tokens. Agents of one InfraEnv share one.
 const MAX_VERIFIED: u64 = 10_000;
 
-/// InfraEnvs whose tokens are remembered.
+/// Most InfraEnvs with a cached token.
 const MAX_INFRA_ENVS: u64 = 1_000;
 
 /// A credential for a URL.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct UrlToken {
-    /// `None` when no tokens are asked for.
+    /// `None` if the service requires no tokens.
     pub token: Option<String>,
     /// `None`: valid until it is revoked.
     pub expires_at: Option<Timestamp>,
 }
 
-/// The part of a cluster that a signed URL opens.
+/// The part of a cluster to which a signed URL gives access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterUrl {
-    /// What it is for.
+    /// Purpose of the URL.
     pub purpose: UrlPurpose,
-    /// The host whose part alone it opens; `None`: all.
+    /// The only host to which the URL gives access; `None`: all.
     pub host_id: Option<HostId>,
 }
 
 impl Auth {
-    /// Signs and verifies with `keys`. Without `asks_for_tokens` everyone may call everything. Signed URLs are valid for
-    /// `url_lifetime`, or until they are revoked.
+    /// Creates the signer and verifier of `keys`. Without `asks_for_tokens` all requests are allowed. Signed URLs are
+    /// valid for `url_lifetime`, or until they are revoked.
     pub fn new(asks_for_tokens: bool, keys: Keys, url_lifetime: Option<Duration>) -> Self {
         Self {
             asks_for_tokens,
@@ -68,12 +72,12 @@ impl Auth {
         }
     }
 
-    /// True when tokens are asked for.
+    /// True if the service requires tokens.
     pub fn asks_for_tokens(&self) -> bool {
         self.asks_for_tokens
     }
 
-    /// The token of an InfraEnv's agents, the same text each time; `None` when no tokens are asked for.
+    /// The token of an InfraEnv's agents, the same text each time; `None` if the service requires no tokens.
     pub fn infra_env_token(&self, infra_env: &InfraEnv) -> Option<String> {
         let (infra_env_id, generation) = (infra_env.id, infra_env.settings.token_generation);
         let sign = || {
@@ -89,6 +93,13 @@ impl Auth {
                 .get_with((infra_env_id, generation), sign)
                 .to_string()
         })
+    }
+
+    /// The secret part of a BMC's image URL: the BMC's id alone is in the kernel arguments, which every machine of the
+    /// InfraEnv can read.
+    pub fn bmc_code(&self, infra_env: &InfraEnv, bmc_id: BmcId) -> String {
+        let text = format!("bmc image\n{}\n{bmc_id}", infra_env.boot_id);
+        random::spelled(&self.keys.code(&text).as_ref()[..BMC_CODE])
     }
 
     /// A token for a URL of an InfraEnv. Without a lifetime it is the same text until it is revoked.
@@ -111,7 +122,8 @@ impl Auth {
         })
     }
 
-    /// Signs claims that end, in seconds since 1970, with the lifetime of signed URLs. Empty when no tokens are asked for.
+    /// Signs claims that end with the lifetime of signed URLs, in seconds since 1970. Empty if the service requires no
+    /// tokens.
     fn sign_for_url(&self, now: Timestamp, claims: impl FnOnce(Option<i64>) -> Claims) -> UrlToken {
         if !self.asks_for_tokens() {
             return UrlToken::default();
@@ -146,12 +158,12 @@ impl Auth {
                 left >= i64::try_from(lifetime.as_secs() / 2).unwrap_or(i64::MAX)
                     && left <= i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX)
             }
-            // The option was changed since.
+            // The option has changed since.
             (None, Some(_)) | (Some(_), None) => false,
         }
     }
 
-    /// The token that `address` carries while it is fresh, else a new one; `None` when no tokens are asked for.
+    /// The token in `address` while it is fresh, else a new one; `None` if the service requires no tokens.
     pub fn kept_cluster_url_token(
         &self,
         cluster: &Cluster,
@@ -178,7 +190,7 @@ impl Auth {
         kept.or_else(|| self.cluster_url_token(cluster, scope, now).token)
     }
 
-    /// The token that `address` carries while it is fresh, else a new one; `None` when no tokens are asked for.
+    /// The token in `address` while it is fresh, else a new one; `None` if the service requires no tokens.
     pub fn kept_url_token(
         &self,
         infra_env: &InfraEnv,
@@ -191,8 +203,8 @@ impl Auth {
         kept.or_else(|| self.url_token(infra_env, now).token)
     }
 
-    /// Interval in which those who show signed URLs look at them again, twice before half of the lifetime is over, when a URL is
-    /// replaced. `None`: they do not end.
+    /// Interval in which signed URLs that are shown have to be checked: twice before half of their lifetime is over,
+    /// when a URL is replaced. `None`: they do not expire.
     pub fn url_renewal(&self) -> Option<Duration> {
         let lifetime = self.url_lifetime.filter(|_| self.asks_for_tokens())?;
         Some((lifetime / 4).max(Duration::from_secs(1)))

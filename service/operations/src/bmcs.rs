@@ -1,5 +1,5 @@
-//! Adds, changes and deletes BMCs, and is the one writer of how far the discovery of their machines has come. The driver that talks to
-//! the BMCs is a crate of its own (`service/bmc-driver`): this one knows no HTTP.
+//! Adds, changes and deletes BMCs, and is the only writer of the state of their machines' discovery. The driver that
+//! talks to the BMCs is a crate of its own (`service/bmc-driver`): this one uses no HTTP.
 
 mod error;
 mod power;
@@ -16,7 +16,7 @@ use muster_core::rules::input::Invalid;
 use muster_store::{Store, StoreError, Subject};
 use tokio::sync::Notify;
 
-use crate::clock::now;
+use crate::now;
 use crate::retry::{retry, unless_conflict};
 use crate::{OperationError, Result, request_id};
 
@@ -24,10 +24,10 @@ pub use error::BmcProblem;
 use reads::Reads;
 pub use resource::Following;
 
-/// BMCs that are added at once at most: their requests are in memory together.
+/// Most BMCs in one request: all of them are in memory together.
 pub const MOST_AT_ONCE: usize = 1000;
 
-/// BMCs of an InfraEnv.
+/// Most BMCs of an InfraEnv.
 const MOST: usize = 10_000;
 
 /// The BMCs of a service.
@@ -48,10 +48,10 @@ impl Bmcs {
         }
     }
 
-    /// Adds BMCs, all or none; `dry`: says only whether they could be added.
+    /// Adds BMCs, all or none; `dry`: only checks if they could be added.
     ///
     /// # Errors
-    /// The first that cannot be added; its place in the list is named when there are several.
+    /// The first BMC that cannot be added; its place in the list is named if there are several.
     pub async fn add(
         &self,
         infra_env_id: InfraEnvId,
@@ -110,22 +110,22 @@ impl Bmcs {
         Ok(())
     }
 
-    /// Those of an InfraEnv, by name.
+    /// The BMCs of an InfraEnv, by name.
     pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
         Ok(self.store.list_bmcs(infra_env_id).await?)
     }
 
-    /// One of an InfraEnv.
+    /// One BMC of an InfraEnv.
     ///
     /// # Errors
-    /// [`BmcProblem::Missing`] when there is none, or it is another InfraEnv's.
+    /// [`BmcProblem::Missing`] if it does not exist, or is another InfraEnv's.
     pub async fn get(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<Bmc> {
         let found = self.store.find_bmc(id).await?;
         let found = found.filter(|bmc| bmc.infra_env_id == infra_env_id);
         found.ok_or(OperationError::Bmc(BmcProblem::Missing(id)))
     }
 
-    /// Changes its settings.
+    /// Changes the settings of a BMC.
     pub async fn update(&self, infra_env_id: InfraEnvId, id: BmcId, params: &BmcUpdateParams) -> Result<Bmc> {
         retry(Subject::Bmc(id), async || {
             let found = self.get(infra_env_id, id).await?;
@@ -147,7 +147,7 @@ impl Bmcs {
         .await
     }
 
-    /// Discovers its machine.
+    /// Begins the discovery of its machine.
     pub async fn discover(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<Bmc> {
         self.asked(infra_env_id, id, BmcEvent::Discover).await
     }
@@ -162,10 +162,10 @@ impl Bmcs {
         Ok(self.apply(id, None, event).await?.unwrap_or(found))
     }
 
-    /// Deletes one, with its password.
+    /// Deletes a BMC with its password.
     ///
     /// # Errors
-    /// [`BmcProblem::NotNow`] while its machine is being discovered, or its medium is being taken out.
+    /// [`BmcProblem::NotNow`] while its machine is being discovered, or its medium is being ejected.
     pub async fn delete(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<()> {
         retry(Subject::Bmc(id), async || {
             let found = self.get(infra_env_id, id).await?;
@@ -183,11 +183,11 @@ impl Bmcs {
         .await
     }
 
-    /// Stores what an event makes of a BMC, again when others were faster; `run`: void when the discovery is not that one any more.
-    /// `None`: nothing has changed.
+    /// Applies an event to a BMC and stores the result, with retries if other writers were faster; `run`: the event is
+    /// void if the BMC has another discovery by now. `None`: nothing has changed.
     ///
     /// # Errors
-    /// A user's request that is not followed, and those of the database.
+    /// A user's request that is refused, or an error of the database.
     pub async fn apply(&self, id: BmcId, run: Option<i64>, event: BmcEvent) -> Result<Option<Bmc>> {
         retry(Subject::Bmc(id), async || {
             let Some(found) = self.store.find_bmc(id).await? else {
@@ -220,20 +220,20 @@ impl Bmcs {
         .await
     }
 
-    /// Waits until something became due here.
+    /// Waits until a BMC becomes due in this process.
     pub async fn due(&self) {
         self.due.notified().await;
     }
 
-    /// Notes that the image was read by a BMC's own URL.
+    /// Counts a read of the image through a BMC's own URL.
     pub fn note_read(&self, id: BmcId, bytes: u64) {
         self.reads.note(id, bytes, now());
     }
 
-    /// Writes what was noted; what could not be written is kept for the next time.
+    /// Writes the counted reads; those that could not be written are kept for the next time.
     ///
     /// # Errors
-    /// Those of the database.
+    /// If the database fails.
     pub(crate) async fn write_reads(&self) -> Result<(), StoreError> {
         self.reads.write(&self.store).await
     }

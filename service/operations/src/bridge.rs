@@ -1,12 +1,15 @@
-//! Holds the state of the custom-resource bridge, for `/ready` and the outbox.
+//! Holds the state of the custom-resource bridge, for `/ready`, the outbox, and queries about records that belong to
+//! resources.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use muster_api::time::Timestamp;
+use muster_core::record::KubeRef;
 
+use crate::resources::{ResourceKind, Resources, Seen};
 use crate::watch_health::WatchHealth;
 
 /// The state of the bridge in this replica.
@@ -14,21 +17,21 @@ use crate::watch_health::WatchHealth;
 pub enum BridgeStatus {
     /// No bridge is configured.
     Off,
-    /// Other replicas have it, and their controllers.
+    /// The bridge and its controllers are in other replicas.
     Elsewhere,
-    /// The API server has not answered yet.
+    /// The API server has not responded yet.
     Starting,
-    /// Somebody else runs such controllers: who and what to do.
+    /// Another service runs such controllers: its name and the remedy.
     Waiting(String),
-    /// The API server lacks kinds of ours.
+    /// The API server lacks some of our kinds.
     LacksKinds(String),
     /// Controllers run here.
     Leading,
-    /// Controllers run here, and something is wrong: watches that fail, hosts without an InfraEnv.
+    /// Controllers run here with a problem: failing watches, hosts without an InfraEnv.
     LeadingBut(String),
     /// They run in another replica, named here.
     Following(String),
-    /// The API server does not answer.
+    /// The API server does not respond.
     Unreachable { since: Timestamp, why: String },
 }
 
@@ -55,8 +58,10 @@ pub struct BridgeState {
     status: Mutex<BridgeStatus>,
     in_database: bool,
     watches: WatchHealth,
-    /// What else users should know while the controllers run here.
+    /// Further remarks for users while the controllers run here.
     remarks: Mutex<BTreeMap<&'static str, String>>,
+    /// `None`: this process cannot read custom resources.
+    resources: Mutex<Option<Arc<dyn Resources>>>,
 }
 
 impl BridgeState {
@@ -67,10 +72,11 @@ impl BridgeState {
             in_database,
             watches: WatchHealth::default(),
             remarks: Mutex::default(),
+            resources: Mutex::default(),
         }
     }
 
-    /// Sets what else users should know about `subject` while the controllers run here; `None`: nothing.
+    /// Sets a remark for users about `subject` while the controllers run here; `None`: removes it.
     pub fn remark(&self, subject: &'static str, remark: Option<String>) {
         let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
         match remark {
@@ -108,16 +114,38 @@ impl BridgeState {
         &self.watches
     }
 
-    /// True when there is a bridge, here or in other replicas: then changes of hosts are for the replica that leads.
+    /// True if there is a bridge, here or in other replicas: then changes of hosts are handled by the leading replica.
     pub fn is_on(&self) -> bool {
         *self.lock() != BridgeStatus::Off
+    }
+
+    /// Sets the reader of custom resources.
+    pub fn look_by(&self, resources: Arc<dyn Resources>) {
+        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Some(resources);
+    }
+
+    /// The custom resource of a record. If this process cannot read custom resources, it counts as existing; without a
+    /// bridge as deleted.
+    pub async fn look(&self, kind: ResourceKind, kube: &KubeRef) -> Seen {
+        if !self.is_on() {
+            return Seen::Gone;
+        }
+        let resources = self
+            .resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        match resources {
+            Some(resources) => resources.look(kind, kube).await,
+            None => Seen::There,
+        }
     }
 
     pub fn set(&self, standing: BridgeStatus) {
         *self.lock() = standing;
     }
 
-    /// The API server does not answer, perhaps for some time already.
+    /// Records that the API server does not respond, perhaps for some time already.
     pub fn unreachable(&self, now: Timestamp, why: String) {
         let mut status = self.lock();
         let since = match &*status {

@@ -1,8 +1,8 @@
 //! Streams records that changed, deduplicated.
 //!
-//! A change is published by the writer after its commit, by PostgreSQL's notification when another replica wrote it, and from the
-//! outbox when this replica published it not at all (the process that wrote it died). A record that changes again while it waits
-//! is streamed once, so that a slow subscriber sees the newest state and not every state.
+//! A change is published by the writer after its commit, by PostgreSQL's notification when another replica wrote it,
+//! and from the outbox if this replica has not published it (the process that wrote it died). A record that changes
+//! again while it waits is streamed once, so that a slow subscriber sees the newest state and not every state.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -55,12 +55,12 @@ impl Changes {
         self.inner.infra_envs.subscribe()
     }
 
-    /// Clusters that were changed, created or deleted, or whose hosts changed what they need to know of each other. Endless.
+    /// Clusters that were changed, created or deleted, or whose hosts changed facts that their peers need. Endless.
     pub fn subscribe_clusters(&self) -> impl Stream<Item = ClusterId> + Send + use<> {
         self.inner.clusters.subscribe()
     }
 
-    /// True while there is a subscriber of hosts, which there is in the replica whose controllers run.
+    /// True while hosts have a subscriber, as in the replica that runs the controllers.
     pub fn has_subscribers(&self) -> bool {
         self.inner.hosts.topic.has_subscribers()
     }
@@ -81,8 +81,8 @@ impl Changes {
         }
     }
 
-    /// Publishes a host's or a BMC's change from the outbox, which forgets it then, unless it was published before. False: other
-    /// records are not published from there.
+    /// Publishes a host's or a BMC's change from the outbox, which drops it then, unless it was published before.
+    /// False: other records are not published from there.
     pub(crate) fn publish_from_outbox(&self, subject: Subject, version: i64) -> bool {
         match subject {
             Subject::Host { infra_env_id, id } => {
@@ -104,7 +104,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A topic whose versions are published once. A replica receives notifications of its own writes, too.
+/// A topic that publishes each version once. A replica receives notifications of its own writes, too.
 struct Versions<T> {
     topic: Topic<T>,
     /// Newest published version of each record that is still in the outbox.

@@ -1,19 +1,21 @@
 //! Creates, changes and deletes clusters, and shows them to their hosts.
 
+pub(crate) mod cache;
+
 use std::sync::Arc;
 
 use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::lifecycle::cluster::{events, ignore, update};
+use muster_core::lifecycle::cluster::{events, ignore, ui_settings, update};
 use muster_core::record::{Cluster, InfraEnv, KubeRef, NewEvent, Secret};
 use muster_core::rules::facts::controllers_see_nodes;
 use muster_store::{ClusterDeletion, Store, StoreError, StoredCluster, Subject};
 
-use crate::clock::now;
-use crate::cluster_cache::ClusterCache;
-pub use crate::cluster_cache::ClusterContext;
+use crate::clusters::cache::ClusterCache;
+pub use crate::clusters::cache::ClusterContext;
 use crate::error::OperationError;
-use crate::refused_deletions::RefusedDeletions;
+use crate::limits::refused_deletions::RefusedDeletions;
+use crate::now;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
@@ -33,7 +35,7 @@ impl Clusters {
         }
     }
 
-    /// The cluster as `host` sees it. Reads nothing while nothing changes.
+    /// The cluster as `host` sees it. Without changes nothing is read.
     pub async fn context(&self, id: ClusterId, host: HostId) -> Result<Option<ClusterContext>, StoreError> {
         let found = self.cache.get(id).await?;
         Ok(found.map(|cluster| ClusterContext::of(cluster, host)))
@@ -42,7 +44,7 @@ impl Clusters {
     /// The cluster with this id.
     ///
     /// # Errors
-    /// [`OperationError::Missing`] when there is none, or it is deleted.
+    /// [`OperationError::Missing`] if there is none, or it is deleted.
     pub async fn get(&self, id: ClusterId) -> Result<Cluster> {
         self.find(id, false).await.map(|found| found.cluster)
     }
@@ -58,7 +60,7 @@ impl Clusters {
             .ok_or_else(|| missing(id))
     }
 
-    /// True when controllers see the nodes of the hosts of `infra_env` that are in this cluster, if they are in one.
+    /// True if controllers see the nodes of the hosts of `infra_env` in this cluster, if they are in one.
     pub async fn controllers_see_nodes(
         &self,
         infra_env: &InfraEnv,
@@ -77,12 +79,12 @@ impl Clusters {
         self.store.find_cluster_by_kube(kube).await
     }
 
-    /// All, with `deleted` also the deleted ones.
+    /// All clusters, with `deleted` also the deleted ones.
     pub async fn list(&self, deleted: bool) -> Result<Vec<StoredCluster>, StoreError> {
         self.store.list_clusters(deleted).await
     }
 
-    /// Stores a new one together with its event.
+    /// Stores a new cluster together with its event.
     pub async fn create(&self, mut created: Cluster) -> Result<Cluster> {
         created.data.url_key = Secret::new(random::boot_id());
         let events = [events::registered(&created, created.created_at)];
@@ -91,6 +93,23 @@ impl Clusters {
             .await?;
         tracing::info!(cluster.id = %created.id, name = created.data.name, "cluster imported");
         Ok(created)
+    }
+
+    /// The cluster of a custom resource that was deleted while the resource stayed, for [`Self::revive`].
+    pub async fn find_deleted(&self, kube: &KubeRef) -> Result<Option<Cluster>, StoreError> {
+        self.store.find_deleted_cluster(kube).await
+    }
+
+    /// Stores a deleted one again, under its id and with its events; URLs that were signed for it stay revoked. `again.version` is that of
+    /// the deleted one.
+    pub async fn revive(&self, mut again: Cluster) -> Result<Cluster> {
+        again.data.url_key = Secret::new(random::boot_id());
+        let events = [events::registered(&again, now())];
+        again.version = request_id::naming(&self.store)
+            .revive_cluster(&again, &events)
+            .await?;
+        tracing::info!(cluster.id = %again.id, name = again.data.name, "cluster made again");
+        Ok(again)
     }
 
     /// Applies a change to the newest state.
@@ -110,7 +129,18 @@ impl Clusters {
         .await
     }
 
-    /// Gives a cluster a new key for signed URLs, which revokes those handed out so far.
+    /// Stores a text of user interfaces about a cluster.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`]; a text that is too long.
+    pub async fn set_ui_settings(&self, id: ClusterId, text: &str) -> Result<Cluster> {
+        self.change(id, |found| {
+            Ok(ui_settings::set(found, text, now())?.map(|next| (next, Vec::new())))
+        })
+        .await
+    }
+
+    /// Gives a cluster a new key for signed URLs, which revokes all existing ones.
     pub async fn revoke_urls(&self, id: ClusterId) -> Result<Cluster> {
         self.change(id, |found| {
             let mut renewed = found.clone();
@@ -121,7 +151,7 @@ impl Clusters {
         .await
     }
 
-    /// Stores what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    /// Stores the result of `decide` on the newest state, with retries if other writers were faster; `None`: no change.
     pub async fn change(
         &self,
         id: ClusterId,

@@ -1,26 +1,29 @@
 //! The disk that SQLite's file is on, which may be full.
 //!
-//! A database cannot even delete without space: the log of the deletion is written first. So a file of some size is kept in reserve, and
-//! given up when nothing else is left. By then, what can be done without is refused.
+//! A database needs space even to delete: the log of the deletion is written first. So a file of some size is kept in
+//! reserve, and removed when no other space is left. By then, dispensable writes are refused.
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
-/// The most that is kept in reserve, bytes; of small disks a twentieth.
+/// Most bytes that are kept in reserve; of small disks a twentieth.
 const RESERVE: u64 = 16 << 20;
 
-/// Below so many bytes, or a tenth of a small disk, large things that can be done without are refused.
+/// Below so many bytes, or a tenth of a small disk, large dispensable writes are refused.
 const SCARCE: u64 = 256 << 20;
 
-/// Bytes without which a write is not possible: the pages that a small transaction changes.
+/// Bytes that downloads leave free on their disk: it may be the database's.
+pub const KEPT_FREE: u64 = RESERVE + (1 << 30);
+
+/// Bytes that every write needs: the pages that a small transaction changes.
 const LEAST: u64 = 256 << 10;
 
-/// The disk of a database that is one file. Clones share what is known of the file.
+/// The disk of a database that is one file. Clones share the state of the file.
 #[derive(Debug, Clone)]
 pub struct Disk {
     folder: PathBuf,
@@ -37,23 +40,40 @@ pub struct Space {
 }
 
 impl Space {
+    /// The space of the disk of this folder.
+    ///
+    /// # Errors
+    /// If the file system fails.
+    pub fn of(folder: &Path) -> io::Result<Self> {
+        let found = statvfs(folder)?;
+        Ok(Self {
+            free: found.f_bavail * found.f_frsize,
+            total: found.f_blocks * found.f_frsize,
+        })
+    }
+
+    /// The used part, from 0 to 100. Space for root only counts as used.
+    pub fn used_percent(self) -> f64 {
+        100.0 * (1.0 - self.free as f64 / (self.total as f64).max(1.0))
+    }
+
     fn reserve(self) -> u64 {
         RESERVE.min(self.total / 20)
     }
 
-    /// So little is left that logs are refused before hosts are.
+    /// True if so little is left that logs are refused, before hosts are.
     pub fn is_scarce(self) -> bool {
         self.free < SCARCE.min(self.total / 10)
     }
 
-    /// Nothing can be written any more.
+    /// True if nothing can be written any more.
     pub fn is_used_up(self) -> bool {
         self.free < LEAST.min(self.total / 100)
     }
 }
 
 impl Disk {
-    /// That of this database's file.
+    /// The disk of this database's file.
     pub fn of(file: &Path) -> Self {
         Self {
             folder: file.parent().unwrap_or(Path::new(".")).to_owned(),
@@ -62,8 +82,8 @@ impl Disk {
         }
     }
 
-    /// True when somebody removed the file, or put another one in its place: the service would go on with a file that nobody finds
-    /// after its end. Its first call remembers the file.
+    /// True if the file was removed or replaced: the service would continue with a file that cannot be found after its
+    /// end. The first call stores the file's identity.
     pub fn is_replaced(&self) -> bool {
         let found = fs::metadata(&self.file).map(|file| (file.dev(), file.ino()));
         match found {
@@ -72,19 +92,15 @@ impl Disk {
         }
     }
 
-    /// What is free on it.
+    /// The space of the disk.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// If the file system fails.
     pub fn space(&self) -> io::Result<Space> {
-        let found = statvfs(&self.folder)?;
-        Ok(Space {
-            free: found.f_bavail * found.f_frsize,
-            total: found.f_blocks * found.f_frsize,
-        })
+        Space::of(&self.folder)
     }
 
-    /// Where it is, for words to the operator.
+    /// Its folder, for messages to the operator.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -93,13 +109,13 @@ impl Disk {
         self.folder.join("reserve")
     }
 
-    /// Keeps a reserve where there is space for it.
+    /// Keeps a reserve if there is space for it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// If the file system fails.
     pub fn keep_reserve(&self) -> io::Result<()> {
         let space = self.space()?;
-        // Twice: what is free without it must not be scarce at once.
+        // Twice the limit: the free space without the reserve must not be scarce at once.
         let is_roomy = space.free > 2 * SCARCE.min(space.total / 10) + space.reserve();
         if is_roomy && !self.reserve().exists() {
             self.make_reserve(space.reserve())?;
@@ -107,10 +123,10 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives the reserve up when nothing else is left; true when it did. For a start, which writes, and to delete.
+    /// Removes the reserve if no other space is left; returns true if it did. For a start, which writes, and to delete.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// If the file system fails.
     pub fn give_up_reserve(&self) -> io::Result<bool> {
         let path = self.reserve();
         if !self.space()?.is_used_up() || !path.exists() {
@@ -130,10 +146,11 @@ impl Disk {
             .write(true)
             .create(true)
             .truncate(true)
+            .mode(0o600)
             .open(&path)?;
         let made = fallocate(&file, FallocateFlags::empty(), 0, length);
         if let Err(error) = made {
-            // File systems that cannot set space aside have no reserve.
+            // File systems that cannot allocate space have no reserve.
             fs::remove_file(&path)?;
             tracing::debug!(%error, "no reserve is kept");
         }

@@ -1,4 +1,4 @@
-//! Defines how operations fail, in terms of the domain. REST and the controllers each map this once.
+//! Errors of operations, in terms of the domain. REST and the controllers each map this once.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::Refused;
@@ -6,6 +6,7 @@ use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
 
 use crate::bmcs::BmcProblem;
+use crate::owned::{OfResource, quoted};
 
 /// A failed operation. No text holds a secret.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +23,9 @@ pub enum OperationError {
     /// Other writers changed the record at each attempt.
     #[error("{}", busy(.0))]
     Busy(Subject),
-    /// Another machine registered under this id with a key of its own, and still speaks.
+    /// Another machine registered under this id with a key of its own, and keeps the id.
     #[error(
-        "another machine has registered as host {id} of infra_env {infra_env_id} with a key of its own, and was heard within the last {} seconds; one that was started anew is taken when that time is over",
+        "host {id} of infra_env {infra_env_id} has the key of another machine, which keeps its place: in discovery until it has been silent for {} seconds, when one that was started anew with a key of its own is taken; once it is being installed until the host is reset, unbound or deleted",
         muster_core::lifecycle::host::key::KEY_SILENCE.num_seconds()
     )]
     KeyInUse {
@@ -33,8 +34,22 @@ pub enum OperationError {
         /// The host.
         id: HostId,
     },
+    /// A host of another InfraEnv of the namespace has this id, and keeps it.
+    #[error(
+        "the InfraEnv {infra_env} of the same namespace has a host {id}, which keeps this id while it is bound, has a key, or was heard within the last {} seconds; if this machine was moved, delete that host, and it is taken here",
+        muster_core::lifecycle::host::key::KEY_SILENCE.num_seconds()
+    )]
+    IdInUse {
+        /// Name of the InfraEnv that has the host.
+        infra_env: String,
+        /// The host.
+        id: HostId,
+    },
     /// An InfraEnv is not deleted while it has hosts.
-    #[error("the InfraEnv {name} still has {hosts} host(s); delete them first")]
+    #[error(
+        "the InfraEnv {name} still has {hosts} host(s); delete them first: muster host delete $(muster hosts --infra-env {} -o name)",
+        word(.name)
+    )]
     Inhabited {
         /// Of the InfraEnv.
         name: String,
@@ -51,12 +66,24 @@ pub enum OperationError {
         /// Number of hosts being installed.
         hosts: i64,
     },
+    /// A user's request by REST about something that a custom resource decides.
+    #[error(transparent)]
+    OfResource(#[from] OfResource),
     /// A BMC.
     #[error(transparent)]
     Bmc(#[from] BmcProblem),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Quotes a name as one word of a shell.
+fn word(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => quoted(name),
+    }
 }
 
 fn named(subject: &Subject) -> String {
@@ -94,8 +121,10 @@ impl OperationError {
             | Self::Invalid(_)
             | Self::Busy(_)
             | Self::KeyInUse { .. }
+            | Self::IdInUse { .. }
             | Self::Inhabited { .. }
             | Self::Installing { .. }
+            | Self::OfResource(_)
             | Self::Store(_) => false,
         }
     }
@@ -109,27 +138,30 @@ impl OperationError {
             | Self::Refused(_)
             | Self::Invalid(_)
             | Self::KeyInUse { .. }
+            | Self::IdInUse { .. }
             | Self::Inhabited { .. }
             | Self::Installing { .. }
+            | Self::OfResource(_)
             | Self::Store(_) => false,
         }
     }
 
-    /// True when the same call may succeed later without a change of what it asks for.
+    /// True if the same call may succeed later unchanged.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::KeyInUse { .. } => true,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::IdInUse { .. } => true,
             Self::Store(error) => error.is_temporary(),
             Self::Missing(_)
             | Self::Bmc(_)
             | Self::Refused(_)
             | Self::Invalid(_)
             | Self::Inhabited { .. }
-            | Self::Installing { .. } => false,
+            | Self::Installing { .. }
+            | Self::OfResource(_) => false,
         }
     }
 
-    /// True when the caller asks for what cannot be done: repeating it does not help, changing it does.
+    /// True if the request cannot be met: repeating it does not help, changing it does.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Missing(_)
@@ -137,14 +169,10 @@ impl OperationError {
             | Self::Invalid(_)
             | Self::Inhabited { .. }
             | Self::Installing { .. }
-            | Self::Bmc(
-                BmcProblem::Missing(_)
-                | BmcProblem::NotNow(_)
-                | BmcProblem::Taken(_)
-                | BmcProblem::OfResource { .. },
-            )
+            | Self::OfResource(_)
+            | Self::Bmc(BmcProblem::Missing(_) | BmcProblem::NotNow(_) | BmcProblem::Taken(_))
             | Self::Store(StoreError::Missing { .. }) => true,
-            Self::Busy(_) | Self::KeyInUse { .. } | Self::Store(_) => false,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::IdInUse { .. } | Self::Store(_) => false,
         }
     }
 }
@@ -152,22 +180,11 @@ impl OperationError {
 /// The outcome of a change of a record that others may have deleted in between, which is no failure.
 ///
 /// # Errors
-/// Any other than a missing record.
+/// Any error except a missing record.
 pub fn unless_missing<T>(outcome: Result<T, OperationError>) -> Result<(), OperationError> {
     match outcome {
         Ok(_) => Ok(()),
         Err(error) if error.is_missing() => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-/// An error with its causes, for the log.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }

@@ -1,8 +1,11 @@
-//! Writes hosts, and nothing else does: each change is loaded, decided in `muster-core`, stored if the version is unchanged.
+//! The only writer of hosts: each change is loaded, decided in `muster-core`, and stored if the version is unchanged.
 
 mod access;
 mod apply;
 mod asked_logs;
+pub mod check_ins;
+#[cfg(test)]
+mod claims;
 mod decided;
 mod delete;
 mod environment;
@@ -14,6 +17,5 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
-pub use decided::ByUser;
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -1,5 +1,7 @@
 //! Reads InfraEnvs through a short-lived cache, and creates, changes and deletes them.
 
+pub(crate) mod boot_cache;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,18 +15,18 @@ use muster_core::rules::input::Invalid;
 use muster_core::rules::os_image::choose_live;
 use muster_store::{Deletion, Store, StoreError, Subject};
 
-use crate::boot_media::BootMedia;
-use crate::clock::now;
 use crate::error::OperationError;
-use crate::os_images::OsImages;
-use crate::refused_deletions::RefusedDeletions;
+use crate::images::os::OsImages;
+use crate::infra_envs::boot_cache::BootMedia;
+use crate::limits::refused_deletions::RefusedDeletions;
+use crate::now;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
 /// Longest delay until another replica's change is seen. Every poll of every host needs its InfraEnv.
 const TIME_TO_LIVE: Duration = Duration::from_secs(5);
 
-/// Ids of deleted InfraEnvs are never used again; they are remembered for as long as requests in flight may name them.
+/// Ids of deleted InfraEnvs are never used again; they are kept for as long as requests in flight may name them.
 const DELETED_TIME_TO_LIVE: Duration = Duration::from_secs(3600);
 
 /// The InfraEnvs of the service.
@@ -32,7 +34,7 @@ pub struct InfraEnvs {
     store: Store,
     cache: Cache<InfraEnvId, Arc<InfraEnv>>,
     deleted: Cache<InfraEnvId, ()>,
-    /// Why deletions were refused, as the last event about it says.
+    /// The reasons of refused deletions in the last event about each.
     refusals: RefusedDeletions<InfraEnvId>,
     by_kube: Cache<KubeRef, InfraEnvId>,
     boot_media: Arc<BootMedia>,
@@ -52,7 +54,7 @@ impl InfraEnvs {
         }
     }
 
-    /// The events without those about what only the Muster live image cannot apply, where hosts are discovered with CoreOS.
+    /// Filters events about settings that only the Muster live image cannot apply, if hosts are discovered with CoreOS.
     fn told(&self, infra_env: &InfraEnv, mut events: Vec<NewEvent>) -> Vec<NewEvent> {
         let settings = &infra_env.settings;
         let list = self.os_images.list();
@@ -62,8 +64,8 @@ impl InfraEnvs {
         events
     }
 
-    /// Caches what was written, or read since `started`, unless a newer version is cached: a slow read must not undo a quick
-    /// change. What is kept is returned; `None` when it was deleted here.
+    /// Caches a record that was written, or read since `started`, unless a newer version is cached: a slow read must
+    /// not revert a quick change. Returns the cached record; `None` if it was deleted here.
     fn keep(&self, infra_env: InfraEnv, started: Instant) -> Option<Arc<InfraEnv>> {
         if self.deleted.contains_key(&infra_env.id) {
             return None;
@@ -102,6 +104,14 @@ impl InfraEnvs {
         Ok(found.and_then(|infra_env| self.keep(infra_env, started)))
     }
 
+    /// Like [`Self::refresh`].
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is none.
+    pub(crate) async fn newest(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
+        self.refresh(id).await?.ok_or_else(|| missing(id))
+    }
+
     /// Like [`Self::find`].
     ///
     /// # Errors
@@ -110,8 +120,8 @@ impl InfraEnvs {
         self.find(id).await?.ok_or_else(|| missing(id))
     }
 
-    /// The InfraEnv whose boot URLs carry `boot_id`, at most 3 s old; older while the database does not answer, unless it is known to
-    /// have changed.
+    /// The InfraEnv whose boot URLs have `boot_id`, at most 3 s old; older while the database does not respond, unless
+    /// a change of it is known.
     pub async fn find_by_boot_id(&self, boot_id: &str) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         self.boot_media.find(boot_id).await
     }
@@ -123,7 +133,8 @@ impl InfraEnvs {
             if let Some(found) = found.filter(|found| found.kube.as_ref() == Some(kube)) {
                 return Ok(Some(found));
             }
-            // A resource that was deleted and created again has another InfraEnv, and an InfraEnv can be given to another resource.
+            // A resource that was deleted and created again has another InfraEnv, and an InfraEnv can be handed over to
+            // another resource.
             self.by_kube.invalidate(kube);
         }
         let started = Instant::now();
@@ -139,7 +150,7 @@ impl InfraEnvs {
         self.store.list_infra_envs(cluster_id).await
     }
 
-    /// Stores a new one together with its events.
+    /// Stores a new InfraEnv together with its events.
     pub async fn create(&self, mut created: InfraEnv) -> Result<Arc<InfraEnv>> {
         let started = Instant::now();
         let events = self.told(&created, events::created_events(&created, created.created_at));
@@ -151,7 +162,30 @@ impl InfraEnvs {
         self.keep(created, started).ok_or_else(|| missing(id))
     }
 
-    /// Applies a change to the newest state, when `check` has nothing against what comes out.
+    /// The InfraEnv of a custom resource that was deleted while the resource stayed, for [`Self::revive`].
+    pub async fn find_deleted(&self, kube: &KubeRef) -> Result<Option<InfraEnv>, StoreError> {
+        self.store.find_deleted_infra_env(kube).await
+    }
+
+    /// The custom resource that a deleted InfraEnv had.
+    pub async fn resource_of_deleted(&self, id: InfraEnvId) -> Result<Option<KubeRef>, StoreError> {
+        self.store.resource_of_deleted_infra_env(id).await
+    }
+
+    /// Stores a deleted InfraEnv again, under its id and with its events. `again.version` is that of the deleted one.
+    pub async fn revive(&self, mut again: InfraEnv) -> Result<Arc<InfraEnv>> {
+        let started = Instant::now();
+        let events = self.told(&again, events::created_events(&again, now()));
+        again.version = request_id::naming(&self.store)
+            .revive_infra_env(&again, &events)
+            .await?;
+        tracing::info!(infra_env.id = %again.id, name = again.name, "InfraEnv made again");
+        let id = again.id;
+        self.deleted.invalidate(&id);
+        self.keep(again, started).ok_or_else(|| missing(id))
+    }
+
+    /// Applies a change to the newest state, if `check` accepts the result.
     pub async fn update(
         &self,
         id: InfraEnvId,
@@ -166,7 +200,7 @@ impl InfraEnvs {
         .await
     }
 
-    /// Gives an InfraEnv a new boot id, which revokes all URLs handed out so far.
+    /// Gives an InfraEnv a new boot id, which revokes all existing URLs.
     pub async fn revoke_urls(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
         self.change(id, |found| {
             let renewed = InfraEnv {
@@ -179,7 +213,7 @@ impl InfraEnvs {
         .await
     }
 
-    /// Refuses all tokens of agents made so far, and revokes the URLs of the images that hold them.
+    /// Refuses all existing tokens of agents, and revokes the URLs of the images that hold them.
     pub async fn replace_tokens(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
         self.change(id, |found| {
             let mut renewed = InfraEnv {
@@ -193,7 +227,7 @@ impl InfraEnvs {
         .await
     }
 
-    /// Stores what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    /// Stores the result of `decide` on the newest state, with retries if other writers were faster; `None`: no change.
     pub async fn change(
         &self,
         id: InfraEnvId,
@@ -214,7 +248,7 @@ impl InfraEnvs {
         let Some((mut next, events)) = decide(&found)? else {
             return kept(found);
         };
-        next.updated_at = if is_only_linked(&found, &next) {
+        next.updated_at = if found.is_only_linked(&next) {
             found.updated_at
         } else {
             // `Last-Modified` counts seconds, so that two changes within one would look the same.
@@ -233,7 +267,7 @@ impl InfraEnvs {
         }
     }
 
-    /// Deletes one without hosts.
+    /// Deletes an InfraEnv without hosts.
     pub async fn delete(&self, id: InfraEnvId) -> Result<()> {
         let found = self.get(id).await?;
         let outcome = request_id::naming(&self.store)
@@ -258,17 +292,6 @@ impl InfraEnvs {
             }
         }
     }
-}
-
-/// True when nothing changes but the custom resource that it belongs to, which is no change of its images.
-fn is_only_linked(found: &InfraEnv, next: &InfraEnv) -> bool {
-    let linked = InfraEnv {
-        kube: next.kube.clone(),
-        mirror: next.mirror.clone(),
-        updated_at: next.updated_at,
-        ..found.clone()
-    };
-    linked == *next
 }
 
 fn missing(id: InfraEnvId) -> OperationError {

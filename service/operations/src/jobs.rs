@@ -1,4 +1,4 @@
-//! Runs in the background until the service stops: one file per job.
+//! Background jobs, which run until the service stops: one file per job.
 
 pub mod boot_requests;
 pub mod deadlines;

@@ -13,33 +13,34 @@ use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
 use crate::bmcs::Bmcs;
-use crate::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
 use crate::bridge::BridgeState;
 use crate::changes::Changes;
-use crate::check_ins::CheckIns;
-use crate::clock::Clock;
 use crate::clusters::Clusters;
-use crate::coreos_images::CoreOsImages;
-use crate::discovery_image::DiscoveryImages;
 use crate::disk::Disk;
-use crate::event_quota::EventQuota;
-use crate::hearing::Hearing;
+use crate::hosts::check_ins::CheckIns;
 use crate::hosts::{HostImages, HostSettings, Hosts};
-use crate::image_options::ImageOptions;
+use crate::images::boot_digests::BootDigests;
+use crate::images::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
+use crate::images::cache::MadeImages;
+use crate::images::coreos::CoreOsImages;
+use crate::images::discovery::DiscoveryImages;
+use crate::images::live::LiveImages;
+use crate::images::mounted_media::MountedMedia;
+use crate::images::options::ImageOptions;
+use crate::images::os::OsImages;
 use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
 use crate::jobs::rounds::Rounds;
-use crate::live_image::LiveImages;
-use crate::made_images::MadeImages;
-use crate::mounted_media::MountedMedia;
-use crate::os_images::OsImages;
+use crate::limits::events::EventQuota;
+use crate::time::clock::Clock;
+use crate::time::outages::Hearing;
 use crate::urls::Urls;
-use crate::{Result, error::chain};
+use crate::{Result, chain};
 
-/// Logs that are uploaded at once; further uploads wait.
+/// Most concurrent uploads of logs; further uploads wait.
 const LOG_UPLOADS: usize = 8;
 
-/// The operations of a service and what they share. Callers clone the parts that they use.
+/// The operations of a service and their shared state. Callers clone the parts that they use.
 pub struct Operations {
     /// The database.
     pub store: Store,
@@ -61,30 +62,31 @@ pub struct Operations {
     pub disk: Option<Disk>,
     /// Permits of uploads of logs: the database has one writer at a time.
     pub log_uploads: Semaphore,
-    /// When the jobs came round.
+    /// Times of the jobs' last rounds.
     pub rounds: Rounds,
-    /// Since when hosts are heard.
+    /// Tracks the reception of polls.
     pub hearing: Arc<Hearing>,
     /// Records that changed.
     pub changes: Changes,
     /// Tokens.
     pub auth: Arc<Auth>,
-    /// Limits of what hosts tell.
+    /// Limits of events from hosts.
     pub event_quota: EventQuota,
-    /// Addresses that are handed out.
+    /// URLs of the service.
     pub urls: Arc<Urls>,
     /// The live image.
     pub live_images: Arc<LiveImages>,
     /// The images that hosts are discovered with.
     pub discovery: Arc<DiscoveryImages>,
-    /// What was made of them for InfraEnvs.
+    /// Images that were made of them for InfraEnvs.
     pub(crate) made_images: MadeImages,
+    pub(crate) boot_digests: BootDigests,
     pub(crate) mounted_media: MountedMedia,
     /// Images that are written to disks.
     pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
     pub bridge: Arc<BridgeState>,
-    /// What images have from the service's options.
+    /// The service's options in images.
     pub image_options: Arc<ImageOptions>,
     /// Versions that are offered, oldest first; any other is accepted, too.
     pub openshift_versions: Vec<String>,
@@ -108,9 +110,9 @@ pub struct OperationSettings {
     pub retention: Retention,
     /// As in [`Operations`].
     pub disk: Option<Disk>,
-    /// The longest that phases of discoveries through BMCs last.
+    /// Time limits of the phases of discoveries through BMCs.
     pub bmcs: BmcLimits,
-    /// The clocks by which hosts are judged.
+    /// The clocks for decisions about hosts.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -173,6 +175,7 @@ impl Operations {
             live_images,
             discovery,
             made_images: MadeImages::default(),
+            boot_digests: BootDigests::default(),
             mounted_media: MountedMedia::default(),
             os_images,
             bridge: Arc::new(bridge),
@@ -185,22 +188,22 @@ impl Operations {
     /// Deletes a cluster and releases its hosts.
     pub async fn delete_cluster(&self, id: ClusterId) -> Result<()> {
         self.clusters.delete(id).await?;
-        // What fails here is repeated from the outbox.
+        // Failures are repeated from the outbox.
         if let Err(error) = self.hosts.cluster_changed(id).await {
             tracing::warn!(cluster.id = %id, error = chain(&error), "its hosts could not be released at once; trying again");
         }
         Ok(())
     }
 
-    /// Notes that a machine asked for a file to boot from.
+    /// Records a machine's request for a file to boot.
     pub fn note_boot_request(&self, request: BootRequest, answer: BootAnswer<'_>) {
         self.boot_notes.note(request, answer, self.now());
     }
 
-    /// The machines of an InfraEnv that fetched boot files within a day, the newest first.
+    /// The machines of an InfraEnv that downloaded boot files within a day, the newest first.
     ///
     /// # Errors
-    /// [`OperationError::Missing`] when there is no such InfraEnv, and those of the database.
+    /// [`OperationError::Missing`] if there is no such InfraEnv, or if the database fails.
     pub async fn booting_machines(&self, infra_env_id: InfraEnvId) -> Result<Vec<BootingMachine>> {
         self.infra_envs.get(infra_env_id).await?;
         Ok(booting_machines(&self.store, infra_env_id, self.now()).await?)
@@ -211,10 +214,10 @@ impl Operations {
         self.hearing.now()
     }
 
-    /// Checks the version that an InfraEnv asks for.
+    /// Checks the requested version of an InfraEnv.
     ///
     /// # Errors
-    /// [`OperationError::Invalid`] when images of versions are configured, and none fits.
+    /// [`OperationError::Invalid`] if images of versions are configured, and none fits.
     pub fn check_version(&self, version: &str) -> Result<()> {
         Ok(check_offered(
             &self.os_images.list(),

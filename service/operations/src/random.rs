@@ -21,6 +21,11 @@ pub fn short_id() -> String {
 fn letters<const N: usize>() -> String {
     let mut bytes = [0u8; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    spelled(&bytes)
+}
+
+/// Encodes each byte as a character, which keeps five bits of it.
+pub(crate) fn spelled(bytes: &[u8]) -> String {
     bytes
         .iter()
         .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
@@ -33,7 +38,7 @@ pub fn step_suffix() -> String {
     format!("{number:08x}")
 }
 
-/// A number from 0 to 1, for pauses that differ; a half where the system gives no random bytes.
+/// A number from 0 to 1, for random pauses; 0.5 if the system provides no random bytes.
 pub fn fraction() -> f64 {
     getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
 }

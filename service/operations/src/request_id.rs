@@ -1,4 +1,4 @@
-//! Carries the id of the request that is being answered to the events that the request causes.
+//! Carries the id of the present request to the events that it causes.
 
 use std::sync::Arc;
 

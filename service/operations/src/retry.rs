@@ -6,15 +6,15 @@ use muster_store::{StoreError, Subject};
 
 use crate::{OperationError, Result, random};
 
-/// Attempts whose pauses, of [`longest_pause`], last six seconds at most.
+/// Most attempts: their pauses, of [`longest_pause`], last six seconds at most.
 const ATTEMPTS: u32 = 20;
 
 /// Attempts without a pause: most often, the other writer had just one change to make.
 const AT_ONCE: u32 = 2;
 
-/// Runs `attempt` until it returns a value; `None` means that the record changed since it was read. A random pause before the third and
-/// later ones lets two replicas that change the same record in a loop take turns: otherwise the one that is nearer to the database
-/// could win every time.
+/// Runs `attempt` until it returns a value; `None` means that the record changed since it was read. A random pause
+/// before the third and later ones lets two replicas that change the same record in a loop alternate: otherwise the one
+/// that is nearer to the database could win every time.
 ///
 /// # Errors
 /// Those of `attempt`; [`OperationError::Busy`] after too many attempts.

@@ -1,4 +1,4 @@
-//! A service on SQLite for tests of this crate, with clocks that move when told to.
+//! A service on SQLite for tests of this crate, with clocks that the tests advance.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use muster_api::host::{HostKind, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{
-    BmcLimits, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, Progress, Secret, Settings,
+    BmcLimits, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, KubeRef, Progress, Secret, Settings,
 };
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
@@ -17,19 +17,20 @@ use tempfile::TempDir;
 
 use crate::auth::{Auth, Keys};
 use crate::bridge::{BridgeState, BridgeStatus};
-use crate::check_ins::Seen;
-use crate::clock::{Clock, now};
 use crate::hosts::HostSettings;
-use crate::image_options::ImageOptions;
+use crate::hosts::check_ins::Seen;
+use crate::images::live::LiveImages;
+use crate::images::options::ImageOptions;
 use crate::jobs::retention::Retention;
 use crate::jobs::{deadlines, flush};
-use crate::live_image::LiveImages;
+use crate::now;
+use crate::time::clock::Clock;
 use crate::urls::Urls;
 use crate::{OperationSettings, Operations, random};
 
 pub(crate) const MINUTE: TimeDelta = TimeDelta::minutes(1);
 
-/// Clocks that move when told to.
+/// Clocks that the tests advance.
 pub(crate) struct Clocks(Mutex<(Timestamp, Duration)>);
 
 impl Clocks {
@@ -42,7 +43,7 @@ impl Clocks {
         self.set(time);
     }
 
-    /// Sets the wall clock alone, as an operator does, or the end of a suspension.
+    /// Sets only the wall clock, like an operator, or the end of a suspension.
     pub(crate) fn set(&self, by: TimeDelta) {
         self.0.lock().unwrap().0 += by;
     }
@@ -58,7 +59,7 @@ impl Clock for Clocks {
     }
 }
 
-/// A service whose jobs run when told to.
+/// A service whose jobs the tests run.
 pub(crate) struct World {
     pub(crate) clocks: Arc<Clocks>,
     pub(crate) operations: Arc<Operations>,
@@ -123,7 +124,7 @@ impl World {
         world
     }
 
-    /// The service starts again.
+    /// Restarts the service.
     pub(crate) async fn start_again(self, after: TimeDelta) -> Self {
         self.operations
             .hearing
@@ -147,7 +148,7 @@ impl World {
         deadlines::work(&self.operations).await.unwrap();
     }
 
-    /// Time passes as it does for a service that runs; the `polling` hosts are heard.
+    /// Advances the time as for a running service; the `polling` hosts poll.
     pub(crate) async fn run(&self, time: TimeDelta, polling: &[&Host]) {
         let step = TimeDelta::seconds(10);
         for _ in 0..time.num_seconds() / step.num_seconds() {
@@ -176,14 +177,14 @@ impl World {
         found.unwrap().state.status()
     }
 
-    /// A host of the pool, and one that is being installed; both are heard now.
-    pub(crate) async fn hosts(&self) -> (Host, Host) {
+    /// A stored InfraEnv, which belongs to the resource `kube` if there is one.
+    pub(crate) async fn infra_env(&self, name: &str, kube: Option<KubeRef>) -> InfraEnvId {
         let at = self.operations.now();
         let infra_env = InfraEnv {
             id: InfraEnvId::random(),
-            name: "hw".into(),
+            name: name.into(),
             cluster_id: None,
-            kube: None,
+            kube,
             mirror: None,
             boot_id: random::boot_id(),
             version: 0,
@@ -191,6 +192,14 @@ impl World {
             updated_at: at,
             settings: Settings::default(),
         };
+        let stored = self.operations.store.insert_infra_env(&infra_env, &[]).await;
+        stored.unwrap();
+        infra_env.id
+    }
+
+    /// A stored cluster.
+    pub(crate) async fn cluster(&self) -> ClusterId {
+        let at = self.operations.now();
         let cluster = Cluster {
             id: ClusterId::random(),
             kube: None,
@@ -200,12 +209,19 @@ impl World {
             updated_at: at,
             data: ClusterData::default(),
         };
-        let store = &self.operations.store;
-        store.insert_infra_env(&infra_env, &[]).await.unwrap();
-        store.insert_cluster(&cluster, &[]).await.unwrap();
+        let stored = self.operations.store.insert_cluster(&cluster, &[]).await;
+        stored.unwrap();
+        cluster.id
+    }
+
+    /// A host of the pool, and one that is being installed; both have polled just now.
+    pub(crate) async fn hosts(&self) -> (Host, Host) {
+        let at = self.operations.now();
+        let infra_env = self.infra_env("hw", None).await;
+        let cluster = self.cluster().await;
         let mut pooled = Host {
             id: HostId::random(),
-            infra_env_id: infra_env.id,
+            infra_env_id: infra_env,
             cluster_id: None,
             state: HostState::DiscoveringUnbound,
             version: 0,
@@ -218,7 +234,7 @@ impl World {
         };
         let mut installing = Host {
             id: HostId::random(),
-            cluster_id: Some(cluster.id),
+            cluster_id: Some(cluster),
             state: HostState::InstallingInProgress,
             ..pooled.clone()
         };
@@ -258,7 +274,7 @@ impl World {
         assert_eq!(self.status(installing).await, HostStatus::InstallingInProgress);
     }
 
-    /// Both count as lost after three minutes of silence that nobody else is to blame for.
+    /// Both count as lost after three minutes of silence that is not due to the service.
     pub(crate) async fn silence_is_noticed(&self, hosts: &(Host, Host)) {
         self.run(MINUTE * 2, &[]).await;
         self.all_is_well(hosts).await;

@@ -1,4 +1,4 @@
-//! Makes the addresses that the service hands out.
+//! Makes the URLs of the service.
 
 use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
@@ -10,23 +10,30 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
 
-/// What a file below `/bmc` is for: [`Urls::bmc_iso`] made its name.
+/// The parts of a file's name below `/bmc`, which [`Urls::bmc_iso`] makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BmcFile<'a> {
     pub boot_id: &'a str,
     pub bmc_id: BmcId,
-    /// Of the image; `None`: the present one, whatever that is.
+    /// The code in the name; valid if [`Auth::bmc_code`](crate::auth::Auth::bmc_code) makes the same for that BMC.
+    pub code: &'a str,
+    /// Tag of the image; `None`: the present one.
     pub tag: Option<&'a str>,
 }
 
 pub fn bmc_of_file(file: &str) -> Option<BmcFile<'_>> {
     let (boot_id, rest) = file.strip_suffix(".iso")?.split_once('-')?;
-    let (id, tag) = match rest.split_once('-') {
-        Some((id, tag)) => (id, Some(tag)),
+    let (named, tag) = match rest.split_once('-') {
+        Some((named, tag)) => (named, Some(tag)),
         None => (rest, None),
     };
-    let bmc_id = id.parse().ok().filter(|_| id.len() == 32)?;
-    Some(BmcFile { boot_id, bmc_id, tag })
+    let (id, code) = named.split_at_checked(32)?;
+    Some(BmcFile {
+        boot_id,
+        bmc_id: id.parse().ok()?,
+        code,
+        tag,
+    })
 }
 
 /// Base URLs, without trailing slash.
@@ -39,17 +46,18 @@ pub struct Urls {
 }
 
 impl Urls {
-    /// Short, path-only, ends in `.iso`: what BMCs and UEFI HTTP boot can digest.
+    /// Short, path-only, ends in `.iso`: suitable for BMCs and UEFI HTTP boot.
     pub fn iso(&self, infra_env: &InfraEnv) -> String {
         self.artifact(infra_env, "discovery.iso")
     }
 
-    /// The same for one BMC, so that a request says which BMC boots; one folder deep, since some take no more
-    /// (docs/protocol/redfish.md#4). `tag` names the image ([`Operations::medium_tag`](crate::Operations::medium_tag)).
-    pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId, tag: Option<&str>) -> String {
+    /// The same for one BMC, so that a request identifies the BMC; one folder deep, since some accept no more
+    /// (docs/protocol/redfish.md#4). `code`: [`Auth::bmc_code`](crate::auth::Auth::bmc_code). `tag` names the image
+    /// ([`Operations::medium_tag`](crate::Operations::medium_tag)).
+    pub fn bmc_iso(&self, infra_env: &InfraEnv, (bmc_id, code): (BmcId, &str), tag: Option<&str>) -> String {
         let tag = tag.map(|tag| format!("-{tag}")).unwrap_or_default();
         format!(
-            "{}/bmc/{}-{}{tag}.iso",
+            "{}/bmc/{}-{}{code}{tag}.iso",
             self.boot,
             infra_env.boot_id,
             bmc_id.0.simple()
@@ -61,13 +69,13 @@ impl Urls {
         self.artifact(infra_env, "vmlinuz")
     }
 
-    /// The initramfs with the InfraEnv's configuration behind it.
+    /// The initramfs, followed by the InfraEnv's configuration.
     pub fn initrd(&self, infra_env: &InfraEnv) -> String {
         self.artifact(infra_env, "initrd.img")
     }
 
-    /// The root file system of a CoreOS image, as upstream names it. The Muster live image needs none; the address answers 404 then
-    /// and says so.
+    /// The root file system of a CoreOS image, with upstream's name. The Muster live image needs none; the response is
+    /// 404 with that reason then.
     pub fn rootfs(&self, infra_env: &InfraEnv) -> String {
         let query = Serializer::new(String::new())
             .append_pair("arch", infra_env.settings.cpu_architecture.name())
@@ -82,7 +90,8 @@ impl Urls {
     }
 
     /// The iPXE script that boots the live image, short enough for firmware: the boot file field of BOOTP holds 127
-    /// characters, a DHCP option 255. With `boot_order_control` the one that comes back with the machine's MAC.
+    /// characters, a DHCP option 255. With `boot_order_control` the script that requests another one with the machine's
+    /// MAC.
     pub fn boot_script(&self, infra_env: &InfraEnv, boot_order_control: bool) -> String {
         let file = if boot_order_control {
             BOOT_ORDER_SCRIPT
@@ -111,8 +120,8 @@ impl Urls {
         format!("{}/boot/{}/{file}", self.boot, infra_env.boot_id)
     }
 
-    /// `downloads/files?...` of an InfraEnv with its token, for those who cannot send headers. The parameters are
-    /// sorted by name and there is at least one, so that `&mac=` may be appended. Firmware gets it without TLS.
+    /// `downloads/files?...` of an InfraEnv with its token, for clients that cannot send headers. The parameters are
+    /// sorted by name and there is at least one, so that `&mac=` may be appended. Firmware uses it without TLS.
     pub fn signed_file(
         &self,
         infra_env: &InfraEnv,
@@ -168,11 +177,21 @@ mod tests {
         }
         let bmc_id = BmcId::random();
         for tag in [None, Some("0123abcd")] {
-            let url = urls.bmc_iso(&made, bmc_id, tag);
+            let code = "abcdefg";
+            assert_eq!(code.len(), crate::auth::BMC_CODE);
+            let url = urls.bmc_iso(&made, (bmc_id, code), tag);
             assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
             let file = url.rsplit('/').next().unwrap();
             let boot_id = made.boot_id.as_str();
-            assert_eq!(bmc_of_file(file), Some(BmcFile { boot_id, bmc_id, tag }));
+            assert_eq!(
+                bmc_of_file(file),
+                Some(BmcFile {
+                    boot_id,
+                    bmc_id,
+                    code,
+                    tag
+                })
+            );
         }
         for other in ["discovery.iso", "initrd.img", "a-zz.iso"] {
             assert_eq!(bmc_of_file(other), None);

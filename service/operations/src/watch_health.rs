@@ -1,16 +1,17 @@
-//! Remembers which watches of the custom-resource bridge fail, for the log and `/ready`.
+//! Records which watches of the custom-resource bridge fail, for the log and `/ready`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A watch that fails for so long is reported.
+/// A watch that fails for this long is reported.
 const REPORTED_AFTER: Duration = Duration::from_secs(30);
 
 /// Between two log lines about one failing watch.
 const LOG_INTERVAL: Duration = Duration::from_secs(300);
 
-/// A watch that has not failed again for so long works: attempts are at most 30 s apart, and a success that shows no object is silent.
+/// A watch that has not failed again for this long works: attempts are at most 30 s apart, and a success without
+/// objects is not reported.
 const WORKS_AFTER: Duration = Duration::from_secs(90);
 
 /// Failing watches by kind.
@@ -30,7 +31,7 @@ impl WatchHealth {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a watch of objects of `kind` showed something.
+    /// Records that a watch of objects of `kind` received something.
     pub fn works(&self, kind: &str) {
         if let Some(failing) = self.all().remove(kind)
             && failing.logged.is_some()
@@ -39,7 +40,7 @@ impl WatchHealth {
         }
     }
 
-    /// Notes that a watch of objects of `kind` failed.
+    /// Records that a watch of objects of `kind` failed.
     pub fn fails(&self, kind: &str, error: String, now: Instant) {
         let mut all = self.all();
         let failing = all.entry(kind.to_owned()).or_insert_with(|| Failing {
@@ -68,7 +69,7 @@ impl WatchHealth {
         }
     }
 
-    /// One sentence about the watches that fail for some time; `None`: all work.
+    /// One sentence about the watches that have failed for some time; `None`: all work.
     pub fn report(&self, now: Instant) -> Option<String> {
         let failing: Vec<String> = self
             .all()

@@ -1,4 +1,4 @@
-//! BMCs through which machines are discovered: our own, no part of the v2 protocol, so they are below a path of their own.
+//! BMCs through which machines are discovered. They are no part of the v2 protocol, so they have a path of their own.
 
 mod change;
 mod create;
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// All of them, for operators alone.
+/// All operations, for operators only.
 pub fn routes() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(create::create_bmc, read::list_bmcs))

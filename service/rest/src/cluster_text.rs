@@ -1,5 +1,5 @@
-//! Renders clusters with their hosts, which are read a hundred at a time: once for what the cluster tells of all of them, and again
-//! for themselves. A cluster of any size needs the memory of one part.
+//! Renders clusters with their hosts, which are read a hundred at a time: once for the cluster's sums over all of them, and again for
+//! the hosts themselves. A cluster of any size needs the memory of one part.
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
@@ -12,18 +12,18 @@ use muster_store::{HostForm, Store, StoreError, StoredCluster};
 use crate::host_list::HostList;
 use crate::views::Views;
 
-/// What stands before the hosts of a cluster. Nothing else of it is called so, and in texts the quotes are escaped.
+/// The text before the hosts of a cluster. No other field has this name, and in texts the quotes are escaped.
 const BEFORE_HOSTS: &str = "\"hosts\":[";
 
 /// Hosts that are summed up at once.
 const AT_ONCE: usize = 100;
 
-/// The hosts that are answered with a cluster.
+/// The hosts that are returned with a cluster.
 #[derive(Debug, Clone, Copy)]
 pub enum With {
     Nobody,
     All,
-    /// Those of one InfraEnv.
+    /// The hosts of one InfraEnv.
     Of(InfraEnvId),
 }
 
@@ -76,7 +76,7 @@ impl ClusterText {
     }
 
     async fn sums(&self, keys: &[(InfraEnvId, HostId)]) -> Result<HostSums, StoreError> {
-        // Networks are known from inventories.
+        // Networks are read from inventories.
         let form = match self.shape {
             Shape::Listed => HostForm::Brief,
             Shape::Alone | Shape::Imported => HostForm::Whole,
@@ -91,7 +91,7 @@ impl ClusterText {
     }
 }
 
-/// What stands before the hosts of a cluster that has none yet, and behind them.
+/// The text before and after the hosts of a cluster without its hosts.
 fn around_hosts(before: &str, cluster: &ClusterView) -> Result<(Bytes, Bytes), StoreError> {
     let unwritable = |source| StoreError::Encode {
         table: "clusters",

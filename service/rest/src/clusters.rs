@@ -1,4 +1,4 @@
-//! Clusters that hosts are added to: one file an operation. What only the installation of a new cluster needs is refused by
+//! Clusters that hosts are added to: one file an operation. Operations that serve only the installation of a new cluster are refused by
 //! [`day1`].
 
 mod day1;
@@ -10,6 +10,7 @@ mod ignored_validations;
 mod import;
 mod list;
 mod regenerate_signing_key;
+mod ui_settings;
 mod update;
 
 use muster_http::Allowed;
@@ -30,7 +31,9 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
             .routes(routes!(regenerate_signing_key::regenerate_cluster_signing_key))
             .routes(routes!(default_config::get_default_config))
             .routes(routes!(ignored_validations::get_ignored_validations))
-            .routes(routes!(ignored_validations::set_ignored_validations)),
+            .routes(routes!(ignored_validations::set_ignored_validations))
+            .routes(routes!(ui_settings::get_ui_settings))
+            .routes(routes!(ui_settings::update_ui_settings)),
         Allowed::UserOrAgent => routes
             .routes(routes!(get::get_cluster))
             .routes(routes!(hosts::list_cluster_hosts)),

@@ -1,7 +1,7 @@
-//! Answers refusals with a status that the field's specification declares for the operation: clients that are generated from it
-//! show the reason of those only.
+//! Refuses with a status that the field's specification declares for the operation: clients that are generated from it
+//! show the reason of declared statuses only.
 //!
-//! Refusals of the gate and of the readers of parameters and bodies (the other shape) are the protocol's own for every operation.
+//! Refusals of the gate and of the readers of parameters and bodies (the other shape) have the same statuses for every operation.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ const OPERATIONS: &str = include_str!("../../../docs/protocol/rest-endpoints.tsv
 /// Part of a path of the API before the paths of the table.
 const BEFORE: &str = "/api/assisted-install";
 
-/// Statuses that the field's service answers though its specification does not declare them, which clients know it by:
+/// Statuses that the field's service returns although its specification does not declare them; clients know it by them:
 /// docs/protocol/rest-behaviour.md#5, §6, and for a DELETE the recorded conversation (`tests/wire`).
 const FIELDS_OWN: [(&str, StatusCode); 5] = [
     ("v2ListHosts", StatusCode::NOT_FOUND),
@@ -52,8 +52,8 @@ impl Operation {
         self.statuses.contains(&status) || FIELDS_OWN.contains(&(self.id, status))
     }
 
-    /// `status`, or the declared one that comes nearest: a state that does not allow something is a request that cannot be taken
-    /// now, else a method that is not allowed now, else something that is not there now.
+    /// `status`, or the nearest declared one: a state that forbids something is a request that cannot be accepted
+    /// now, else a method that is not allowed now, else an object that does not exist now.
     fn declared(&self, status: StatusCode) -> StatusCode {
         let instead: &[StatusCode] = match status {
             StatusCode::CONFLICT => &[
@@ -76,8 +76,8 @@ impl Operation {
     }
 }
 
-/// The status that an operation answers in place of `status`. `path`: from `/v2` on. Operations that the field does not have
-/// answer as they like.
+/// The status that an operation returns in place of `status`. `path`: from `/v2` on. Operations that the field does not have
+/// return any status.
 pub fn declared(method: &str, path: &str, status: StatusCode) -> StatusCode {
     let found = TABLE.iter().find(|((m, p), _)| *m == method && *p == path);
     found.map_or(status, |(_, operation)| operation.declared(status))
@@ -99,7 +99,7 @@ fn methods(path: &str) -> String {
     of_path.join(",")
 }
 
-/// Middleware: gives the refusals of handlers a declared status. The words stay.
+/// Middleware: gives the refusals of handlers a declared status. The message stays.
 pub async fn declared_only(path: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let method = match *request.method() {
         Method::HEAD => Method::GET,
@@ -183,7 +183,7 @@ mod tests {
         );
     }
 
-    /// True when a handler answers it, by the shape of its body.
+    /// True if a handler made this response, by the shape of its body.
     fn of_handler(answer: &Value) -> bool {
         answer.to_string().contains("#/components/schemas/ApiError")
     }

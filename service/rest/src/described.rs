@@ -1,4 +1,4 @@
-//! Answers with the description of the API: written, compressed and named once, for it is the same for everybody.
+//! Returns the description of the API: written, compressed and tagged once, since it is the same for every client.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::router::openapi;
 
-/// The description, as it is sent.
+/// The description, in the forms that are sent.
 #[derive(Debug, Clone)]
 pub struct Described {
     plain: Bytes,
@@ -20,7 +20,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Writes it.
+    /// Writes the description.
     pub fn new() -> Self {
         let plain = openapi().to_json().expect("the description is JSON");
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -35,7 +35,7 @@ impl Described {
         }
     }
 
-    /// 304 for who has it, compressed for who takes that.
+    /// 304 for a client that has it, compressed for one that accepts that.
     pub fn answer(&self, asked: &HeaderMap) -> Response {
         let etag = (header::ETAG, self.etag.clone());
         let text = |name| {

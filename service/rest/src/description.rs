@@ -1,4 +1,4 @@
-//! Adds to the API's description what holds for every operation: its callers, and the refusals of the gate, of the readers of
+//! Adds the parts of the API's description that are common to all operations: callers, and the refusals of the gate, of the readers of
 //! parameters and bodies, and of the database.
 
 use std::collections::HashSet;
@@ -19,9 +19,9 @@ const JSON: &str = "application/json";
 /// The two shapes of refusals (docs/protocol/rest-behaviour.md#1.1), by the names of their schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Of handlers.
+    /// Refusals of handlers.
     ApiError,
-    /// Of the gate and of what reads parameters and bodies.
+    /// Refusals of the gate and of the readers of parameters and bodies.
     InfraError,
 }
 
@@ -34,7 +34,7 @@ impl Shape {
     }
 }
 
-/// Adds to each operation of a group which credentials open it, and how the gate refuses.
+/// Adds to each operation of a group the credentials that it accepts, and the refusals of the gate.
 pub fn behind_gate(api: &mut OpenApi, allowed: Allowed) {
     let schemes = [
         (allowed.user(), &["userAuth"][..]),
@@ -57,8 +57,8 @@ pub fn behind_gate(api: &mut OpenApi, allowed: Allowed) {
     }
 }
 
-/// Describes the refusals of handlers with the statuses that they are answered with ([`declared`]). The ids of the operations
-/// whose handlers may answer 400.
+/// Describes the refusals of handlers with their statuses ([`declared`]). Returns the ids of the operations that may respond with 400
+/// in their handlers.
 fn declare(api: &mut OpenApi) -> HashSet<String> {
     let mut takes_400 = HashSet::new();
     for (path, item) in &mut api.paths.paths {
@@ -96,13 +96,13 @@ fn declare(api: &mut OpenApi) -> HashSet<String> {
     takes_400
 }
 
-/// Adds what is the same for all operations, and the credentials' places.
+/// Adds the parts that are the same for all operations, and the places of credentials.
 pub fn complete(api: &mut OpenApi) {
     let takes_400 = declare(api);
     for operation in operations(api) {
         let has_parameters = operation.parameters.as_ref().is_some_and(|list| !list.is_empty());
         if has_parameters || operation.request_body.is_some() {
-            // The shape tells where it was found out: when the request was read, or by the handler.
+            // The shape depends on the place of the check: when the request was read, or in the handler.
             if takes_400.contains(operation.operation_id.as_deref().unwrap_or_default()) {
                 may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
             }
@@ -157,7 +157,7 @@ fn operations(api: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
     })
 }
 
-/// The meaning of a status where an operation gives none.
+/// The default meaning of a status.
 fn words(code: &str) -> String {
     let status = code.parse::<StatusCode>().ok();
     match status {
@@ -187,7 +187,7 @@ fn words(code: &str) -> String {
     .to_owned()
 }
 
-/// Notes that an operation may answer `status` in this shape, beside those that it names itself.
+/// Notes that an operation may respond with `status` in this shape, in addition to those that it names itself.
 fn may_refuse(operation: &mut Operation, status: StatusCode, shape: Shape) {
     let code = status.as_str();
     let answer = operation
@@ -234,7 +234,7 @@ mod tests {
         serde_json::to_value(openapi()).expect("the description is JSON")
     }
 
-    /// Every operation: its id and itself.
+    /// Every operation with its id.
     fn operations(document: &Value) -> Vec<(&str, &Value)> {
         let paths = document["paths"].as_object().expect("there are paths");
         paths

@@ -1,4 +1,4 @@
-//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: docs/protocol/rest-behaviour.md#7.
+//! `/v2/events`: lists events, filtered and paged, and records those of agents. Source: docs/protocol/rest-behaviour.md#7.
 
 mod trigger;
 
@@ -29,10 +29,10 @@ use utoipa_axum::routes;
 use crate::json_list;
 use crate::state::Rest;
 
-/// Events answered when no limit is given.
+/// Default number of events.
 const DEFAULT_LIMIT: i64 = 5000;
 
-/// Most hosts of one question.
+/// Most hosts in one request.
 const MAX_HOSTS: usize = 1000;
 
 /// Events read at once.
@@ -80,7 +80,7 @@ pub struct EventsQuery {
     categories: Vec<Category>,
 }
 
-/// Reads `a,b,,c` into a list of things that JSON spells as text.
+/// Reads `a,b,,c` into a list of values that are text in JSON.
 fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -102,7 +102,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     }
 }
 
-/// List events.
+/// List events
 #[utoipa::path(
     get, path = "/events", operation_id = "v2ListEvents", tag = "events", params(EventsQuery),
     responses(
@@ -132,7 +132,7 @@ pub async fn list_events(
     }
     check_scope(&hosts, caller, &query).await?;
     let asked = query.limit.unwrap_or(DEFAULT_LIMIT);
-    // What stands in an image or a URL is in many hands.
+    // A token in an image or a URL is in many hands.
     let limit = if caller.is_user() || (0..=DEFAULT_LIMIT).contains(&asked) {
         asked
     } else {
@@ -181,7 +181,7 @@ pub async fn list_events(
     Ok(answer)
 }
 
-/// The events asked for, some at a time; at most `left`.
+/// The requested events, some at a time; at most `left`.
 fn parts(
     store: Store,
     wanted: EventQuery,
@@ -206,7 +206,8 @@ fn parts(
     })
 }
 
-/// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it; a cluster's token that cluster's.
+/// An InfraEnv's token gives access to that InfraEnv's events, or to events of hosts that are all in it; a cluster's token to that
+/// cluster's events.
 async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventsQuery) -> Result<(), Problem> {
     let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     let scope = match caller {

@@ -1,4 +1,4 @@
-//! Answers lists of hosts as they are read, some at a time.
+//! Returns lists of hosts as they are read, some at a time.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -23,16 +23,16 @@ use crate::views::Views;
 /// Bytes of JSON that are written at once.
 const PIECE: usize = 128 << 10;
 
-/// Lists of one InfraEnv or cluster at once, for agents and for everybody else.
+/// Most lists of one InfraEnv or cluster at once, for agents and for all other callers.
 static TURNS: Places = Places::new(2);
 
-/// Time that a list waits for its turn.
+/// Longest time that a list waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits for the turn of another list of hosts `of` an InfraEnv or a cluster.
 ///
 /// # Errors
-/// 503 if it does not come.
+/// 503 if the turn does not come in time.
 pub async fn turn(of: impl Display, caller: Caller) -> Result<OwnedSemaphorePermit, Problem> {
     let is_agent = matches!(caller, Caller::InfraEnv(_));
     let turn = TURNS.take(&format!("{of} {is_agent}"), PATIENCE).await;
@@ -48,15 +48,15 @@ pub struct HostList<F> {
     pub store: Store,
     pub views: Views,
     pub form: HostForm,
-    /// Makes of a host and its usual view the one of this list; `None`: it is left out.
+    /// Makes the entry of this list from a host and its usual view; `None`: it is left out.
     pub shape: F,
 }
 
 impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostList<F> {
-    /// The answer.
+    /// The list as a response.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn answer(
         self,
         keys: Vec<(InfraEnvId, HostId)>,
@@ -82,7 +82,7 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
             has_entries: false,
         };
         stream::try_unfold(listing, |mut listing| async move {
-            // Between pieces others have their turn: compression takes megabytes of what compresses well without waiting.
+            // Other tasks run between pieces: compression takes long for megabytes that compress well, and never waits.
             tokio::task::yield_now().await;
             let piece = listing.next().await?;
             Ok(piece.map(|piece| (piece, listing)))
@@ -90,12 +90,12 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
     }
 }
 
-/// A list that is being answered.
+/// A list that is being sent.
 struct Listing<F> {
     parts: ListedParts,
     views: Views,
     shape: F,
-    /// Those that are read and not written yet.
+    /// Hosts that are read and not written yet.
     read: VecDeque<HostText>,
     /// True when some were written.
     has_entries: bool,

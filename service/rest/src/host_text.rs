@@ -1,4 +1,4 @@
-//! Writes hosts as JSON. Inventories and connectivity reports are most of a list: their texts are copied into the answer, past the
+//! Writes hosts as JSON. Inventories and connectivity reports are most of a list: their texts are copied into the response without the
 //! serializer.
 
 use std::collections::VecDeque;
@@ -7,14 +7,14 @@ use std::mem;
 use muster_api::host::Host as HostView;
 use serde_json::Result;
 
-/// Stands for a text while the rest of the host is serialized. In texts the quotes are escaped, so this is found nowhere else.
+/// The placeholder of a text while the rest of the host is serialized. In texts the quotes are escaped, so it is found nowhere else.
 const INVENTORY: &str = "\"inventory\":\"?\"";
 const CONNECTIVITY: &str = "\"connectivity\":\"?\"";
 
-/// Length of the quotes and what is between them.
+/// Length of the quotes and the text between them.
 const PLACEHOLDER: usize = 3;
 
-/// A host as JSON that is written a part at a time: an inventory may have megabytes, and a copy of it would have them again.
+/// A host as JSON that is written a part at a time: an inventory may have megabytes, and a whole copy would double them.
 #[derive(Debug)]
 pub struct HostText {
     parts: VecDeque<Part>,
@@ -22,7 +22,7 @@ pub struct HostText {
 
 #[derive(Debug)]
 enum Part {
-    /// JSON.
+    /// JSON text.
     Plain(String),
     /// The content of a JSON string without control characters, and the number of its bytes that are written already.
     Escaped(String, usize),
@@ -32,12 +32,12 @@ impl HostText {
     /// Takes `host` apart, so that its parts together are the text of [`serde_json::to_writer`].
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Fails if the host cannot be serialized.
     pub fn of(mut host: HostView) -> Result<Self> {
         let inventory = take(&mut host.inventory);
         let connectivity = take(&mut host.connectivity);
         let rest = serde_json::to_string(&host)?;
-        // In the order of the fields. What follows the inventory is short, so both are sought from the end.
+        // In the order of the fields. The text after the inventory is short, so both are searched from the end.
         let (head, tail) = around(&rest, INVENTORY, !inventory.is_empty());
         let (before, between) = around(head, CONNECTIVITY, !connectivity.is_empty());
         let mut parts = VecDeque::new();
@@ -56,7 +56,7 @@ impl HostText {
         self.parts.push_front(Part::Plain(",".to_owned()));
     }
 
-    /// Appends to `text` what comes next, until `text` has some `most` bytes; true when the host is written whole.
+    /// Appends the next part to `text`, until `text` has some `most` bytes; true once the host is written whole.
     pub fn write(&mut self, text: &mut Vec<u8>, most: usize) -> bool {
         while let Some(part) = self.parts.front_mut() {
             match part {
@@ -84,7 +84,7 @@ fn take(field: &mut String) -> String {
     mem::replace(field, placeholder.to_owned())
 }
 
-/// Splits a text before and behind the placeholder of a field; without one, everything stands before it.
+/// Splits a text before and after the placeholder of a field; without one, everything is before it.
 fn around<'a>(text: &'a str, field: &str, is_there: bool) -> (&'a str, &'a str) {
     match text.rfind(field).filter(|_| is_there) {
         Some(at) => {
@@ -106,7 +106,7 @@ fn push_string(parts: &mut VecDeque<Part>, value: String) -> Result<()> {
     Ok(())
 }
 
-/// Appends the content of a JSON string. There are many quotes, so bytes are copied one by one, without a branch.
+/// Appends the content of a JSON string. Quotes are frequent, so bytes are copied one by one, without a branch.
 fn escape(text: &mut Vec<u8>, value: &[u8]) {
     let start = text.len();
     // One more than the content can have: each byte is written before it is known whether it is the last.

@@ -17,7 +17,7 @@ mod reply;
 mod reset;
 mod reset_validation;
 mod settle_identity;
-mod turn;
+pub mod turn;
 mod unbind;
 mod update;
 

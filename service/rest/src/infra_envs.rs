@@ -39,7 +39,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     }
 }
 
-/// `downloads/files`, which the boot listener offers as well.
+/// `downloads/files`, which the boot listener serves as well.
 pub fn files_route() -> UtoipaMethodRouter<Rest> {
     routes!(files::download_file)
 }

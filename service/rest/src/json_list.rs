@@ -1,4 +1,4 @@
-//! Answers JSON lists as their entries are read, so that a list of any length needs the memory of one part.
+//! Returns JSON lists as their entries are read, so that a list of any length needs the memory of one part.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -10,21 +10,21 @@ use muster_operations::chain;
 use muster_store::StoreError;
 use serde::Serialize;
 
-/// The list as an answer.
+/// The list as a response.
 ///
 /// # Errors
-/// Those of the first part.
+/// Fails if the first part does.
 pub async fn answer<T: Serialize + Send + 'static>(
     parts: impl Stream<Item = Result<Vec<T>, StoreError>> + Send + 'static,
 ) -> Result<Response, Problem> {
     whole("[", entries(parts), "]").await
 }
 
-/// The answer that these texts make between two more. Its first text is read before it begins, so that a database that is away is a
-/// 503. A later failure ends the connection, which the client notices.
+/// The response of `texts` between `before` and `after`. The first text is read before the response begins, so that a database that is
+/// away is a 503. A later failure ends the connection, which the client notices.
 ///
 /// # Errors
-/// Those of the first text.
+/// Fails if the first text does.
 pub async fn whole(
     before: &'static str,
     texts: impl Stream<Item = Result<Bytes, StoreError>> + Send + 'static,
@@ -48,7 +48,7 @@ pub fn entries<T: Serialize + Send + 'static>(
     parts.map(move |part| text(&part?, &mut has_entries))
 }
 
-/// The entries of a part; `has_entries`: some stand before it.
+/// The entries of a part; `has_entries`: the list has earlier ones.
 fn text<T: Serialize>(part: &[T], has_entries: &mut bool) -> Result<Bytes, StoreError> {
     let mut text = Vec::new();
     for entry in part {

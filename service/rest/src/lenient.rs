@@ -1,8 +1,8 @@
-//! Parses booleans as clients of several languages write them.
+//! Parses booleans in the spellings of clients in several languages.
 
 use serde::{Deserialize, Deserializer};
 
-/// Parses `true` and `1`, `false` and `0`, in any case. Empty is false, as the protocol says of some parameters.
+/// Parses `true` and `1`, `false` and `0`, in any case. Empty is false, as in the protocol for some parameters.
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" => Some(true),

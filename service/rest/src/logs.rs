@@ -1,5 +1,5 @@
-//! Logs of hosts and of installation controllers: up, down, and how it goes. Source: docs/protocol/rest-behaviour.md#3.5. Logs that an
-//! operator asks a host for are our own, below a path of their own.
+//! Logs of hosts and of installation controllers: upload, download, and progress. Source: docs/protocol/rest-behaviour.md#3.5. Logs that
+//! an operator requests from a host are an addition to the protocol, with a path of their own.
 
 mod asked;
 mod download;
@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// Largest request that holds one, bytes.
+/// Largest request with an upload, bytes.
 const REQUEST_LIMIT: usize = upload::LIMIT + (1 << 20);
 
 /// The operations of these callers.
@@ -34,7 +34,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     }
 }
 
-/// The operations of these callers about logs that hosts are asked for.
+/// The operations of these callers about logs that an operator requests.
 pub fn asked_routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = OpenApiRouter::new();
     match allowed {

@@ -28,13 +28,13 @@ use crate::{
     bmcs, clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions,
 };
 
-/// A body that brings nothing for so long is given up (400): its connection is wanted by others.
+/// A body without data for so long is given up (400): other clients need the connection.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Answers above this many bytes are compressed for clients that can read it.
+/// Responses above this many bytes are compressed for clients that accept it.
 const COMPRESS_ABOVE: u64 = 1400;
 
-/// The callers who have operations that are no part of the protocol.
+/// The callers that have operations outside the protocol.
 const OF_ADDITIONS: [Allowed; 2] = [Allowed::User, Allowed::Agent];
 
 /// The operations of these callers, each group behind its gate.
@@ -49,14 +49,14 @@ fn operations(
     groups.fold(OpenApiRouter::new(), OpenApiRouter::merge)
 }
 
-/// Those of all paths.
+/// The operations of all paths.
 fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .nest(BASE_PATH, operations(gate, Allowed::VARIANTS, group))
         .nest(MUSTER_PATH, operations(gate, &OF_ADDITIONS, additions))
 }
 
-/// The operations of these callers that are no part of the protocol.
+/// The operations of these callers that are outside the protocol.
 fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
@@ -105,7 +105,7 @@ pub fn openapi() -> OpenApi {
     api
 }
 
-/// The routes of the API listener, but for images.
+/// The routes of the API listener, without images.
 pub fn api(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
     let (operations, _) = everything(Some(&gate)).split_for_parts();
@@ -114,7 +114,7 @@ pub fn api(rest: Rest) -> Router {
         let answer = description.answer(&headers);
         async move { answer }
     };
-    // A list of a thousand hosts is compressed for each who asks: speed before size.
+    // A list of a thousand hosts is compressed for each client: speed before size.
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(SizeAbove::new(COMPRESS_ABOVE));
@@ -148,7 +148,7 @@ fn readiness() -> Router<Rest> {
     Router::new().route("/ready", get(status::ready))
 }
 
-/// The one operation that the boot listener offers: `downloads/files` with an iPXE script.
+/// The one operation of the boot listener: `downloads/files` with an iPXE script.
 pub fn boot_script(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
     let script = OpenApiRouter::new()
@@ -167,7 +167,7 @@ async fn vary(mut response: Response) -> Response {
     response
 }
 
-/// The ignition holds a pull secret: the boot listener gives the script and keeps the rest for TLS.
+/// Refuses other files than the script: the ignition holds a pull secret and needs TLS, which the boot listener lacks.
 async fn ipxe_script_only(request: Request, next: Next) -> Result<Response, Problem> {
     let mut pairs = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
     if pairs.any(|(name, value)| name == "file_name" && value == "ipxe-script") {

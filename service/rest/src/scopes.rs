@@ -1,4 +1,4 @@
-//! Narrows a caller to what its token opens.
+//! Limits a caller to the scope of its token.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ impl Scopes {
         }
     }
 
-    /// The InfraEnv whose hosts alone `caller` sees of this cluster; `None`: all hosts.
+    /// The InfraEnv to which `caller`'s view of this cluster's hosts is limited; `None`: all hosts.
     ///
     /// # Errors
-    /// 404 when the caller's token does not open the cluster.
+    /// 404 if the caller's token gives no access to the cluster.
     pub async fn of_cluster(&self, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
         let unknown = || Problem::not_found(format!("cluster {id}"));
         let own = match caller {

@@ -1,4 +1,4 @@
-//! Holds what handlers take, part by part.
+//! Holds the state of handlers, part by part.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::scopes::Scopes;
 /// The state of the router. A handler names the parts that it uses: `State(hosts): State<Arc<Hosts>>`.
 #[derive(Clone)]
 pub struct Rest {
-    /// Everything that can be done.
+    /// All operations.
     pub operations: Arc<Operations>,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,

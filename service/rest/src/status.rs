@@ -1,4 +1,4 @@
-//! Answers `/`, `/health`, `/ready` and `/metrics`. None of them waits behind downloads.
+//! Serves `/`, `/health`, `/ready` and `/metrics`. None of them waits for downloads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use muster_api::host::HostStatus;
 use muster_operations::Operations;
 use muster_operations::disk::Disk;
 use muster_operations::urls::Urls;
-use muster_store::Store;
+use muster_store::{Store, damage};
 use serde::Serialize;
 use strum::VariantArray;
 
 use crate::process::ProcessUsage;
 
-/// Patience of `/ready` with the database: probes have deadlines of their own.
+/// Longest wait of `/ready` for the database: probes have deadlines of their own.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Alive: the process answers.
+/// Alive: the process responds.
 pub async fn health() -> StatusCode {
     StatusCode::OK
 }
 
-/// For somebody who opens the address in a browser: what is here, and the way on.
+/// For a user who opens the address in a browser: what is here, and the next steps.
 pub async fn front_page(State(urls): State<Arc<Urls>>) -> String {
     let Urls { public, boot } = &*urls;
     format!(
@@ -55,27 +55,14 @@ pub struct Readiness {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     coreos_images: BTreeMap<String, String>,
     kubernetes: String,
-    /// Work that no request asks for.
+    /// Work that no request causes.
     jobs: String,
 }
 
-/// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
+/// 200 while REST works; 503 while the database is away, and once it was found damaged. The body names the part that is not well, also
+/// with 200.
 pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Json<Readiness>) {
-    let database = match tokio::time::timeout(DATABASE_PATIENCE, operations.store.ping()).await {
-        Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!(
-            "the database has not answered for {} s",
-            DATABASE_PATIENCE.as_secs()
-        )),
-    };
-    let lost = operations.disk.as_ref().is_some_and(Disk::is_replaced);
-    let database = match lost {
-        true => Err(
-            "its file was removed or replaced while it is in use: put it back, or restore a backup"
-                .to_owned(),
-        ),
-        false => database,
-    };
+    let database = database(&operations).await;
     let (code, status) = match &database {
         Ok(()) => (StatusCode::OK, "ready"),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
@@ -102,7 +89,30 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
     (code, Json(readiness))
 }
 
-/// `ok`, or why nothing can be written though everything is answered.
+/// # Errors
+/// The reason why the database cannot be used.
+async fn database(operations: &Operations) -> Result<(), String> {
+    if let Some(told) = damage::noted() {
+        return Err(format!(
+            "damaged ({told}): stop the service, look at its disk, and restore a backup; this stays until the service is started again"
+        ));
+    }
+    if operations.disk.as_ref().is_some_and(Disk::is_replaced) {
+        return Err(
+            "its file was removed or replaced while it is in use: put it back, or restore a backup"
+                .to_owned(),
+        );
+    }
+    match tokio::time::timeout(DATABASE_PATIENCE, operations.store.ping()).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!(
+            "the database has not answered for {} s",
+            DATABASE_PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// `ok`, or why nothing can be written although reads work.
 fn writable(disk: Option<&Disk>) -> String {
     let full = disk.filter(|disk| disk.space().is_ok_and(|space| space.is_used_up()));
     full.map_or_else(
@@ -129,12 +139,16 @@ pub async fn metrics(
     metrics::counter!("muster_database_reads_total").absolute(before.reads);
     metrics::counter!("muster_database_writes_total").absolute(before.writes);
     if let Ok(counts) = store.count_hosts_by_status().await {
-        // A status that its last host has left is told, too: otherwise its old number would stand for ever.
+        // A status without hosts is reported, too: otherwise its last number would stay.
         for &status in HostStatus::VARIANTS {
             let found = counts.iter().find(|(counted, _)| *counted == status);
             let count = found.map_or(0, |(_, count)| *count);
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
         }
+    }
+    // The name is the protocol's.
+    if let Some(Ok(space)) = operations.disk.as_ref().map(Disk::space) {
+        metrics::gauge!("service_assisted_installer_filesystem_usage_percentage").set(space.used_percent());
     }
     if let Some(usage) = ProcessUsage::read() {
         metrics::gauge!("process_resident_memory_bytes").set(usage.memory_bytes as f64);

@@ -1,94 +1,156 @@
-//! Lists supported features and architectures, and answers lists that are empty here. Source: docs/protocol/rest-endpoints.tsv.
+//! Lists supported features and architectures, and serves lists that are empty here. Source: docs/protocol/rest-endpoints.tsv.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::State;
 use muster_api::cluster::PlatformType;
+use muster_api::error::ApiError;
+use muster_api::infra_env::CpuArchitecture;
 use muster_api::versions::{DetailedFeatures, Feature, SupportedArchitectures, SupportedFeatures};
+use muster_core::rules::requirements::Version;
+use muster_http::Problem;
 use muster_http::body::Query;
+use muster_operations::Operations;
+use muster_operations::images::live::LiveImages;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::operators::{OPERATORS, feature_of_operator};
 use crate::state::Rest;
 
-/// Features that belong to one kind of platform; others have to do with all.
-fn belongs_to(feature: &str) -> Option<&'static [PlatformType]> {
-    use PlatformType::{Baremetal, External, None, Nutanix, Vsphere};
+/// Features that name a platform. They are only listed if the request names no platform.
+const PLATFORMS: [&str; 6] = [
+    "BAREMETAL_PLATFORM",
+    "NONE_PLATFORM",
+    "NUTANIX_INTEGRATION",
+    "VSPHERE_INTEGRATION",
+    "EXTERNAL_PLATFORM",
+    "EXTERNAL_PLATFORM_OCI",
+];
 
-    Some(match feature {
-        "BAREMETAL_PLATFORM" | "CLUSTER_MANAGED_NETWORKING" | "PLATFORM_MANAGED_NETWORKING" => &[Baremetal],
-        "NONE_PLATFORM" => &[None],
-        "NUTANIX_INTEGRATION" => &[Nutanix],
-        "VSPHERE_INTEGRATION" => &[Vsphere],
-        "EXTERNAL_PLATFORM" | "EXTERNAL_PLATFORM_OCI" => &[External],
-        _ => return Option::None,
+/// The feature that is only listed if the request names a platform.
+const OF_A_PLATFORM: &str = "PLATFORM_MANAGED_NETWORKING";
+
+/// Features that this service has. It discovers hosts and adds them to clusters; features of the installation of a new cluster only
+/// are not available.
+const OFFERED: [&str; 8] = [
+    "BAREMETAL_PLATFORM",
+    "NONE_PLATFORM",
+    "FULL_ISO",
+    "MINIMAL_ISO",
+    "SINGLE_NODE_EXPANSION",
+    "USER_MANAGED_NETWORKING",
+    "CLUSTER_MANAGED_NETWORKING",
+    "DUAL_STACK",
+];
+
+/// The features of the protocol, without those of operators. Source: docs/protocol/rest-behaviour.md#7.
+const FEATURES: [&str; 28] = [
+    "SNO",
+    "TNA",
+    "TNF",
+    "VIP_AUTO_ALLOC",
+    "CUSTOM_MANIFEST",
+    "SINGLE_NODE_EXPANSION",
+    "NUTANIX_INTEGRATION",
+    "BAREMETAL_PLATFORM",
+    "NONE_PLATFORM",
+    "VSPHERE_INTEGRATION",
+    "DUAL_STACK_VIPS",
+    "CLUSTER_MANAGED_NETWORKING",
+    "USER_MANAGED_NETWORKING",
+    "MINIMAL_ISO",
+    "FULL_ISO",
+    "EXTERNAL_PLATFORM_OCI",
+    "DUAL_STACK",
+    "PLATFORM_MANAGED_NETWORKING",
+    "EXTERNAL_PLATFORM",
+    "OVN_NETWORK_TYPE",
+    "SDN_NETWORK_TYPE",
+    "CILIUM_NETWORK_TYPE",
+    "CALICO_NETWORK_TYPE",
+    "CISCO_ACI_NETWORK_TYPE",
+    "NONE_NETWORK_TYPE",
+    "NON_STANDARD_HA_CONTROL_PLANE",
+    "USER_MANAGED_LOAD_BALANCER",
+    "DUAL_STACK_PRIMARY_IPV6",
+];
+
+/// The platform and architecture that a request names.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    platform: Option<PlatformType>,
+    /// The level of its architecture.
+    architecture: Level,
+}
+
+/// A level of support, by its name in the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+enum Level {
+    Supported,
+    TechPreview,
+    Unavailable,
+}
+
+/// The listed features with their levels. If the request names a platform, the features that name one are left out.
+fn features(asked: Asked) -> impl Iterator<Item = (String, Level)> {
+    let names = FEATURES.iter().map(|name| (*name).to_owned());
+    let names = names.chain(OPERATORS.iter().map(|name| feature_of_operator(name)));
+    let is_told = move |name: &String| match asked.platform {
+        Some(_) => !PLATFORMS.contains(&name.as_str()),
+        None => name != OF_A_PLATFORM,
+    };
+    names.filter(is_told).map(move |name| {
+        let is_offered = OFFERED.contains(&name.as_str()) && fits(&name, asked.platform);
+        let is_offered = is_offered && asked.architecture != Level::Unavailable;
+        let level = if is_offered {
+            Level::Supported
+        } else {
+            Level::Unavailable
+        };
+        (name, level)
     })
 }
 
-/// The features with what is to be had of them on a platform; `None`: on any.
-fn features(platform: Option<PlatformType>) -> impl Iterator<Item = (&'static str, bool)> {
-    FEATURES.iter().map(move |(name, supported)| {
-        let fits = platform.is_none_or(|asked| belongs_to(name).is_none_or(|list| list.contains(&asked)));
-        (*name, *supported && fits)
+/// True if the platform can have the feature: only bare metal has networks that a cluster manages.
+fn fits(feature: &str, platform: Option<PlatformType>) -> bool {
+    feature != "CLUSTER_MANAGED_NETWORKING"
+        || platform.is_none_or(|platform| platform == PlatformType::Baremetal)
+}
+
+/// The level of an architecture for a version of OpenShift: the protocol's, if this service has images for it.
+/// Source: docs/protocol/rest-behaviour.md#7.
+fn level_of(architecture: Architecture, version: Version, images: &LiveImages) -> Level {
+    let since = |minor| version >= Version([4, minor, 0]);
+    let has_image = |of| images.of(of).is_some();
+    match architecture {
+        Architecture::X86_64 => Level::Supported,
+        Architecture::Arm64 | Architecture::Aarch64 if since(10) && has_image(CpuArchitecture::Arm64) => {
+            Level::Supported
+        }
+        Architecture::Multi if since(11) => Level::TechPreview,
+        Architecture::Arm64
+        | Architecture::Aarch64
+        | Architecture::Ppc64le
+        | Architecture::S390x
+        | Architecture::Multi => Level::Unavailable,
+    }
+}
+
+fn version(text: &str) -> Result<Version, Problem> {
+    Version::parse(text).ok_or_else(|| {
+        Problem::invalid(format!(
+            "openshift_version: {text:?} is no version; give one such as 4.20"
+        ))
     })
 }
 
-/// Features by their names in the protocol, and whether this service has them. It discovers hosts and adds them to clusters; what
-/// only concerns the installation of a new cluster is not to be had.
-const FEATURES: [(&str, bool); 28] = [
-    ("BAREMETAL_PLATFORM", true),
-    ("NONE_PLATFORM", true),
-    ("FULL_ISO", true),
-    ("MINIMAL_ISO", true),
-    ("SINGLE_NODE_EXPANSION", true),
-    ("USER_MANAGED_NETWORKING", true),
-    ("CLUSTER_MANAGED_NETWORKING", true),
-    ("DUAL_STACK", true),
-    ("SNO", false),
-    ("TNA", false),
-    ("TNF", false),
-    ("VIP_AUTO_ALLOC", false),
-    ("CUSTOM_MANIFEST", false),
-    ("PLATFORM_MANAGED_NETWORKING", false),
-    ("DUAL_STACK_VIPS", false),
-    ("SKIP_MCO_REBOOT", false),
-    ("NUTANIX_INTEGRATION", false),
-    ("VSPHERE_INTEGRATION", false),
-    ("EXTERNAL_PLATFORM", false),
-    ("EXTERNAL_PLATFORM_OCI", false),
-    ("OVN_NETWORK_TYPE", false),
-    ("SDN_NETWORK_TYPE", false),
-    ("LVM", false),
-    ("ODF", false),
-    ("LSO", false),
-    ("CNV", false),
-    ("MCE", false),
-    ("MTV", false),
-];
-
-/// Architectures, and whether the live image is made for them.
-const ARCHITECTURES: [(&str, bool); 5] = [
-    ("X86_64_ARCHITECTURE", true),
-    ("ARM64_ARCHITECTURE", false),
-    ("PPC64LE_ARCHITECTURE", false),
-    ("S390X_ARCHITECTURE", false),
-    ("MULTIARCH_RELEASE_IMAGE", false),
-];
-
-fn level(supported: bool) -> String {
-    if supported { "supported" } else { "unavailable" }.into()
-}
-
-fn levels(list: impl IntoIterator<Item = (&'static str, bool)>) -> BTreeMap<String, String> {
-    list.into_iter()
-        .map(|(name, supported)| (name.to_owned(), level(supported)))
-        .collect()
-}
-
-/// All of them.
+/// All operations.
 pub fn routes() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(get_supported_features))
@@ -99,14 +161,13 @@ pub fn routes() -> OpenApiRouter<Rest> {
         .routes(routes!(list_bundles))
 }
 
-/// What to look at. Only the platform makes a difference here.
+/// What to look at.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FeaturesQuery {
-    #[expect(dead_code, reason = "read so that its absence is told")]
     openshift_version: String,
+    /// `x86_64` if it is left out.
     #[param(inline)]
-    #[expect(dead_code, reason = "read so that a bad value is told")]
     cpu_architecture: Option<Architecture>,
     #[param(inline)]
     platform_type: Option<PlatformType>,
@@ -114,8 +175,18 @@ pub struct FeaturesQuery {
     external_platform_name: Option<String>,
 }
 
+impl FeaturesQuery {
+    fn asked(&self, images: &LiveImages) -> Result<Asked, Problem> {
+        let architecture = self.cpu_architecture.unwrap_or(Architecture::X86_64);
+        Ok(Asked {
+            platform: self.platform_type,
+            architecture: level_of(architecture, version(&self.openshift_version)?, images),
+        })
+    }
+}
+
 /// An architecture, or several in one release.
-#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Architecture {
     #[serde(rename = "x86_64")]
@@ -132,55 +203,80 @@ pub enum Architecture {
     Multi,
 }
 
-/// Features of the protocol, each with its level of support.
+/// List support levels of features
+///
+/// What this service offers is `supported`, the rest `unavailable`.
 #[utoipa::path(
     get, path = "/support-levels/features", operation_id = "GetSupportedFeatures", tag = "installer", params(FeaturesQuery),
-    responses((status = 200, body = SupportedFeatures))
+    responses((status = 200, body = SupportedFeatures), (status = 400, body = ApiError))
 )]
-pub async fn get_supported_features(Query(query): Query<FeaturesQuery>) -> Json<SupportedFeatures> {
-    Json(SupportedFeatures {
-        features: levels(features(query.platform_type)),
-    })
+pub async fn get_supported_features(
+    State(operations): State<Arc<Operations>>,
+    Query(query): Query<FeaturesQuery>,
+) -> Result<Json<SupportedFeatures>, Problem> {
+    let found = features(query.asked(&operations.live_images)?);
+    let features = found.map(|(name, level)| (name, <&str>::from(level).to_owned()));
+    Ok(Json(SupportedFeatures {
+        features: features.collect(),
+    }))
 }
 
-/// Features of the protocol, as a list.
+/// List features with details
 #[utoipa::path(
     get, path = "/support-levels/features/detailed", operation_id = "GetDetailedSupportedFeatures", tag = "installer",
-    params(FeaturesQuery), responses((status = 200, body = DetailedFeatures))
+    params(FeaturesQuery), responses((status = 200, body = DetailedFeatures), (status = 400, body = ApiError))
 )]
-pub async fn get_detailed_features(Query(query): Query<FeaturesQuery>) -> Json<DetailedFeatures> {
-    let features = features(query.platform_type).map(|(name, supported)| Feature {
-        feature_support_level_id: name.to_owned(),
-        support_level: level(supported),
+pub async fn get_detailed_features(
+    State(operations): State<Arc<Operations>>,
+    Query(query): Query<FeaturesQuery>,
+) -> Result<Json<DetailedFeatures>, Problem> {
+    let found = features(query.asked(&operations.live_images)?);
+    let features = found.map(|(name, level)| Feature {
+        feature_support_level_id: name,
+        support_level: <&str>::from(level).to_owned(),
     });
-    Json(DetailedFeatures {
+    Ok(Json(DetailedFeatures {
         features: features.collect(),
         operators: Vec::new(),
-    })
+    }))
 }
 
 /// Which release.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "read so that its absence is told")]
 pub struct ArchitecturesQuery {
     openshift_version: String,
 }
 
-/// Architectures, each with its level of support.
+/// List support levels of architectures
 #[utoipa::path(
     get, path = "/support-levels/architectures", operation_id = "GetSupportedArchitectures", tag = "installer",
-    params(ArchitecturesQuery), responses((status = 200, body = SupportedArchitectures))
+    params(ArchitecturesQuery), responses((status = 200, body = SupportedArchitectures), (status = 400, body = ApiError))
 )]
 pub async fn get_supported_architectures(
-    Query(_): Query<ArchitecturesQuery>,
-) -> Json<SupportedArchitectures> {
-    Json(SupportedArchitectures {
-        architectures: levels(ARCHITECTURES),
-    })
+    State(operations): State<Arc<Operations>>,
+    Query(query): Query<ArchitecturesQuery>,
+) -> Result<Json<SupportedArchitectures>, Problem> {
+    let version = version(&query.openshift_version)?;
+    let levels = [
+        ("X86_64_ARCHITECTURE", Architecture::X86_64),
+        ("ARM64_ARCHITECTURE", Architecture::Arm64),
+        ("PPC64LE_ARCHITECTURE", Architecture::Ppc64le),
+        ("S390X_ARCHITECTURE", Architecture::S390x),
+        ("MULTIARCH_RELEASE_IMAGE", Architecture::Multi),
+    ]
+    .map(|(name, architecture)| {
+        let level = level_of(architecture, version, &operations.live_images);
+        (name.to_owned(), <&str>::from(level).to_owned())
+    });
+    Ok(Json(SupportedArchitectures {
+        architectures: levels.into(),
+    }))
 }
 
-/// Where releases are taken from: nowhere, for no release is installed here.
+/// List release sources
+///
+/// There are none: no release is installed here.
 #[utoipa::path(
     get, path = "/release-sources", operation_id = "v2ListReleaseSources", tag = "versions",
     responses((status = 200, body = Vec<Object>))
@@ -189,7 +285,9 @@ pub async fn list_release_sources() -> Json<Vec<Value>> {
     Json(Vec::new())
 }
 
-/// Domains that the service manages: none.
+/// List managed domains
+///
+/// There are none.
 #[utoipa::path(
     get, path = "/domains", operation_id = "V2ListManagedDomains", tag = "managed_domains",
     responses((status = 200, body = Vec<Object>))
@@ -198,31 +296,13 @@ pub async fn list_managed_domains() -> Json<Vec<Value>> {
     Json(Vec::new())
 }
 
-/// Bundles of operators that can be installed together with a new cluster: none.
+/// List operator bundles
+///
+/// There are none: operators are installed by the cluster itself.
 #[utoipa::path(
     get, path = "/operators/bundles", operation_id = "V2ListBundles", tag = "operators",
     responses((status = 200, body = Vec<Object>))
 )]
 pub async fn list_bundles() -> Json<Vec<Value>> {
     Json(Vec::new())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn features_of_another_platform_are_not_to_be_had() {
-        let on = |platform| levels(features(platform));
-        assert_eq!(on(None)["BAREMETAL_PLATFORM"], "supported");
-        assert_eq!(on(Some(PlatformType::Baremetal)), {
-            let mut all = on(None);
-            all.insert("NONE_PLATFORM".into(), "unavailable".into());
-            all
-        });
-        let vsphere = on(Some(PlatformType::Vsphere));
-        assert_eq!(vsphere["BAREMETAL_PLATFORM"], "unavailable");
-        assert_eq!(vsphere["FULL_ISO"], "supported");
-        assert_eq!(vsphere.len(), FEATURES.len());
-    }
 }

@@ -1,4 +1,4 @@
-//! Lists the versions of the service's parts, and those that it discovers hosts for.
+//! Lists the versions of the service's parts, and the OpenShift versions that it discovers hosts for.
 
 use std::sync::Arc;
 
@@ -16,14 +16,16 @@ use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// Both lists.
+/// Both operations.
 pub fn routes() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(list_component_versions))
         .routes(routes!(list_openshift_versions))
 }
 
-/// Versions of the parts of this service. Installer and controller are parts of the agent and the service here.
+/// List the versions of the service
+///
+/// Installer and controller are parts of the agent and the service here.
 #[utoipa::path(
     get, path = "/component-versions", operation_id = "v2ListComponentVersions", tag = "versions",
     responses((status = 200, body = ListVersions))
@@ -54,7 +56,9 @@ pub struct VersionsQuery {
     only_latest: Option<bool>,
 }
 
-/// Versions that hosts can be discovered for. The live image serves every one, also those that are not listed.
+/// List OpenShift versions
+///
+/// The live image serves every version, also those that are not listed.
 #[utoipa::path(
     get, path = "/openshift-versions", operation_id = "v2ListSupportedOpenshiftVersions", tag = "versions", params(VersionsQuery),
     responses(

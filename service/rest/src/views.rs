@@ -13,8 +13,8 @@ use muster_core::lifecycle::host::Shown;
 use muster_core::lifecycle::{host, infra_env};
 use muster_core::record::{Host, HostTexts, InfraEnv};
 use muster_http::Caller;
-use muster_operations::check_ins::CheckIns;
 use muster_operations::clusters::Clusters;
+use muster_operations::hosts::check_ins::CheckIns;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::urls::Urls;
 use muster_store::{StoreError, StoredCluster};
@@ -22,10 +22,10 @@ use url::Url;
 
 use crate::state::Rest;
 
-/// The owner's name in every answer: there is one operator.
+/// The owner's name in every response: there is one operator.
 pub const USER: &str = "admin";
 
-/// Renders records for one caller, with the caches that it needs. Secrets are shown to those who may set them.
+/// Renders records for one caller, with the caches that it needs. Secrets are shown to callers that may set them.
 #[derive(Clone)]
 pub struct Views {
     infra_envs: Arc<InfraEnvs>,
@@ -53,7 +53,7 @@ impl FromRequestParts<Rest> for Views {
 }
 
 impl Views {
-    /// An InfraEnv as `GET` answers it.
+    /// An InfraEnv as `GET` returns it.
     pub fn infra_env(&self, infra_env: &InfraEnv) -> InfraEnvView {
         let mut shown = infra_env::view(infra_env, &self.urls.iso(infra_env), None, USER);
         if !self.overrides {
@@ -62,12 +62,12 @@ impl Views {
         shown
     }
 
-    /// A host as `GET` answers it.
+    /// A host as `GET` returns it.
     pub async fn host(&self, found: &Host) -> Result<HostView, StoreError> {
         self.listed(found, HostTexts::of(found)).await
     }
 
-    /// The same of a host whose documents are `texts`.
+    /// The same for a host with `texts` as its documents.
     pub async fn listed(&self, found: &Host, texts: HostTexts) -> Result<HostView, StoreError> {
         let kube = match self.infra_envs.find(found.infra_env_id).await? {
             Some(infra_env) => {
@@ -88,7 +88,7 @@ impl Views {
         Ok(host::listed_view(found, texts, shown))
     }
 
-    /// A host as actions answer it: without its stages, as upstream.
+    /// A host as actions return it: without its stages, as upstream.
     pub async fn host_after_action(&self, found: &Host) -> Result<HostView, StoreError> {
         Ok(HostView {
             progress_stages: None,
@@ -96,7 +96,7 @@ impl Views {
         })
     }
 
-    /// A cluster without its hosts, of which `sums` tells.
+    /// A cluster without its hosts; `sums` are over all of them.
     pub fn cluster(&self, found: &StoredCluster, shape: Shape, sums: HostSums) -> ClusterView {
         let mut shown =
             muster_core::lifecycle::cluster::view(&found.cluster, shape, sums, found.deleted_at, USER);

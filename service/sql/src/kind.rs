@@ -43,11 +43,11 @@ impl Kind {
         }
     }
 
-    /// Begins a write transaction. On SQLite it takes the write lock at once, so that a transaction that has read never finds
-    /// that it may not write.
+    /// Begins a write transaction. On SQLite it takes the write lock immediately: a transaction that took it only after reading could be
+    /// refused.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn begin_write(self, writers: &AnyPool) -> sqlx::Result<Transaction<'static, Any>> {
         match self {
             Self::Sqlite => writers.begin_with("BEGIN IMMEDIATE").await,

@@ -1,5 +1,6 @@
 //! The two databases and statements with many rows, for the store and for the built-in Kubernetes API.
 
+pub mod damage;
 mod kind;
 mod statement;
 

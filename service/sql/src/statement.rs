@@ -2,9 +2,9 @@
 
 use crate::kind::Kind;
 
-/// `($1, $2), ($3, $4)`: `rows` tuples of `columns` parameters, which are all that the statement has.
+/// `($1, $2), ($3, $4)`: `rows` tuples of `columns` parameters. The statement must have no other parameters.
 ///
-/// For SQLite `(?, ?), (?, ?)`: it takes `$1` for a name and searches all names for each, and 6000 of them add up.
+/// For SQLite `(?, ?), (?, ?)`: it treats `$1` as a name and searches all names for each one, which is slow for 6000 of them.
 pub fn push_tuples(sql: &mut String, kind: Kind, rows: usize, columns: usize) {
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
@@ -24,8 +24,8 @@ pub fn push_tuples(sql: &mut String, kind: Kind, rows: usize, columns: usize) {
 /// Rows in one statement of [`in_parts`].
 const ROWS_AT_ONCE: usize = 32;
 
-/// The rows in parts whose lengths are powers of two: each length is a text of its own, and prepared statements of few texts are
-/// kept.
+/// Splits the rows into parts with a power of two as length: each length is a statement text of its own, and prepared statements are kept
+/// for a few texts only.
 pub fn in_parts<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let length = rows.len().min(ROWS_AT_ONCE).checked_ilog2()?;

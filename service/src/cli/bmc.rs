@@ -23,7 +23,7 @@ pub enum BmcCommand {
     /// List all, with how far the discovery of their machines has come
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
-    /// Show one: what is awaited, the last checks, and the machine as its BMC tells it
+    /// Show one: its wait, the last checks, and the machine as its BMC reports it
     #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
     /// Change one: credentials, the trusted certificate, the address
@@ -33,7 +33,7 @@ pub enum BmcCommand {
     Discover(chosen::ActionArgs),
     /// End the discovery of machines, and take the image out of their BMCs
     Stop(chosen::ActionArgs),
-    /// Switch a machine on or off, reset it, or ask for its power state
+    /// Switch a machine on or off, reset it, or query its power state
     Power(power::PowerArgs),
     /// Delete some, with their passwords; the hosts stay
     #[command(visible_alias = "rm")]
@@ -42,7 +42,7 @@ pub enum BmcCommand {
     Import(import::ImportArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub async fn run(command: BmcCommand) -> Result<()> {
     match command {
         BmcCommand::Add(args) => add::run(*args).await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use muster_api::{BASE_PATH, MUSTER_PATH, NOTE_HEADER};
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use super::{tls, unreachable};
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Longest silence of a service that has been asked.
+/// The longest time that the service may be silent after a request.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// A connection to a service.
@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Nothing is sent yet.
+    /// Sends nothing yet.
     pub fn new(args: &ServiceArgs) -> Result<Self> {
         let target = args.target()?;
         let builder = reqwest::Client::builder()
@@ -56,7 +56,7 @@ impl Client {
         self.read(path, self.request(Method::GET, path)).await
     }
 
-    /// `GET path`, unless it still is what `tag` stands for: then `None`. `tag` is the ETag of the last answer.
+    /// `GET path`, or `None` if it has not changed since `tag`, the ETag of the last response.
     pub async fn get_changed<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -80,7 +80,7 @@ impl Client {
         self.read(path, self.request(Method::POST, path).json(body)).await
     }
 
-    /// `POST path` without a body; what is answered does not matter.
+    /// `POST path` without a body; ignores the response's body.
     pub async fn act(&self, path: &str) -> Result<()> {
         self.send(self.request(Method::POST, path)).await.map(drop)
     }
@@ -96,13 +96,13 @@ impl Client {
         self.send(self.request(Method::DELETE, path)).await.map(drop)
     }
 
-    /// `GET path`, whose answer is no JSON.
+    /// `GET path`, for a response that is not JSON.
     pub async fn stream(&self, path: &str) -> Result<Response> {
         self.send(self.request(Method::GET, path)).await
     }
 
-    /// `GET` of an image by the URL that machines load it from. It is asked for where everything else is: theirs may lead nowhere from
-    /// here, such as the address by which QEMU's guests reach this computer.
+    /// `GET` of an image by the URL that machines load it from. The request goes to the same address as all others: the address in the URL
+    /// may be unreachable from here, such as the one by which QEMU's guests reach this computer.
     pub async fn download(&self, url: &str) -> Result<Response> {
         let path = url.find("/boot/").and_then(|at| url.get(at..));
         let path = path.context("the service told an image address that is none")?;
@@ -112,7 +112,7 @@ impl Client {
         self.good(answer).await
     }
 
-    /// A path beside the API, such as `/ready`. Its body, whatever the status.
+    /// `GET` of a path outside the API, such as `/ready`. Returns the body, whatever the status.
     pub async fn outside<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let answer = self
             .answer(self.http.get(format!("{}{path}", self.target.base)))
@@ -123,7 +123,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        // What is no part of the protocol has a path of its own.
+        // Additions to the protocol have a path of their own.
         let before = if path.starts_with(MUSTER_PATH) {
             ""
         } else {
@@ -163,9 +163,6 @@ impl Client {
     async fn good(&self, answer: Response) -> Result<Response> {
         let status = answer.status();
         if status.is_success() {
-            if let Some(note) = answer.headers().get(NOTE_HEADER) {
-                eprintln!("note: {}", String::from_utf8_lossy(note.as_bytes()));
-            }
             return Ok(answer);
         }
         let text = answer.text().await.unwrap_or_default();

@@ -27,7 +27,7 @@ pub enum ClusterCommand {
     Delete(delete::DeleteArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub async fn run(command: ClusterCommand) -> Result<()> {
     match command {
         ClusterCommand::List(args) => list::run(args).await,

@@ -25,7 +25,7 @@ pub enum ConfigCommand {
     Remove(remove::RemoveArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub fn run(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::List(args) => list::run(&args),

@@ -12,7 +12,7 @@ use muster_resources::crds;
 use super::output::print;
 use crate::kubernetes;
 
-/// Which definitions, and where to.
+/// The definitions, and where to write them.
 #[derive(Debug, Args)]
 pub struct CrdsArgs {
     /// Also kinds of others that Muster reads (ClusterDeployment, ClusterImageSet), for clusters where their owners are not installed
@@ -32,7 +32,7 @@ pub struct CrdsArgs {
     dir: Option<PathBuf>,
 }
 
-/// Prints or writes them.
+/// Prints or writes the definitions.
 pub async fn run(args: &CrdsArgs) -> Result<()> {
     let mut own = crds::own();
     let mut foreign = if args.all { crds::foreign() } else { Vec::new() };
@@ -52,7 +52,7 @@ pub async fn run(args: &CrdsArgs) -> Result<()> {
     Ok(())
 }
 
-/// Those that the API server lacks. Who has the others is told on standard error.
+/// The definitions that the API server lacks. Prints the owner of each other one on standard error.
 async fn missing(
     client: &Client,
     definitions: Vec<CustomResourceDefinition>,
@@ -73,7 +73,7 @@ async fn missing(
     Ok(missing)
 }
 
-/// Who seems to have made a definition, by its labels or by who wrote it.
+/// The apparent owner of a definition, by its labels or its field manager.
 fn owner(metadata: &ObjectMeta) -> String {
     let labels = metadata.labels.iter().flatten();
     let of_operator = labels

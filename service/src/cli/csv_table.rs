@@ -1,4 +1,4 @@
-//! Reads tables of comma-separated values, and tells what is wrong in them, line by line.
+//! Reads tables of comma-separated values, and reports errors line by line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,10 @@ use csv::{Position, ReaderBuilder, StringRecord, Trim};
 
 use super::failure::Failure;
 
-/// Wrong lines that are told.
+/// Most wrong lines that are reported.
 const TOLD: usize = 100;
 
-/// What is wrong in a file, by line; lines are counted from 1.
+/// Errors in a file, by line; lines are counted from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WrongLines(BTreeMap<u64, Vec<String>>);
 
@@ -27,7 +27,7 @@ impl WrongLines {
         self.0.entry(line).or_default().push(problem.into());
     }
 
-    /// True when nothing is wrong.
+    /// True if there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,7 +57,7 @@ impl WrongLines {
     }
 }
 
-/// A table whose first line names columns.
+/// A table with column names in its first line.
 #[derive(Debug)]
 pub struct CsvTable {
     headers: StringRecord,
@@ -66,11 +66,11 @@ pub struct CsvTable {
 }
 
 impl CsvTable {
-    /// Reads a table that has some of `columns`, the first of them by all means. Lines with too few or too many cells are not among
-    /// the rows, but in what is returned beside them. No text quotes a cell: one may be a secret.
+    /// Reads a table that has some of `columns`, always including the first of them. Lines with too few or too many cells are not among the
+    /// rows; they are returned as wrong lines. Messages quote no cell: it may be a secret.
     ///
     /// # Errors
-    /// What is wrong with the first line.
+    /// Reports what is wrong with the first line.
     pub fn read(text: &str, columns: &[&str]) -> Result<(Self, WrongLines), WrongLines> {
         check_separator(text)?;
         let mut reader = ReaderBuilder::new()
@@ -105,7 +105,7 @@ impl CsvTable {
     }
 }
 
-/// The line at this place. The reader is still before the empty lines that it passes over.
+/// The line at this place. The reader's position is before the empty lines that it skips.
 fn line_of(text: &str, position: &Position) -> u64 {
     let begin = usize::try_from(position.byte()).unwrap_or(usize::MAX);
     let rest = text.as_bytes().get(begin..).unwrap_or_default();

@@ -1,14 +1,17 @@
-//! Defines the options of commands that work on a service's data itself.
+//! Defines the options of commands that work directly on a service's data.
 
 use clap::Args;
 
 use super::failure::Failure;
-use crate::settings::{DataDirArgs, default_database_url};
+use crate::settings::{DataDirArgs, default_database_url, password_in_arguments};
 
 /// The database in the data dir.
 pub const DATABASE: &str = "muster.db";
 
-/// Where the data is.
+/// The folder in a data dir that a restore unpacks into. It is gone when the restore has ended.
+pub const RESTORE_PART: &str = "restore.part";
+
+/// The place of the data.
 #[derive(Debug, Args)]
 pub struct DataArgs {
     /// Its folder.
@@ -24,11 +27,16 @@ impl DataArgs {
     /// The URL of a database that exists.
     ///
     /// # Errors
-    /// When there is none in the data dir: a command makes none.
+    /// Fails if the data dir has no database: a command creates none.
     pub fn existing_url(&self) -> Result<String, Failure> {
         let dir = &self.dir.data_dir;
         match &self.database_url {
-            Some(url) => Ok(url.clone()),
+            Some(url) => {
+                if let Some(words) = password_in_arguments(url) {
+                    eprintln!("warning: {words}");
+                }
+                Ok(url.clone())
+            }
             None if dir.join(DATABASE).exists() => Ok(default_database_url(dir)),
             None => Err(Failure::not_found(format!(
                 "{} holds no database: give the service's --data-dir, or start the service once",
@@ -37,10 +45,10 @@ impl DataArgs {
         }
     }
 
-    /// PostgreSQL has programs of its own for this.
+    /// Refuses PostgreSQL, which has programs of its own for this.
     ///
     /// # Errors
-    /// For such a database, with the `command` to type.
+    /// Fails for a PostgreSQL database, with the `command` to run.
     pub fn refuse_postgres(&self, command: &str) -> Result<(), Failure> {
         match &self.database_url {
             Some(url) if url.starts_with("postgres") => Err(Failure::refused(

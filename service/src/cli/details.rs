@@ -1,4 +1,4 @@
-//! Shows one thing: lines of name and value, and sections with tables or sentences.
+//! Shows one object: lines of name and value, and sections with tables or sentences.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -9,14 +9,14 @@ use super::table::{Column, Table};
 /// Width of the names.
 const NAMES: usize = 18;
 
-/// The text about one thing.
+/// The text about one object.
 #[derive(Debug, Default)]
 pub struct Details {
     text: String,
 }
 
 impl Details {
-    /// A line, unless the value is empty.
+    /// Adds a line, unless the value is empty.
     pub fn line(&mut self, name: &str, value: &str) -> &mut Self {
         let value = clean(value.trim_end());
         if !value.is_empty() {
@@ -26,7 +26,7 @@ impl Details {
         self
     }
 
-    /// A table below its title, unless it has no rows.
+    /// Adds a table below its title, unless it has no rows.
     pub fn table(&mut self, title: &str, columns: &'static [Column], rows: Vec<Vec<String>>) -> &mut Self {
         if !rows.is_empty() {
             let table = Table::new(columns, rows).render(width().map(|all| all.saturating_sub(2)), false);
@@ -35,7 +35,7 @@ impl Details {
         self
     }
 
-    /// Sentences below a title, unless there are none.
+    /// Adds sentences below a title; without sentences, nothing.
     pub fn sentences(&mut self, title: &str, sentences: &[String]) -> &mut Self {
         if !sentences.is_empty() {
             self.text.push_str(&format!("\n{title}\n"));
@@ -56,7 +56,7 @@ impl Details {
         &self.text
     }
 
-    /// Prints it, or the same as `json`, or the `name` alone.
+    /// Prints the text, or the same as `json`, or the `name` only.
     pub fn show(&self, format: &Format, json: &Value, name: &str) -> Result<()> {
         match format {
             Format::Table | Format::Wide => {
@@ -68,7 +68,7 @@ impl Details {
     }
 }
 
-/// Machines choose many of these texts.
+/// Replaces control characters: machines choose many of these texts.
 fn clean(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "?")
 }

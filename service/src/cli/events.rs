@@ -14,7 +14,7 @@ use super::output::{Format, OutputArgs, print, show, width};
 use super::service::ServiceArgs;
 use super::table::{Column, Place, Table};
 
-/// How many events are told, and in which form.
+/// How many events are printed, and in which form.
 #[derive(Debug, Args)]
 pub struct TellArgs {
     /// Number of events, the newest
@@ -29,7 +29,7 @@ pub struct TellArgs {
     pub output: OutputArgs,
 }
 
-/// Which events.
+/// Filters of events.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
     /// Only those of this host: name, id, or beginning of the id
@@ -95,13 +95,13 @@ const COLUMNS: &[Column] = &[
     Column("MESSAGE", Place::Text),
 ];
 
-/// How often a follower looks.
+/// Interval between two requests of `--follow`.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Events that a follower asks for at once: more than happen between two looks.
+/// Events that `--follow` requests at once: more than occur between two requests.
 const AT_ONCE: u32 = 500;
 
-/// Shows them.
+/// Shows the events.
 pub async fn run(args: EventsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let infra_env = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
@@ -118,7 +118,7 @@ pub async fn run(args: EventsArgs) -> Result<()> {
     print_events(&client, &query, &args.tell).await
 }
 
-/// Prints events, oldest first, and with `--follow` goes on for ever.
+/// Prints events, oldest first; with `--follow`, continues until interrupted.
 pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Result<()> {
     let format = &tell.output.output;
     let mut last: Vec<Event> = client.get(&query.path(tell.limit)).await?;
@@ -156,7 +156,7 @@ pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Re
     }
 }
 
-/// The events of `newest` (newest first) that came after those before, oldest first.
+/// The events of `newest` (newest first) that are not among those before, oldest first.
 fn news(before: &[Event], newest: &[Event]) -> Vec<Event> {
     let Some(last) = before.last() else {
         return newest.iter().rev().cloned().collect();
@@ -169,7 +169,7 @@ fn news(before: &[Event], newest: &[Event]) -> Vec<Event> {
     news
 }
 
-/// A time as tables show it.
+/// A time as tables show it, in whole seconds.
 pub fn seconds(time: &str) -> String {
     let time = time.replace('T', " ");
     let seconds = time.split('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Errors of commands: their exit codes, which scripts read, and what to do about them.
+//! Errors of commands: their exit codes, which scripts read, and advice.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -25,14 +25,14 @@ pub enum Kind {
     NotFound = 3,
     /// The service refused.
     Refused = 4,
-    /// No answer, or the caller is not known.
+    /// No response, or the caller is not authenticated.
     Unreachable = 5,
 }
 
-/// An error with an exit code and ways out.
+/// An error with an exit code and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Decides the exit code.
+    /// Determines the exit code.
     pub kind: Kind,
     words: String,
     hints: Vec<String>,
@@ -58,17 +58,17 @@ impl Failure {
         Self::new(Kind::NotFound, words)
     }
 
-    /// The state of things forbids it.
+    /// The present state forbids it.
     pub fn refused(words: impl Into<String>) -> Self {
         Self::new(Kind::Refused, words)
     }
 
-    /// No answer, or the caller is not known.
+    /// No response, or the caller is not authenticated.
     pub fn unreachable(words: impl Into<String>) -> Self {
         Self::new(Kind::Unreachable, words)
     }
 
-    /// Adds a line that says what to do.
+    /// Adds a line with advice.
     #[must_use]
     pub fn hint(mut self, line: impl Into<String>) -> Self {
         self.hints.push(line.into());
@@ -77,7 +77,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// Words and ways out in one line.
+    /// The message and its advice in one line.
     pub fn with_hints(&self) -> String {
         match self.hints.is_empty() {
             true => self.words.clone(),
@@ -104,7 +104,7 @@ pub fn kind_of(error: &Error) -> Kind {
     failure_in(error).map_or(Kind::Failed, |failure| failure.kind)
 }
 
-/// The error with one more way out, if it is a [`Failure`].
+/// The error with one more line of advice, if it is a [`Failure`].
 pub fn with_hint(error: Error, hint: String) -> Error {
     match error.downcast::<Failure>() {
         Ok(failure) => failure.hint(hint).into(),
@@ -112,7 +112,7 @@ pub fn with_hint(error: Error, hint: String) -> Error {
     }
 }
 
-/// What is printed about an error: the causes in one line, then the ways out, indented. Never a backtrace.
+/// The text printed for an error: the causes in one line, then the advice, indented. Never a backtrace.
 pub fn text(error: &Error) -> String {
     let mut text = format!("error: {error:#}\n");
     for hint in failure_in(error).into_iter().flat_map(|failure| &failure.hints) {
@@ -121,7 +121,7 @@ pub fn text(error: &Error) -> String {
     text
 }
 
-/// Prints an error and tells its exit code.
+/// Prints an error and returns its exit code.
 pub fn report(error: &Error) -> ExitCode {
     eprint!("{}", text(error));
     ExitCode::from(kind_of(error) as u8)

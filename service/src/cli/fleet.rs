@@ -10,12 +10,13 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Disk, Interface, Inventory};
 use reqwest::header::HeaderValue;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::client::Client;
 use super::failure::{Kind, kind_of};
 
-/// Characters of an id that tell it from others.
+/// Characters of an id that distinguish it from others.
 const SHORT_ID: usize = 8;
 
 /// Fields of a host that hold JSON as text.
@@ -33,20 +34,20 @@ const JSON_TEXTS: [&str; 11] = [
     "node_labels",
 ];
 
-/// A host and where it is.
+/// A host with its InfraEnv.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Its InfraEnv.
     pub pool: InfraEnv,
-    /// Itself.
+    /// The host itself.
     pub host: Host,
-    /// What it reported, once it has.
+    /// Its inventory, once it has reported one.
     pub inventory: Inventory,
     /// The name of its cluster; empty: none.
     pub cluster: String,
 }
 
-/// What tells a host from all others.
+/// Identifies a host.
 pub type HostKey = (InfraEnvId, HostId);
 
 impl Member {
@@ -55,7 +56,7 @@ impl Member {
         (self.pool.id, self.host.id)
     }
 
-    /// Its name: as requested, or as it calls itself. Until it is known that is its id.
+    /// Its name: the requested or the reported one; until either is known, its id.
     pub fn name(&self) -> String {
         let id = self.host.id.to_string();
         let names = [&self.host.requested_hostname, &self.inventory.hostname];
@@ -89,7 +90,7 @@ impl Member {
         })
     }
 
-    /// The interface of the way out; else one with an address.
+    /// The interface of the default route; else one with an address.
     fn main_interface(&self) -> Option<&Interface> {
         let interfaces = &self.inventory.interfaces;
         let routes = self.inventory.routes.iter();
@@ -101,7 +102,7 @@ impl Member {
         out.or_else(|| interfaces.iter().find(has_address))
     }
 
-    /// The address of the way out, without the length of its prefix; empty: none.
+    /// The address of that interface, without its prefix length; empty: none.
     pub fn address(&self) -> &str {
         self.main_interface().and_then(first_address).unwrap_or_default()
     }
@@ -111,7 +112,7 @@ impl Member {
         self.main_interface().map_or("", |one| &one.mac_address)
     }
 
-    /// The disk that is installed to, else the largest one that can be, else the largest.
+    /// The installation disk, else the largest eligible one, else the largest.
     pub fn main_disk(&self) -> Option<&Disk> {
         let disks = &self.inventory.disks;
         let chosen = disks
@@ -124,12 +125,12 @@ impl Member {
         })
     }
 
-    /// Labels of the node that it becomes.
+    /// Labels of its node.
     pub fn labels(&self) -> BTreeMap<String, String> {
         serde_json::from_str(&self.host.node_labels).unwrap_or_default()
     }
 
-    /// Everything that the service told, with JSON in place of texts that hold JSON.
+    /// All that the service returned, with JSON in place of texts that hold JSON.
     pub fn json(&self) -> Result<Value> {
         let mut value = serde_json::to_value(&self.host)?;
         for name in JSON_TEXTS {
@@ -155,7 +156,7 @@ fn is_local(address: &str) -> bool {
         .is_ok_and(|address| address.is_loopback())
 }
 
-/// The hosts of InfraEnvs as they were told last, to be asked for again only when they change.
+/// The hosts of InfraEnvs as last read; they are requested again only when they change.
 #[derive(Debug, Default)]
 pub struct Known(HashMap<InfraEnvId, Told>);
 
@@ -167,19 +168,19 @@ struct Told {
 }
 
 impl Known {
-    /// Forgets everything, so that all is asked for again.
+    /// Forgets everything, so that all is requested again.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// The hosts of an InfraEnv, as they are now.
+    /// The present hosts of an InfraEnv.
     async fn of(&mut self, client: &Client, id: InfraEnvId) -> Result<&[(Host, Inventory)]> {
         let told = self.0.entry(id).or_default();
         let path = format!("/infra-envs/{id}/hosts");
         if let Some(hosts) = client.get_changed::<Vec<Host>>(&path, &mut told.tag).await? {
             let read = |mut host: Host| {
                 let inventory = serde_json::from_str(&host.inventory).unwrap_or_default();
-                // A watch needs what was read of it, and keeps it for as long as it runs.
+                // A watch needs only what was derived from it, and would keep it for as long as it runs.
                 host.inventory = String::new();
                 (host, inventory)
             };
@@ -189,7 +190,7 @@ impl Known {
     }
 }
 
-/// Like [`members`], of what is known and what changed since.
+/// Like [`members`], from the known hosts and their changes since.
 pub async fn members_again(
     client: &Client,
     only: Option<InfraEnvId>,
@@ -199,7 +200,7 @@ pub async fn members_again(
     let mut all = Vec::new();
     for pool in pools(client, only).await? {
         let hosts = match known.of(client, pool.id).await {
-            // It was deleted since.
+            // It was deleted meanwhile.
             Err(error) if kind_of(&error) == Kind::NotFound => continue,
             hosts => hosts?,
         };
@@ -221,7 +222,7 @@ async fn clusters(client: &Client) -> Result<HashMap<ClusterId, String>> {
     ))
 }
 
-/// Names of clusters; where several have the same, each with the beginning of its id, which commands take in place of the name.
+/// Names of clusters; clusters of the same name get the beginning of their id, which commands take in place of the name.
 fn told_apart(clusters: Vec<(ClusterId, String)>) -> HashMap<ClusterId, String> {
     let mut count: HashMap<String, usize> = HashMap::new();
     for (_, name) in &clusters {
@@ -240,6 +241,16 @@ async fn pools(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<InfraEnv
     Ok(pools)
 }
 
+/// The number of hosts of an InfraEnv; 0 when it was deleted since it was listed.
+pub async fn host_count(client: &Client, id: InfraEnvId) -> Result<usize> {
+    let path = format!("/infra-envs/{id}/hosts?brief=true");
+    let hosts: Result<Vec<IgnoredAny>> = client.get(&path).await;
+    match hosts {
+        Err(error) if kind_of(&error) == Kind::NotFound => Ok(0),
+        hosts => Ok(hosts?.len()),
+    }
+}
+
 fn sort(members: &mut [Member]) {
     members.sort_by_cached_key(|member| (natural(&member.name()), member.pool.name.clone(), member.host.id));
 }
@@ -251,7 +262,7 @@ pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Me
     for pool in pools(client, only).await? {
         let hosts: Result<Vec<Host>> = client.get(&format!("/infra-envs/{}/hosts", pool.id)).await;
         let hosts = match hosts {
-            // It was deleted since.
+            // It was deleted meanwhile.
             Err(error) if kind_of(&error) == Kind::NotFound => continue,
             hosts => hosts?,
         };

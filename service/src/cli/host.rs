@@ -33,7 +33,7 @@ pub enum HostCommand {
     /// Show a host: its state, what it waits for, its hardware, its disks and why not
     #[command(aliases = ["get", "describe"])]
     Show(show::ShowArgs),
-    /// Change name, role, installation disk or labels: of one host, or of many as a table says
+    /// Change name, role, installation disk or labels: of one host, or of many from a table
     #[command(visible_alias = "update", aliases = ["edit", "patch"])]
     Set(Box<set::SetArgs>),
     /// Approve hosts of an InfraEnv custom resource, so that they may join a cluster
@@ -44,18 +44,18 @@ pub enum HostCommand {
     Unbind(unbind::UnbindArgs),
     /// Install known hosts into their clusters
     Install(install::InstallArgs),
-    /// Switch a host on or off through its BMC, reset it, or ask for its power state
+    /// Switch a host on or off through its BMC, reset it, or query its power state
     Power(power::PowerArgs),
     /// Forget hosts. One that is still on registers again by itself
     #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
-    /// Ask a host for its logs, and download them
+    /// Request the logs of a host, and download them
     Logs(logs::LogsArgs),
     /// Show what happened to a host
     History(history::HistoryArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub async fn run(command: HostCommand) -> Result<()> {
     match command {
         HostCommand::List(args) => list::run(args).await,

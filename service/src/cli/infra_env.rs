@@ -6,6 +6,7 @@ mod iso;
 mod list;
 mod settings;
 mod show;
+mod static_network;
 mod update;
 
 pub(super) use settings::{boot_order_script, ipxe_script, warn_about_image};
@@ -37,7 +38,7 @@ pub enum InfraEnvCommand {
     Iso(iso::IsoArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub async fn run(command: InfraEnvCommand) -> Result<()> {
     match command {
         InfraEnvCommand::List(args) => list::run(args).await,

@@ -1,4 +1,4 @@
-//! `muster kubeconfig`: the kubeconfigs of the built-in Kubernetes API, for those who are not on the service's machine.
+//! `muster kubeconfig`: the kubeconfigs of the built-in Kubernetes API, for users on other machines.
 
 use anyhow::Result;
 use clap::Args;
@@ -10,10 +10,10 @@ use super::output::print;
 use crate::builtin_access::BuiltinAccess;
 use crate::secrets_key::SecretsKeyArgs;
 
-/// Whose, and where the data is.
+/// The user of the kubeconfig, and where the data is.
 #[derive(Debug, Args)]
 pub struct KubeconfigArgs {
-    /// For those who only look: everything but Secrets
+    /// For those who only look: no Secrets, and no secrets in other objects
     #[arg(long)]
     viewer: bool,
 
@@ -35,12 +35,12 @@ pub struct KubeconfigArgs {
 /// Prints the kubeconfig, and nothing else to standard output.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn run(args: KubeconfigArgs) -> Result<()> {
     let url = args.data.existing_url()?;
     let vault = args.secrets.load()?;
     let vault = if args.rotate { vault } else { vault.reading_only() };
-    let store = Store::open_with_keys(&url, vault, None).await?;
+    let store = Store::open_beside_service(&url, Some(vault)).await?;
     if args.rotate {
         BuiltinAccess::rotate(&store).await?;
         eprintln!(

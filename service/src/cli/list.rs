@@ -1,4 +1,4 @@
-//! Lists all things of a kind: the options, and the answer as asked for.
+//! Lists all objects of a kind: the options, and the output in the requested format.
 
 use anyhow::Result;
 use clap::Args;
@@ -10,7 +10,7 @@ use super::output::{OutputArgs, show};
 use super::service::ServiceArgs;
 use super::table::{Column, Table};
 
-/// Of which service.
+/// The service, and the format.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -21,16 +21,23 @@ pub struct ListArgs {
 }
 
 impl ListArgs {
-    /// Shows all of `path`; each has a row for `columns` and an id for other commands.
+    /// Shows all objects of `path`; each has a row for `columns`, which may need further requests, and an id for other commands.
     pub async fn list<T: DeserializeOwned + Serialize>(
         &self,
         path: &str,
         columns: &'static [Column],
-        row: impl Fn(&T) -> Vec<String>,
+        row: impl AsyncFn(&Client, &T) -> Result<Vec<String>>,
         id: impl Fn(&T) -> String,
     ) -> Result<()> {
-        let all: Vec<T> = Client::new(&self.service)?.get(path).await?;
-        let table = || Table::new(columns, all.iter().map(row).collect());
+        let client = Client::new(&self.service)?;
+        let all: Vec<T> = client.get(path).await?;
+        let mut rows = Vec::new();
+        if self.output.output.is_table() {
+            for one in &all {
+                rows.push(row(&client, one).await?);
+            }
+        }
+        let table = || Table::new(columns, rows);
         let ids: Vec<String> = all.iter().map(id).collect();
         show(&self.output.output, table, &serde_json::to_value(&all)?, &ids)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 
-/// Where to.
+/// The folder to write to.
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Folder for the pages: one a command
@@ -13,7 +13,7 @@ pub struct ManArgs {
     dir: PathBuf,
 }
 
-/// Writes them.
+/// Writes the pages.
 pub fn run(args: &ManArgs, program: Command) -> Result<()> {
     let named = || format!("the pages cannot be written into {}", args.dir.display());
     std::fs::create_dir_all(&args.dir).with_context(named)?;

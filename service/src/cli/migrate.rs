@@ -1,4 +1,4 @@
-//! `muster migrate`: brings the tables of a database up to date without serving, or tells what that would do.
+//! `muster migrate`: migrates a database without serving, or prints what that would do.
 
 use anyhow::Result;
 use clap::Args;
@@ -6,8 +6,9 @@ use muster_store::{PendingMigration, Store};
 
 use super::data::DataArgs;
 use super::output::print;
+use crate::serve::emptied::refuse_emptied;
 
-/// Whether to do it, and to what.
+/// The database, and whether to change it.
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
     /// Only print what would be applied
@@ -18,9 +19,10 @@ pub struct MigrateArgs {
     data: DataArgs,
 }
 
-/// Does it.
+/// Migrates the database.
 pub async fn run(args: MigrateArgs) -> Result<()> {
     let url = args.data.existing_url()?;
+    refuse_emptied(&args.data.dir.data_dir, &url)?;
     let pending = Store::pending_migrations(&url).await?;
     if !args.check {
         Store::open(&url).await?.close().await;

@@ -1,9 +1,8 @@
-//! Finds what a name on the command line means: an id, a name that only one has, or the beginning of an id that only one has.
+//! Resolves a name on the command line: an id, a unique name, or a unique beginning of an id.
 
 use muster_api::cluster::Cluster;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
-use serde::de::IgnoredAny;
 use uuid::Uuid;
 
 use anyhow::Result;
@@ -12,23 +11,23 @@ use super::client::Client;
 use super::failure::Failure;
 use super::fleet::{self, Member};
 
-/// Shortest beginning of an id that is taken for one.
+/// Shortest beginning of an id that is accepted.
 const SHORTEST_PREFIX: usize = 4;
 
-/// Candidates told when a name is not clear, and names told when none fits.
+/// Most candidates listed for an ambiguous name, and most names listed for an unknown one.
 const TOLD: usize = 10;
 
-/// The likeness of two names, 0 to 1, from which on one is told in place of the other.
+/// The similarity of two names, 0 to 1, from which one is suggested for the other.
 const NEAR: f64 = 0.75;
 
-/// Something that has a name.
+/// An object with a name.
 #[derive(Debug, Clone)]
 pub struct Named {
     /// Need not be unique.
     pub name: String,
     /// Is unique.
     pub id: Uuid,
-    /// Tells apart those of the same name; may be empty.
+    /// Distinguishes objects of the same name; may be empty.
     pub detail: String,
 }
 
@@ -39,17 +38,16 @@ pub async fn infra_env(client: &Client, wanted: &str) -> Result<InfraEnv> {
     let twins = named.iter().filter(|one| one.name == wanted).count();
     if twins > 1 {
         for one in named.iter_mut().filter(|one| one.name == wanted) {
-            let path = format!("/infra-envs/{}/hosts?brief=true", one.id);
-            let hosts: Vec<IgnoredAny> = client.get(&path).await?;
-            let plural = if hosts.len() == 1 { "" } else { "s" };
-            one.detail = format!("{}, {} host{plural}", one.detail, hosts.len());
+            let hosts = fleet::host_count(client, InfraEnvId(one.id)).await?;
+            let plural = if hosts == 1 { "" } else { "s" };
+            one.detail = format!("{}, {hosts} host{plural}", one.detail);
         }
     }
     let found = pick("InfraEnv", wanted, &named)?;
     Ok(all.swap_remove(found))
 }
 
-/// As [`infra_env`], where nothing or something may be wanted.
+/// Like [`infra_env`], for an optional name.
 pub async fn infra_env_id(client: &Client, wanted: Option<&str>) -> Result<Option<InfraEnvId>> {
     match wanted {
         Some(wanted) => Ok(Some(infra_env(client, wanted).await?.id)),
@@ -72,7 +70,7 @@ pub async fn cluster(client: &Client, wanted: &str) -> Result<Cluster> {
     Ok(all.swap_remove(found))
 }
 
-/// As [`cluster`], where nothing or something may be wanted.
+/// Like [`cluster`], for an optional name.
 pub async fn cluster_id(client: &Client, wanted: Option<&str>) -> Result<Option<ClusterId>> {
     match wanted {
         Some(wanted) => Ok(Some(cluster(client, wanted).await?.id)),
@@ -87,7 +85,7 @@ pub async fn host(client: &Client, wanted: &str, only: Option<InfraEnvId>) -> Re
     Ok(all.swap_remove(found))
 }
 
-/// The place of the host that `wanted` means.
+/// The index of the host that `wanted` means.
 pub fn host_in(all: &[Member], wanted: &str) -> Result<usize, Failure> {
     let named: Vec<Named> = all
         .iter()
@@ -108,15 +106,15 @@ fn named_infra_env(infra_env: &InfraEnv) -> Named {
     }
 }
 
-/// `created 2026-11-22 20:14:03`, of a time in RFC 3339.
+/// `created 2026-11-22 20:14:03`, from a time in RFC 3339.
 fn created(at: &str) -> String {
     format!("created {}", at.get(..19).unwrap_or(at).replace('T', " "))
 }
 
-/// The place in `all` of the only one that `wanted` means. `kind`: as in "host".
+/// The index in `all` of the only object that `wanted` means. `kind`: as in "host".
 ///
 /// # Errors
-/// When there is none, with names that are near; or several, with their ids.
+/// Fails if there is none, with similar names; or if there are several, with their ids.
 pub fn pick(kind: &str, wanted: &str, all: &[Named]) -> Result<usize, Failure> {
     let id = Uuid::parse_str(wanted).ok();
     let prefix = wanted.to_ascii_lowercase();

@@ -9,21 +9,28 @@ use serde_json::Value;
 
 use super::table::Table;
 
-/// How answers are printed.
+/// The format of the output.
 #[derive(Debug, Clone)]
 pub enum Format {
     /// Fitted to the terminal.
     Table,
     /// With every column.
     Wide,
-    /// Everything that the service told.
+    /// All that the service returned.
     Json,
-    /// The same.
+    /// The same as YAML.
     Yaml,
     /// One name a line, as commands take it.
     Name,
     /// The values at a path in the JSON.
     JsonPath(Box<Path>),
+}
+
+impl Format {
+    /// True for forms with rows and columns.
+    pub fn is_table(&self) -> bool {
+        matches!(self, Self::Table | Self::Wide)
+    }
 }
 
 /// The option.
@@ -50,7 +57,7 @@ fn format(text: &str) -> Result<Format, String> {
     }
 }
 
-/// Prints an answer as asked for. `names`: what commands take.
+/// Prints a response in the requested format. `names`: the names that commands take.
 pub fn show(format: &Format, table: impl FnOnce() -> Table, json: &Value, names: &[String]) -> Result<()> {
     let text = match format {
         Format::Table => table().render(width(), false),
@@ -79,7 +86,7 @@ fn structured_text(format: &Format, json: &Value) -> Result<String> {
     })
 }
 
-/// Columns of the terminal: as `COLUMNS` says, or the terminal itself; `None` where output goes elsewhere.
+/// Columns of the terminal: from `COLUMNS`, or from the terminal itself; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let asked = || {
@@ -89,18 +96,18 @@ pub fn width() -> Option<usize> {
     said.or_else(asked).filter(|columns| *columns > 0)
 }
 
-/// Lines of the terminal; `None` where output goes elsewhere.
+/// Lines of the terminal; `None` if standard output is not a terminal.
 pub fn height() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// True when somebody looks.
+/// True if standard output is a terminal.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Prints `text` as it is. A reader that goes away (`| head`) ends the command, quietly.
+/// Prints `text` as it is. A closed standard output (`| head`) ends the command, quietly.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -18,7 +18,7 @@ use super::names;
 use super::output::print;
 use super::service::ServiceArgs;
 
-/// For whom, and in which network.
+/// The program or file to print the configuration for, and the network.
 #[derive(Debug, Args)]
 pub struct PxeConfigArgs {
     /// The server that is to be configured, or the script for its TFTP server
@@ -59,7 +59,7 @@ enum Target {
     Kea,
     /// ISC dhcpd
     IscDhcp,
-    /// dnsmasq beside a DHCP server that stays as it is
+    /// dnsmasq next to a DHCP server that stays as it is
     #[value(name = "proxydhcp")]
     ProxyDhcp,
     /// The script for --script-file
@@ -74,7 +74,7 @@ fn range(text: &str) -> Result<(Ipv4Addr, Ipv4Addr), String> {
     parsed.ok_or_else(|| "write two addresses, such as 192.0.2.100-192.0.2.200".to_owned())
 }
 
-/// Prints it.
+/// Prints the configuration.
 pub async fn run(args: PxeConfigArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let found = names::infra_env(&client, &args.infra_env).await?;
@@ -116,15 +116,15 @@ fn recipe(args: &PxeConfigArgs, image_url: &str) -> Result<Recipe, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The script that asks the service until it answers: what the service's own `boot-order-control.ipxe` does, which a machine has only
-/// once the service has answered.
+/// The script that requests the boot script from the service until it gets a response. The service's own `boot-order-control.ipxe` does
+/// the same, but a machine has that only after the service has responded.
 fn waiting_script(image_url: &str, infra_env: InfraEnvId) -> Result<String> {
     let script = redirect_script(&ipxe_script(image_url), OnFailure::Retry)?;
     let comment = format!("# Printed by `muster pxe-config script` for the InfraEnv {infra_env}.\n");
     Ok(script.replacen('\n', &format!("\n{comment}"), 1))
 }
 
-/// The service's address, where its URL has one and no name.
+/// The service's address, if its URL has an address and not a name.
 fn address_of(url: &str) -> Result<Ipv4Addr, Failure> {
     match Url::parse(url).as_ref().map(Url::host) {
         Ok(Some(Host::Ipv4(address))) => Ok(address),

@@ -1,4 +1,4 @@
-//! Reads `/ready`: how the parts of a service are.
+//! Reads `/ready`: the state of a service's parts.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use super::client::Client;
 pub struct Ready {
     /// `ready` or `not ready`.
     pub status: String,
-    /// `ok`, or what is wrong.
+    /// `ok`, or the problem.
     pub database: String,
-    /// The path of the image, or why there is none.
+    /// The path of the image, or why there is no image.
     pub live_image: String,
-    /// Of the operator's list: the build of each, or what is wrong, by version and architecture.
+    /// Of the operator's list: the build or the problem of each, by version and architecture.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub coreos_images: BTreeMap<String, String>,
-    /// Of the custom resources.
+    /// State of the custom resources.
     pub kubernetes: String,
-    /// `ok`, or which hang; empty: an older service.
+    /// `ok`, or the jobs that hang; empty: an older service.
     #[serde(default)]
     pub jobs: String,
 }
 
 impl Ready {
-    /// True when machines can be given an image.
+    /// True if machines can get an image.
     pub fn has_image(&self) -> bool {
         self.live_image.contains("(agent ") || !self.coreos_images.is_empty()
     }
 }
 
-/// Asks.
+/// Requests `/ready`.
 pub async fn read(client: &Client) -> Result<Ready> {
     client.outside("/ready").await
 }

@@ -1,21 +1,22 @@
 //! `muster restore`: makes the data dir of a service from a backup.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use muster_store::Store;
 
-use super::data::{DATABASE, DataArgs};
+use super::archive;
+use super::data::{DATABASE, DataArgs, RESTORE_PART};
 use super::failure::Failure;
 use super::output::print;
-use crate::authority::EARLIER_FILES;
+use super::part::rename_for_good;
 use crate::serve::data_lock::DataLock;
 use crate::settings::default_database_url;
 
-/// From which file, and where to.
+/// The file to restore, and the data dir.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// A file that `muster backup` made
@@ -25,8 +26,17 @@ pub struct RestoreArgs {
     data: DataArgs,
 }
 
-/// Restores it: whole, or not at all.
+/// Restores the backup: whole, or not at all.
 pub async fn run(args: RestoreArgs) -> Result<()> {
+    make(args, &|_| ()).await
+}
+
+/// The steps of [`make`], in order, if the backup has key files besides the database.
+#[cfg(test)]
+pub(super) const STEPS: [&str; 5] = ["begun", "unpacked", "migrated", "moved keys", "moved"];
+
+/// Calls `reached` after each step, where a test ends the process.
+pub(super) async fn make(args: RestoreArgs, reached: &dyn Fn(&str)) -> Result<()> {
     args.data.refuse_postgres(&format!(
         "pg_restore --clean --if-exists --dbname=\"$MUSTER_DATABASE_URL\" {}",
         args.file.display()
@@ -39,6 +49,9 @@ pub async fn run(args: RestoreArgs) -> Result<()> {
         .create(dir)
         .with_context(named)?;
     let _lock = DataLock::take(dir)?;
+    // Left by an attempt that was interrupted.
+    let part = dir.join(RESTORE_PART);
+    let _ = std::fs::remove_dir_all(&part);
     if dir.join(DATABASE).exists() {
         return Err(
             Failure::refused(format!("{} holds a database already", dir.display()))
@@ -49,14 +62,12 @@ pub async fn run(args: RestoreArgs) -> Result<()> {
                 .into(),
         );
     }
-    let part = dir.join("restore.part");
-    let restored = unpack(&args.file, &part).await.and_then(|names| {
-        for name in names {
-            std::fs::rename(part.join(name), dir.join(name))?;
-        }
-        Ok(())
-    });
-    // It is ours, and of no use any more.
+    DirBuilder::new().mode(0o700).create(&part).with_context(named)?;
+    reached("begun");
+    let restored = unpack(&args.file, &part, reached)
+        .await
+        .and_then(|names| move_all(&names, &part, dir, reached));
+    // It was made by this process, and is of no more use.
     let _ = std::fs::remove_dir_all(&part);
     restored?;
     print(&format!(
@@ -67,46 +78,35 @@ pub async fn run(args: RestoreArgs) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks into `part`, and opens the database there; tells the names, the database's last.
-async fn unpack(file: &Path, part: &Path) -> Result<Vec<&'static str>> {
-    // Of an attempt that was cut off.
-    let _ = std::fs::remove_dir_all(part);
-    DirBuilder::new().mode(0o700).create(part)?;
-    let no_backup = || {
-        Failure::usage(format!(
-            "{} is no backup: muster backup makes one",
-            file.display()
-        ))
-    };
-    let from = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let mut names = Vec::new();
-    let mut archive = tar::Archive::new(from);
-    for entry in archive.entries().map_err(|_| no_backup())? {
-        let mut entry = entry.map_err(|_| no_backup())?;
-        let path = entry.path().map_err(|_| no_backup())?.into_owned();
-        let known = EARLIER_FILES
-            .iter()
-            .chain([&DATABASE])
-            .find(|name| Path::new(name) == path);
-        let name = *known.ok_or_else(no_backup)?;
-        let out = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(part.join(name));
-        let mut out = out.with_context(|| format!("{name} cannot be written"))?;
-        std::io::copy(&mut entry, &mut out).with_context(|| format!("{name} cannot be written"))?;
-        out.sync_all()?;
-        names.push(name);
-    }
-    if !names.contains(&DATABASE) {
-        return Err(no_backup().into());
-    }
+/// Unpacks into `part`, and migrates the database there; returns the names, the database's last.
+async fn unpack(file: &Path, part: &Path, reached: &dyn Fn(&str)) -> Result<Vec<&'static str>> {
+    let unpacked = archive::unpack(file, part)?;
+    reached("unpacked");
+    let checked = Store::check_file(&part.join(DATABASE)).await;
+    checked.with_context(|| format!("{} cannot be restored", file.display()))?;
     let store = Store::open(&default_database_url(part)).await;
-    store
-        .context("the database of the backup cannot be used")?
-        .close()
-        .await;
-    names.sort_by_key(|name| *name == DATABASE);
-    Ok(names)
+    let store = store.with_context(|| {
+        let by = unpacked.manifest.map_or_else(String::new, |manifest| {
+            format!(
+                ", which muster {} wrote with tables of migration {}",
+                manifest.muster, manifest.schema
+            )
+        });
+        format!("the database of the backup{by} cannot be used")
+    })?;
+    store.close().await;
+    reached("migrated");
+    Ok(unpacked.names)
+}
+
+/// Moves the database last: until then the folder does not count as a data dir.
+fn move_all(names: &[&str], part: &Path, dir: &Path, reached: &dyn Fn(&str)) -> Result<()> {
+    for name in names {
+        if *name == DATABASE {
+            reached("moved keys");
+        }
+        rename_for_good(&part.join(name), &dir.join(name))?;
+    }
+    reached("moved");
+    Ok(())
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use reqwest::Response;
 use tokio::io::AsyncWriteExt;
 
-/// Writes the answer's body beside `file`, then puts it there; tells the number of its bytes.
+/// Writes the body of the response to a file next to `file`, then renames it; returns the number of its bytes.
 pub async fn save(mut answer: Response, file: &Path) -> Result<u64> {
     let mut part = file.as_os_str().to_owned();
     part.push(".part");

@@ -19,14 +19,14 @@ pub enum SecretsKeyCommand {
     Create(CreateArgs),
 }
 
-/// Where to.
+/// The file to write.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// The new file; only its owner can read it
     file: PathBuf,
 }
 
-/// Runs one.
+/// Runs a command.
 pub fn run(command: SecretsKeyCommand) -> Result<()> {
     let SecretsKeyCommand::Create(CreateArgs { file }) = command;
     let key = new_key()?;

@@ -10,10 +10,10 @@ use url::Url;
 use super::config::{Config, ContextEntry};
 use super::failure::Failure;
 
-/// The service where no option, variable or context names one.
+/// The default URL, without an option, variable or context.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8090";
 
-/// Where the service is and who we are.
+/// The service, and the credentials for it.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub struct ServiceArgs {
@@ -21,7 +21,7 @@ pub struct ServiceArgs {
     #[arg(long, env = "MUSTER_URL", value_name = "URL")]
     url: Option<String>,
 
-    /// The operator's token, where the service asks for one (muster token create --operator)
+    /// The operator's token, where the service requires one (muster token create --operator)
     #[arg(long, env = "MUSTER_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<String>,
 
@@ -29,7 +29,7 @@ pub struct ServiceArgs {
     #[arg(long, env = "MUSTER_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
 
-    /// Take any certificate. Whoever is on the way can read the token then
+    /// Accept any certificate. A machine on the way can read the token then
     #[arg(long)]
     insecure: bool,
 
@@ -45,7 +45,7 @@ pub struct Target {
     pub base: String,
     /// Sent with every request.
     pub token: Option<String>,
-    /// PEM certificates to trust beside those of the system.
+    /// PEM certificates to trust in addition to those of the system.
     pub ca: Option<Vec<u8>>,
     /// No certificate is checked.
     pub insecure: bool,
@@ -55,7 +55,7 @@ impl ServiceArgs {
     /// Reads the files that the options name.
     ///
     /// # Errors
-    /// For a URL that is none, and files that cannot be read.
+    /// Fails for an invalid URL, and for files that cannot be read.
     pub fn target(&self) -> Result<Target> {
         let url = given(self.url.as_deref());
         let context = self.context(url.is_some())?;
@@ -85,7 +85,7 @@ impl ServiceArgs {
         })
     }
 
-    /// The context to begin with. A URL that is given is not told the token of another service.
+    /// The context to begin with. A URL that is given does not get the token of another service.
     fn context(&self, url_is_given: bool) -> Result<ContextEntry> {
         let asked = given(self.context.as_deref());
         if asked.is_none() && url_is_given {
@@ -106,7 +106,7 @@ fn given(text: Option<&str>) -> Option<&str> {
 /// The URL without slash and without the path of the API at its end.
 ///
 /// # Errors
-/// For what is no URL of a service, with one that may be meant.
+/// Fails for anything but a URL of a service, with the one that may be meant.
 pub fn base(text: &str) -> Result<String, Failure> {
     let known = text.starts_with("http://") || text.starts_with("https://");
     if !known && !text.contains("://") && Url::parse(&format!("http://{text}")).is_ok() {

@@ -15,7 +15,7 @@ use super::output::OutputArgs;
 use super::service::ServiceArgs;
 use super::{fleet, ready};
 
-/// Of which service.
+/// The service, and the format.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub struct StatusArgs {
     service: ServiceArgs,
 }
 
-/// Shows it; fails when the service is not ready.
+/// Shows the status; fails if the service is not ready.
 pub async fn run(args: StatusArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let ready = ready::read(&client).await?;

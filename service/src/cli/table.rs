@@ -2,7 +2,7 @@
 
 use textwrap::core::display_width;
 
-/// Width below which the last column is not wrapped beside the others, but stands below them.
+/// Below this width the last column is printed under the others, not wrapped to their right.
 const LEAST_BESIDE: usize = 32;
 
 /// Widest cell of a table that is fitted to a terminal: an id.
@@ -14,7 +14,7 @@ const NARROWEST_CELL: usize = 8;
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// Indentation of what stands below its row.
+/// Indentation of lines below their row.
 const INDENT: &str = "    ";
 
 /// The place of a column.
@@ -22,7 +22,7 @@ const INDENT: &str = "    ";
 pub enum Place {
     /// Always there.
     Always,
-    /// Left out where there is no room, the lowest number first; and where it is empty.
+    /// Left out if it is empty, or for lack of room, the lowest number first.
     Room(u8),
     /// Only in wide tables.
     Wide,
@@ -88,7 +88,7 @@ impl Table {
     }
 }
 
-/// How the last column is shown.
+/// The form of the last column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     None,

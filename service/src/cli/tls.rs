@@ -1,4 +1,4 @@
-//! Trusts TLS servers: the system's authorities, those of `--ca`, and a certificate that itself is in `--ca`.
+//! Trusts TLS servers: by the system's authorities, by those of `--ca`, and by a server certificate in `--ca`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls_platform_verifier::Verifier;
 /// A TLS client that also trusts the certificates in `ca` (PEM).
 ///
 /// # Errors
-/// When there is no certificate in it, or one that cannot be used.
+/// Fails if `ca` holds no certificate, or one that cannot be used.
 pub fn client_config(ca: &[u8]) -> Result<ClientConfig> {
     let own: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(ca)
         .collect::<Result<_, _>>()

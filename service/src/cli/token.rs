@@ -1,5 +1,5 @@
-//! `muster token`: tokens are signed and stored nowhere. The database knows which were made for operators, and which were revoked; others
-//! are taken back by what they open.
+//! `muster token`: tokens are signed and stored nowhere. The database has the ids of operators' tokens, and which were revoked; other
+//! tokens are revoked with the object that they give access to.
 
 mod create;
 mod list;
@@ -34,7 +34,7 @@ enum TokenCommand {
     Rotate(rotate::RotateArgs),
 }
 
-/// Runs one.
+/// Runs a command.
 pub async fn run(args: TokenArgs) -> Result<()> {
     match args.command {
         None => create::run(args.create).await,

@@ -1,4 +1,4 @@
-//! Keeps commands from making a second thing of a name by mistake.
+//! Keeps commands from making a second object of a name by mistake.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -6,20 +6,20 @@ use std::fmt::Display;
 use super::failure::Failure;
 use super::fleet::{HostKey, Member};
 
-/// The refusal to make a second one. `kind`: as in "cluster"; `command`: the command about such things.
+/// The refusal to make a second one. `kind`: as in "cluster"; `command`: the command about such objects.
 pub fn there_already(kind: &str, name: &str, id: impl Display, command: &str) -> Failure {
     Failure::refused(format!("{kind} {name:?} is there already ({id})"))
         .hint(format!("muster {command} show {name}"))
         .hint("to make a second one of this name: --another")
 }
 
-/// Tells that one of the same name was there before.
+/// Notes that an object of the same name existed before.
 pub fn note_twin(kind: &str, id: impl Display) {
     eprintln!("note: {kind} {id} has this name, too: commands need the id of the one that is meant");
 }
 
-/// The host of the same InfraEnv that is called as `member` is to be called, once all that are `renamed` have their new names;
-/// `None`: `member` keeps its name, or is the only one.
+/// The host of the same InfraEnv with the new name of `member`, once all that are `renamed` have their new names;
+/// `None`: `member` keeps its name, or is the only one with it.
 pub fn same_name<'a>(
     member: &Member,
     renamed: &HashMap<HostKey, String>,

@@ -1,7 +1,7 @@
 //! `muster uninstall`: takes this service's finalizers off all custom resources.
 //!
-//! While they are on, nothing that is deleted goes before a controller has done its part; with no controller left, objects,
-//! their definitions and their namespaces would be deleted for ever.
+//! While they are on, a deleted object stays until a controller has done its part; without a controller, objects,
+//! their definitions and their namespaces would stay in deletion for ever.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use super::failure::Failure;
 use super::output::print;
 use crate::kubernetes;
 
-/// Where, and how carefully.
+/// The API server, and how carefully to proceed.
 #[derive(Debug, Args)]
 pub struct UninstallArgs {
     /// Kubeconfig of the API server
@@ -53,7 +53,10 @@ const ATTEMPTS: usize = 5;
 /// A lease counts as held for so long after its last renewal.
 const LEASE_SECONDS: i64 = 30;
 
-/// Something of ours that holds up the deletion of an object.
+/// The clock of the lease's holder may be ahead by so much.
+const CLOCK_SECONDS: i64 = 60;
+
+/// A mark of this service that holds up the deletion of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     Finalizer(&'static str),
@@ -156,7 +159,7 @@ fn holds() -> Vec<(ApiResource, Hold)> {
 }
 
 /// # Errors
-/// Controllers would put their finalizers on again.
+/// Fails if controllers run, since they would put their finalizers on again.
 async fn refuse_while_controllers_run(client: &Client) -> Result<()> {
     let only = ListParams::default().fields(&format!("metadata.name={LEASE}"));
     let leases = Api::<Lease>::all(client.clone()).list(&only).await;
@@ -166,7 +169,9 @@ async fn refuse_while_controllers_run(client: &Client) -> Result<()> {
         let spec = lease.spec.as_ref()?;
         let holder = spec.holder_identity.clone().filter(|holder| !holder.is_empty())?;
         let renewed = spec.renew_time.as_ref()?.0.as_second();
-        (now - renewed < LEASE_SECONDS).then(|| {
+        // No service renews its lease in the future, and any user of a namespace can write a lease.
+        let age = now - renewed;
+        (age > -CLOCK_SECONDS && age < LEASE_SECONDS).then(|| {
             format!(
                 "{holder} in the namespace {}",
                 lease.namespace().unwrap_or_default()
@@ -194,7 +199,7 @@ async fn release_all(
     loop {
         let page = match api.list_metadata(&params).await {
             Ok(page) => page,
-            // The API server has no such kind.
+            // The API server does not have the kind.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(released),
             Err(error) => return Err(error).with_context(|| format!("{} cannot be listed", resource.plural)),
         };

@@ -1,4 +1,4 @@
-//! Explains why a service gave no answer, or none that a service gives.
+//! Explains why a service gave no response, or one that is not a service's.
 
 use std::error::Error as StdError;
 use std::io;
@@ -9,7 +9,7 @@ use rustls::{CertificateError, InvalidMessage};
 
 use super::failure::{Failure, Kind};
 
-/// The failure of a request that got no answer.
+/// The failure of a request without a response.
 pub fn no_answer(base: &str, error: reqwest::Error) -> Failure {
     // A URL may carry a token.
     let error = &error.without_url();
@@ -83,7 +83,7 @@ fn refused_certificate(base: &str, error: &rustls::Error, certificate: &Certific
     }
 }
 
-/// The failure of a request that was answered with an error.
+/// The failure of a request with an error as its response.
 pub fn refusal(base: &str, status: StatusCode, body: &str, has_token: bool) -> Failure {
     let parsed: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
     let Some(words) = parsed["reason"].as_str().or_else(|| parsed["message"].as_str()) else {
@@ -98,19 +98,21 @@ pub fn refusal(base: &str, status: StatusCode, body: &str, has_token: bool) -> F
     let failure = |words: &str| Failure::new(kind, words);
     match status {
         StatusCode::UNAUTHORIZED if !has_token => failure(&format!("{base} asks for a token (401), and none was given")).hint(
-            "on the service's computer: export MUSTER_TOKEN=$(muster token create --operator --data-dir DIR), with the --data-dir of `muster serve`",
+            "on the service's computer: export MUSTER_TOKEN=$(muster token create --operator --expires 30d --data-dir DIR), with the --data-dir of `muster serve`",
         ),
         StatusCode::UNAUTHORIZED => failure(&format!("{base} does not take this token (401): {words}"))
-            .hint("make one there: muster token create --operator --data-dir DIR, with the --data-dir of `muster serve`"),
+            .hint("make one there: muster token create --operator --expires 30d --data-dir DIR, with the --data-dir of `muster serve`"),
         StatusCode::NOT_FOUND if words.starts_with("path ") => {
             Failure::unreachable(format!("{base} answers, but not with the API (404: {words})"))
                 .hint("is it the boot listener (--boot-listen, usually port 8091)? The API is at --listen, usually port 8090")
         }
-        _ => failure(&format!("the service answered {}: {words}", status.as_u16())),
+        // The words are for users, except those of a failure: there the status helps.
+        _ if kind == Kind::Failed => failure(&format!("the service answered {}: {words}", status.as_u16())),
+        _ => failure(words),
     }
 }
 
-/// The failure of an answer that no service of ours gives.
+/// The failure of a response that is not from a Muster service.
 pub fn not_muster(base: &str, what: &str) -> Failure {
     Failure::unreachable(format!(
         "{base} answers ({what}), but not as a Muster service does"
@@ -126,7 +128,7 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'stat
 }
 
 fn cause_of<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
-    // An I/O error tells the source of what is inside of it, and leaves that itself out.
+    // `source` of an I/O error skips its inner error, which is taken here.
     let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     match inside {
         Some(inside) => Some(inside as &(dyn StdError + 'static)),

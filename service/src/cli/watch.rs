@@ -1,11 +1,11 @@
-//! Shows a table again and again: drawn anew in a terminal, as changed lines elsewhere.
+//! Shows a table repeatedly: redrawn in a terminal, as changed lines elsewhere.
 
 use std::collections::HashMap;
 
 use super::output::{height, is_terminal, print, width};
 use super::table::Table;
 
-/// To the first line, without clearing: what is drawn over does not flicker.
+/// Moves to the first line, without clearing: overwriting does not flicker.
 const HOME: &str = "\x1b[H";
 
 /// Clears the rest of a line.
@@ -17,9 +17,9 @@ const BELOW: &str = "\x1b[J";
 /// Clears the screen once.
 const CLEAR: &str = "\x1b[2J";
 
-/// What was shown.
+/// The last shown table.
 pub struct Watch {
-    /// The column that moves all the time: it alone is no news.
+    /// The column that changes all the time: its changes alone are not shown.
     moving: usize,
     wide: bool,
     heading: Option<String>,
@@ -38,7 +38,7 @@ impl Watch {
         }
     }
 
-    /// Shows the table. `keys` tell which row is the same as before; rows that are `urgent` are not hidden while others are shown.
+    /// Shows the table. `keys` identify rows across updates; rows that are `urgent` are not hidden in favor of others.
     pub fn show(&mut self, keys: Vec<String>, urgent: &[bool], table: &Table) {
         if is_terminal() {
             let begin = match self.heading.replace(String::new()) {
@@ -52,7 +52,7 @@ impl Watch {
         }
     }
 
-    /// The heading where it is new, and the lines of rows that are.
+    /// The heading if it is new, and the lines of new or changed rows.
     fn news(&mut self, keys: Vec<String>, table: &Table) -> String {
         let (heading, lines) = table.lines(width(), self.wide);
         let mut news = String::new();
@@ -80,8 +80,8 @@ impl Watch {
     }
 }
 
-/// At most `height` lines: more would scroll, and the next screen would be drawn beside this one. Where rows do not fit, the urgent
-/// ones come first.
+/// At most `height` lines: more would scroll, and the next screen would be drawn below this one. If rows do not fit, the urgent ones come
+/// first.
 fn screen(heading: &str, rows: &[String], urgent: &[bool], height: Option<usize>) -> String {
     let count_of = |text: &str| text.lines().count();
     let count = count_of(heading) + rows.iter().map(|row| count_of(row)).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Prints where the service listens and what to do next.
+//! Prints the addresses of the service and the next steps for an operator.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::addresses::seen_from_here;
 use crate::kubernetes::Running;
 use crate::settings::{AuthMode, Protocol, ServeArgs};
 
-/// Prints a line. Nobody may be reading any more, which does not end the service.
+/// Prints a line. A closed standard output does not end the service.
 macro_rules! tell {
     ($($text:tt)*) => {{
         let _ = writeln!(std::io::stdout(), $($text)*);
@@ -24,7 +24,7 @@ pub(super) struct Banner<'a> {
     pub(super) api: SocketAddr,
     pub(super) boot: SocketAddr,
     pub(super) kube: &'a Running,
-    /// What clients need to trust.
+    /// The certificates that clients need to trust.
     pub(super) ca_file: Option<&'a Path>,
 }
 
@@ -62,7 +62,7 @@ impl Banner<'_> {
         format!("{}://{}", self.args.protocol().scheme(), self.api)
     }
 
-    /// The same for a client on this computer. A certificate seldom names the loopback address.
+    /// The same for a client on this computer. A certificate seldom has the loopback address.
     fn url_from_here(&self) -> String {
         if !self.api.ip().is_unspecified() {
             return self.url();
@@ -84,12 +84,11 @@ impl Banner<'_> {
                 tell!("  (no tokens are asked for: only this machine should reach these addresses)")
             }
             AuthMode::Local => {
-                let database = match self.args.database_url {
-                    Some(_) => " --database-url $MUSTER_DATABASE_URL",
-                    None => "",
-                };
+                if self.args.database_url.is_some() {
+                    tell!("  export MUSTER_DATABASE_URL=...   # as this service has it");
+                }
                 tell!(
-                    "  export MUSTER_TOKEN=$({muster} token create --operator --data-dir {}{database})",
+                    "  export MUSTER_TOKEN=$({muster} token create --operator --expires 30d --data-dir {})",
                     self.args.data.data_dir.display()
                 );
             }

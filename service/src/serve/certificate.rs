@@ -29,24 +29,24 @@ pub(super) const AUTHORITY_FILE: &str = "muster-ca.crt";
 /// Time between two looks at the files. Mounted Secrets change once a minute at most.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// How the API listener proves who it is, and what hosts need to believe it.
+/// The identity of the API listener, and the certificates that hosts need to trust it.
 pub(super) struct Identity {
     /// `None`: plain HTTP.
     pub(super) tls: Option<RustlsConfig>,
-    /// PEM; empty when public CAs do.
+    /// PEM; empty if public CAs suffice.
     pub(super) service_ca: String,
-    /// File with what clients of this service need to trust.
+    /// File with the certificates that clients of this service need to trust.
     pub(super) ca_file: Option<PathBuf>,
     /// Files to follow, with what was read of them.
     files: Option<(Files, Content)>,
 }
 
 impl Identity {
-    /// What can be spoken before the database is there. Until [`Self::open`] the certificate of the service's own authority is one that
-    /// nobody believes.
+    /// The certificate to serve before the database is open. Until [`Self::open`], the certificate of the service's own authority is one
+    /// that no client trusts.
     ///
     /// # Errors
-    /// For files that hold no certificate.
+    /// Fails for files that hold no certificate.
     pub(super) fn new(args: &ServeArgs, names: &[String]) -> Result<Self> {
         let given = args.service_ca.as_deref().map(read_ca).transpose()?;
         let identity = |tls| Self {
@@ -79,10 +79,10 @@ impl Identity {
         }
     }
 
-    /// Takes the certificate of the service's own authority, where that is what it speaks by.
+    /// Takes the certificate of the service's own authority, if the service serves that one.
     ///
     /// # Errors
-    /// Those of the database and of the data dir.
+    /// Fails if the database does, or if a file of the data dir cannot be read or written.
     pub(super) async fn open(&mut self, args: &ServeArgs, store: &Store, names: &[String]) -> Result<()> {
         let (Protocol::OwnAuthority, Some(tls)) = (args.protocol(), &self.tls) else {
             return Ok(());
@@ -93,14 +93,14 @@ impl Identity {
         let file = args.data.data_dir.join(AUTHORITY_FILE);
         write_private(&file, own.certificate_pem().as_bytes())?;
         self.ca_file = Some(file);
-        // An operator who serves us by another name, with a CA of his own, has said so.
+        // `--service-ca` is given if an operator serves this service by another name, with a CA of their own.
         if args.service_ca.is_none() {
             own.certificate_pem().clone_into(&mut self.service_ca);
         }
         Ok(())
     }
 
-    /// Takes new content of the files until `stop`. What cannot be used is logged, and the one before stays.
+    /// Takes new content of the files until `stop`. Content that cannot be used is logged, and the former stays.
     pub(super) async fn follow(self, operations: Arc<Operations>, stop: CancellationToken) {
         let (Some((files, mut last)), Some(tls)) = (self.files, self.tls) else {
             return stop.cancelled().await;
@@ -111,7 +111,7 @@ impl Identity {
                 _ = ticks.tick() => {}
                 () = stop.cancelled() => return,
             }
-            // While files are replaced one by one they do not belong together: the next look finds both.
+            // While files are replaced one by one they do not belong together: the next round finds both.
             let Ok(content) = files.read() else { continue };
             if last == content {
                 continue;
@@ -159,7 +159,7 @@ struct Files {
     ca: PathBuf,
 }
 
-/// What is in them.
+/// The content of the files.
 #[derive(PartialEq, Eq)]
 struct Content {
     cert: String,
@@ -213,7 +213,7 @@ fn issued(authority: &Authority, names: &[String]) -> Result<Arc<ServerConfig>> 
     server_config(&issued.certificate_pem, &issued.key_pem)
 }
 
-/// HTTP/1.1 alone, on every listener: with HTTP/2 a client that takes nothing stalls its stream and not its connection,
+/// HTTP/1.1 only, on every listener: with HTTP/2 a client that reads nothing stalls its stream and not its connection,
 /// and would keep a download's slot for ever.
 fn server_config(cert: &str, key: &str) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(cert.as_bytes()).collect::<Result<Vec<_>, _>>()?;

@@ -11,7 +11,7 @@ use crate::claimed_file::{Claim, claim};
 /// Holds the process id of the service that has the data dir.
 const NAME: &str = "serve.lock";
 
-/// A data dir that this process has until this is dropped. The kernel gives it back when the process ends, however it ends.
+/// A data dir that this process has until this is dropped. The kernel releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct DataLock {
     _file: File,
@@ -19,7 +19,7 @@ pub struct DataLock {
 
 impl DataLock {
     /// # Errors
-    /// Another service has it, or the file cannot be written.
+    /// Fails if another service has it, or if the file cannot be written.
     pub fn take(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join(NAME);
         let shown = || path.display().to_string();

@@ -1,7 +1,6 @@
-//! Answers on the API's listener from the start: `/health` at once, all else as soon as the service is there.
+//! Answers on the API's listener from the start: `/health` at once, all else as soon as the service is ready.
 //!
-//! A database may have to be waited for and brought up to date first. Whoever asks whether the process is alive must not take that
-//! for its death.
+//! The service may have to wait for a database and migrate it first. A liveness probe must not fail meanwhile.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use tower::ServiceExt;
 /// Time that a request waits for a service that is starting. Most starts take less.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The routes of the service, once there are some.
+/// The routes of the service, once they are known.
 pub(super) type Opened = watch::Sender<Option<Router>>;
 
 /// A router that passes requests on to the routes that are sent.

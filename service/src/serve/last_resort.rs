@@ -1,7 +1,7 @@
 //! Ends the process some seconds after it should have ended, whatever holds it up.
 //!
-//! A disk that hangs, or work that never gives its thread back, can hold up everything that an orderly stop waits for. What the
-//! database committed is kept.
+//! A disk that hangs, or work that never yields its thread, can hold up everything that an orderly stop waits for. Commits of the
+//! database are kept.
 
 use std::time::Duration;
 

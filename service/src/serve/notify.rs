@@ -1,4 +1,4 @@
-//! Tells a service manager that waits for it (systemd's `Type=notify`) when the service is ready, and when it stops.
+//! Notifies a service manager (systemd's `Type=notify`) when the service is ready, and when it stops.
 
 use sd_notify::NotifyState;
 
@@ -18,7 +18,7 @@ pub(super) fn stopping() {
     ]);
 }
 
-/// Without a manager that asked for it nothing is sent.
+/// Sends nothing unless a manager requested it.
 fn send(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::warn!(%error, "the service manager (NOTIFY_SOCKET) cannot be told");

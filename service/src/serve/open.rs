@@ -6,35 +6,37 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use muster_connections::{Budgets, Connections, Listener};
-use muster_core::record::{BmcLimits, Secret};
+use muster_core::record::BmcLimits;
 use muster_core::rules::agent_version::OWN_PREFIX;
-use muster_operations::auth::{Auth, Claims, Keys, keys};
+use muster_operations::auth::{Auth, Claims};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
-use muster_operations::image_options::ImageOptions;
-use muster_operations::live_image::LiveImages;
+use muster_operations::images::live::LiveImages;
+use muster_operations::images::options::ImageOptions;
+use muster_operations::time::clock::SystemClock;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
-use muster_store::Store;
+use muster_store::{Store, Vault};
 
+use super::emptied::refuse_emptied;
+use super::given::ForOperations;
 use crate::kubernetes::Source;
 use crate::listen::{self, API_HEAD, BOOT_HEAD};
-use crate::settings::{AuthMode, ServeArgs};
+use crate::settings::{AuthMode, ServeArgs, password_in_arguments};
 
-/// File names of the live images beside the program or in the data directory.
+/// File names of the live images in the folder of the program or in the data directory.
 const LIVE_IMAGE_NAMES: [&str; 2] = ["muster-live-x86_64.iso", "muster-live-aarch64.iso"];
 
-/// The address that the built-in Kubernetes API listens on unless it is told otherwise.
+/// The default address of the built-in Kubernetes API.
 const KUBE_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6443);
 
 /// Listening sockets, bound before anything else so that a port in use is reported at once.
 pub(super) struct Listeners {
     pub(super) api: Listener,
     pub(super) boot: Listener,
-    /// Of the built-in Kubernetes API, where there is one.
+    /// Of the built-in Kubernetes API, if it runs.
     pub(super) kube: Option<Listener>,
-    /// Of health and metrics, where they have one.
+    /// Of health and metrics, if they have their own.
     pub(super) status: Option<Listener>,
 }
 
@@ -64,7 +66,7 @@ impl Listeners {
                 };
                 let bound = match args.kube_listen {
                     Some(address) => listen(address),
-                    // Another local cluster has it, as often as not; the kubeconfig names the port that was found.
+                    // The port is often taken by another local cluster; the kubeconfig names the port that was found.
                     None => listen(KUBE_LISTEN).or_else(|_| {
                         tracing::warn!(
                             "port {} is taken: the built-in Kubernetes API has another one",
@@ -101,23 +103,28 @@ impl Listeners {
 }
 
 /// Opens the database with the keys of its secrets.
-pub(super) async fn store(args: &ServeArgs) -> Result<Store> {
-    let connections = Some(args.database_connections);
-    let store = Store::open_with_keys(&args.database_url(), args.secrets.load()?, connections).await?;
+pub(super) async fn store(args: &ServeArgs, vault: Vault) -> Result<Store> {
+    let (connections, url) = (Some(args.database_connections), args.database_url());
+    if let Some(words) = password_in_arguments(&url) {
+        tracing::warn!("{words}");
+    }
+    refuse_emptied(&args.data.data_dir, &url)?;
+    let store = Store::open_with_keys(&url, vault, connections).await?;
     Ok(store.with_event_limits(args.event_limits.clone()))
 }
 
-/// Opens everything that works on it.
+/// Opens the operations and everything that they use.
 pub(super) async fn operations(
     args: &ServeArgs,
     kube: &Source,
+    given: ForOperations,
     store: Store,
     urls: Urls,
     service_ca: &str,
 ) -> Result<Arc<Operations>> {
-    let keys = open_keys(&store, args.auth_key.as_deref(), &args.auth_keys_previous).await?;
+    let keys = given.keys.open(&store).await?;
     let hosts = HostSettings {
-        requirements: args.requirements.load()?,
+        requirements: given.requirements,
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
         agent_image: args.agent_image.clone(),
         replaces_agents: !args.no_agent_upgrade,
@@ -129,7 +136,6 @@ pub(super) async fn operations(
         max_hosts: args.retention.max_hosts,
         max_inventories: u64::from(args.retention.max_inventories) << 20,
     };
-    let os_images = args.installation.os_images()?;
     // What an image holds of the options: addresses, the form of its configuration, and tokens.
     let sample = keys.sign(&Claims::operator());
     let fixed = [
@@ -151,8 +157,8 @@ pub(super) async fn operations(
             urls,
             image_options,
             openshift_versions: args.openshift_versions.clone(),
-            os_images,
-            downloaded_images: args.data.data_dir.join("os-images"),
+            os_images: given.os_images,
+            downloaded_images: args.os_images_dir(),
             retention: args.retention.retention(),
             disk: args.own_disk(),
             bmcs: BmcLimits::default(),
@@ -180,38 +186,6 @@ pub(super) fn prepare_data_dir(dir: &Path) -> Result<()> {
         tracing::warn!(dir = %dir.display(), mode = format!("{:o}", mode & 0o777), "others can read the data dir, and keys are in it: chmod 700");
     }
     Ok(())
-}
-
-/// The word that stands for the key in the database.
-const IN_DATABASE: &str = "database";
-
-/// Reads the key pair from `--auth-key`, or from the database, where the first replica to start has put it; and those before.
-pub async fn open_keys(store: &Store, file: Option<&Path>, previous: &[PathBuf]) -> Result<Keys> {
-    let read = |flag: &str, path: &Path| {
-        let text = std::fs::read_to_string(path);
-        let from = || format!("{flag} {}", path.display());
-        Keys::from_pem(&text.with_context(from)?).with_context(from)
-    };
-    let mut keys = match file {
-        Some(path) => read("--auth-key", path)?,
-        None => {
-            let made = store
-                .setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate()))
-                .await?;
-            Keys::from_pem(made.reveal()).context("the key in the database")?
-        }
-    };
-    for path in previous {
-        let earlier = if path.as_os_str() == IN_DATABASE {
-            let found = store.setting(keys::SETTING).await?;
-            let found = found.context("--auth-key-previous database: there is no key in the database")?;
-            Keys::from_pem(found.reveal()).context("the key in the database")?
-        } else {
-            read("--auth-key-previous", path)?
-        };
-        keys = keys.accepting(earlier);
-    }
-    Ok(keys)
 }
 
 fn live_images(args: &ServeArgs) -> LiveImages {

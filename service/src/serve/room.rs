@@ -1,13 +1,13 @@
 //! The threads of the Kubernetes side: the built-in API and the controllers.
 //!
-//! Whoever may write custom resources can make them compute for long: rules of CEL, patches, large lists. Agents are answered by the
-//! threads of the service's own runtime, which the system gives their share of the processors whatever these do.
+//! A user who may write custom resources can cause long computations here: rules of CEL, patches, large lists. Agents are answered by the
+//! threads of the service's own runtime, to which the system gives its share of the processors regardless of these.
 
 use anyhow::{Context, Result};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-/// A runtime that may be dropped anywhere. Database connections that were opened in it end with it, so it is to outlive the store.
+/// A runtime that may be dropped anywhere. Database connections that were opened in it end with it, so it must outlive the store.
 pub(super) struct Room(Option<Runtime>);
 
 impl Room {

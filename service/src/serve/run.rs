@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use muster_controllers::metal3::Flow;
+use muster_connections::Budgets;
 use muster_http::listener::whole;
 use muster_http::only_known_names;
 use muster_images::Downloads;
+use muster_metal3::Flow;
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::jobs;
+use muster_operations::urls::Urls;
 use muster_rest::Rest;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -18,19 +20,20 @@ use super::banner::Banner;
 use super::certificate::{Identity, names};
 use super::data_lock::DataLock;
 use super::front::front;
+use super::given::Given;
 use super::open::{Listeners, operations, prepare_data_dir, store};
 use super::room::Room;
 use super::signals::Signals;
 use super::{last_resort, notify};
 use crate::bmcs::drives;
-use crate::kubernetes::{Asked, Kubernetes};
+use crate::kubernetes::{Asked, Kubernetes, Source};
 use crate::settings::ServeArgs;
 use crate::{image_downloads, listen, logging, upkeep};
 
-/// For running statements at the end, and for SQLite's log to be folded into its file.
+/// Time for running statements at the end, and for folding SQLite's log into its file.
 const DATABASE_CLOSING: Duration = Duration::from_secs(15);
 
-/// Upper bounds of the buckets of all histograms, which are times. Buckets of replicas can be added up; quantiles cannot.
+/// Upper bounds of the buckets of all histograms, seconds. Buckets of replicas can be added up; quantiles cannot.
 const SECONDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
@@ -39,6 +42,17 @@ const SECONDS: [f64; 12] = [
 pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
     let (descriptors, budgets) = listen::raise_file_limit();
+    let Given {
+        kube_source,
+        vault,
+        for_operations,
+    } = Given::read(&args).await?;
+    // Where there is a data dir, the service that has it is named before a port that is taken. A new one is made once the ports are ours, so
+    // that a start that fails leaves none.
+    let early = match args.data.data_dir.exists() {
+        true => None,
+        false => Some(Front::open(&args, &kube_source, budgets)?),
+    };
     prepare_data_dir(&args.data.data_dir)?;
     // Kept until the end. On PostgreSQL several services may run, and each takes a name of its own.
     let _lock = args
@@ -50,13 +64,17 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     {
         tracing::warn!(%error, "the space of the data dir's disk is not known");
     }
-    let kube_source = args.kube_source()?;
-    let listeners = Listeners::bind(&args, &kube_source, budgets)?;
+    let Front {
+        listeners,
+        urls,
+        names,
+        mut identity,
+    } = match early {
+        Some(front) => front,
+        None => Front::open(&args, &kube_source, budgets)?,
+    };
     let (api, boot) = (listeners.api.tcp.local_addr()?, listeners.boot.tcp.local_addr()?);
-    let urls = listeners.urls(&args)?;
     listen::tell_budgets(descriptors, budgets);
-    let names = names(&urls, api);
-    let mut identity = Identity::new(&args, &names)?;
     // Before a client can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
     last_resort::start(args.drain_timeout)?;
@@ -64,7 +82,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let room = Room::open()?;
     let mut tasks = Tasks::default();
     let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
-    // The database may be waited for, and brought up to date: `/health` answers meanwhile.
+    // The database may have to be waited for and migrated: `/health` responds meanwhile.
     let (opened, early) = front();
     listen::spawn(
         requests,
@@ -80,9 +98,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         listen::spawn(requests, status, early, None, stop.clone(), drain);
     }
     let opening = async {
-        let store = store(&args).await?;
+        let store = store(&args, vault).await?;
         identity.open(&args, &store, &names).await?;
-        operations(&args, &kube_source, store, urls, &identity.service_ca).await
+        let service_ca = &identity.service_ca;
+        operations(&args, &kube_source, for_operations, store, urls, service_ca).await
     };
     let operations = tokio::select! {
         operations = opening => operations?,
@@ -96,7 +115,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         operations: operations.clone(),
         metrics: metrics.clone(),
     };
-    // After the recorder, which it registers gauges with.
+    // After the recorder, since it registers gauges there.
     let downloads = Downloads::new(args.download_limits());
     let images = muster_images::routes(operations.clone(), downloads.clone());
     let for_hosts = muster_images::host_routes(operations.clone(), downloads);
@@ -121,12 +140,13 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     opened_status.send_replace(Some(status_routes));
     jobs::start(&operations, &mut tasks.background, &tasks.stop_background);
     let (downloading, stop_downloading) = (operations.clone(), tasks.stop_background.clone());
+    let largest = args.installation.largest_os_image();
     tasks.background.spawn(async move {
         stop_downloading
-            .run_until_cancelled(image_downloads::run(downloading))
+            .run_until_cancelled(image_downloads::run(downloading, largest))
             .await;
     });
-    // Those that talk to the Kubernetes API know which BMCs are Metal3's.
+    // Replicas that use the Kubernetes API know which BMCs are Metal3's.
     let metal3 = kube.client().filter(|_| Flow::from(args.metal3) != Flow::Off);
     let bmcs = args
         .bmcs
@@ -143,13 +163,14 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     tasks
         .background
         .spawn(upkeep::run(metrics, tasks.stop_background.clone()));
-    // Kept until the end: with it the built-in API ends.
+    // Kept until the end: the built-in API ends with it.
     let asked = Asked {
         capi_provider: args.capi_provider,
         mirror: !args.no_mirror,
         metal3: args.metal3.into(),
         drives: drives(bmc_client),
         namespaces: args.namespaces.clone().into(),
+        workload_networks: args.workload_networks(),
         take_over: args.take_over,
     };
     let (requests, background) = (&mut tasks.requests, &mut tasks.background);
@@ -171,13 +192,38 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let outcome = tasks.until_stopped(&mut signals).await;
     notify::stopping();
     let drained = tasks.stop(&mut signals, drain).await;
-    // A connection that some task does not give back holds up no restart: what is committed is kept.
+    // A connection that a task does not return must not hold up a restart: commits are kept.
     let closed = tokio::time::timeout(DATABASE_CLOSING, operations.store.close()).await;
     if closed.is_err() {
         tracing::warn!("connections to the database were still in use; they are cut off");
     }
     tracing::info!("stopped");
     outcome.and(drained)
+}
+
+/// The parts that clients connect to, opened without a data dir.
+struct Front {
+    listeners: Listeners,
+    urls: Urls,
+    names: Vec<String>,
+    identity: Identity,
+}
+
+impl Front {
+    /// # Errors
+    /// For a port that is taken, and for certificates and URLs that cannot be.
+    fn open(args: &ServeArgs, kube_source: &Source, budgets: Budgets) -> Result<Self> {
+        let listeners = Listeners::bind(args, kube_source, budgets)?;
+        let urls = listeners.urls(args)?;
+        let names = names(&urls, listeners.api.tcp.local_addr()?);
+        let identity = Identity::new(args, &names)?;
+        Ok(Self {
+            listeners,
+            urls,
+            names,
+            identity,
+        })
+    }
 }
 
 /// Everything that runs. Background jobs outlive requests, so that the last flush of check-ins is complete.

@@ -1,4 +1,4 @@
-//! Stores BMCs, and who works on which of them.
+//! Stores BMCs, and which process works on which of them.
 
 mod claim;
 mod hosts;
@@ -131,13 +131,13 @@ impl Store {
     /// The BMCs of an InfraEnv, by name. A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_bmcs(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
         self.bmcs_of(infra_env_id, "").await
     }
 
-    /// Those of an InfraEnv to which a change of a host may matter: the agent of their machine is awaited, or something is left in them
-    /// that the host decides about.
+    /// The BMCs of an InfraEnv that a change of a host may matter to: they wait for their machine's agent, or hold something until the host
+    /// is done with it.
     ///
     /// # Errors
     /// As [`Store::list_bmcs`].
@@ -164,7 +164,7 @@ impl Store {
     /// Number of BMCs of an InfraEnv.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn count_bmcs(&self, infra_env_id: InfraEnvId) -> Result<i64> {
         let mut connection = self.reader().await?;
         sqlx::query("SELECT COUNT(*) FROM bmcs WHERE infra_env_id = $1")
@@ -175,7 +175,7 @@ impl Store {
             .map_err(failed("counting BMCs"))
     }
 
-    /// Writes a BMC that was read as `bmc.version`; returns its new version. What was read of its image stays.
+    /// Writes a BMC that was read as `bmc.version`; returns its new version. The counts of image reads stay.
     ///
     /// # Errors
     /// `Conflict` when another write came first, it is deleted, or its new name or place is taken.
@@ -230,10 +230,10 @@ impl Store {
         pending.commit(transaction, self).await
     }
 
-    /// True when another BMC of the InfraEnv has this name, or any has this place: the words for a `Conflict`.
+    /// True when another BMC of the InfraEnv has this name, or any has this place: the two causes of a `Conflict`.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn bmc_takes(&self, bmc: &Bmc) -> Result<bool> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(
@@ -249,10 +249,10 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Counts what was read of the images of BMCs. Those that are deleted are passed over.
+    /// Counts reads of the images of BMCs. Deleted BMCs are skipped.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn add_bmc_image_reads(&self, reads: &[(BmcId, ImageReads)]) -> Result<()> {
         let mut transaction = self.writer().await?;
         for (id, read) in reads {

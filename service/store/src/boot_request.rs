@@ -37,7 +37,7 @@ pub struct BootRequests {
     pub infra_env_id: InfraEnvId,
     /// In lower case with colons; empty: not known.
     pub mac: String,
-    /// Of the client.
+    /// The client's address.
     pub address: String,
     pub file: BootFile,
     pub user_agent: String,
@@ -45,26 +45,26 @@ pub struct BootRequests {
     pub last_at: Timestamp,
     /// Number of requests.
     pub requests: i64,
-    /// Bytes that were begun to be sent.
+    /// Bytes of the responses that were begun.
     pub bytes: i64,
-    /// Empty: the last answer was the file.
+    /// Empty: the last response was the file.
     pub refusal: String,
 }
 
 /// Rows in one statement: 11 parameters each, below SQLite's 32766.
 const AT_ONCE: usize = 1000;
 
-/// Rows of one InfraEnv: whoever knows its boot URL can name any number of network cards.
+/// Rows of one InfraEnv: a client that knows its boot URL can name any number of network cards.
 const MOST: i64 = 16_384;
 
-/// A machine that was silent for so long begins a new boot.
+/// A machine that was silent for so long starts a new boot.
 pub const NEW_BOOT: Duration = Duration::from_secs(15 * 60);
 
 impl Store {
-    /// Adds requests to those that are stored. The oldest of an InfraEnv that has too many go.
+    /// Adds requests to those that are stored. If an InfraEnv has too many, its oldest are deleted.
     ///
     /// # Errors
-    /// Those of the database; none of a failed thousand is written.
+    /// Fails if the database does; of the thousand requests of the failed statement none is written.
     pub async fn add_boot_requests(&self, added: &[BootRequests]) -> Result<()> {
         for chunk in added.chunks(AT_ONCE) {
             self.add_chunk(chunk).await?;
@@ -73,7 +73,7 @@ impl Store {
     }
 
     async fn add_chunk(&self, added: &[BootRequests]) -> Result<()> {
-        // In one order, so that replicas never wait for each other in a circle; and each once, as ON CONFLICT demands.
+        // Sorted, so that replicas never wait for each other in a circle; and each once, as ON CONFLICT requires.
         let rows: BTreeMap<String, &BootRequests> = added.iter().map(|one| (id_of(one), one)).collect();
         let values = rows.into_iter().map(|(id, one)| one.row(id).values(self.vault()));
         let values = values.collect::<Result<Vec<_>>>()?;
@@ -94,7 +94,7 @@ impl Store {
                  bytes = CASE WHEN {same_boot} THEN boot_requests.bytes ELSE 0 END + excluded.bytes,
                  refusal = excluded.refusal"
         ));
-        // Each length is a text of its own: not worth a place in the cache of prepared statements.
+        // Each length is a statement text of its own: not worth an entry in the cache of prepared statements.
         let query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
         let query = values.into_iter().fold(query, |query, row| row.bind(query));
         let mut transaction = self.writer().await?;
@@ -120,7 +120,7 @@ impl Store {
     /// The requests of an InfraEnv's machines since that moment, newest first.
     ///
     /// # Errors
-    /// Those of the database. A row that cannot be read is left out.
+    /// Fails if the database does. A row that cannot be read is left out.
     pub async fn list_boot_requests(
         &self,
         infra_env_id: InfraEnvId,

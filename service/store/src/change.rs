@@ -14,7 +14,7 @@ use crate::statement::new_id;
 use crate::store::Store;
 use crate::subject::Subject;
 
-/// A change of a record whose row is written already.
+/// A change of a record. The record's row is written already.
 pub(crate) struct Change<'a> {
     pub(crate) subject: Subject,
     /// The record's version after the change.
@@ -60,7 +60,7 @@ pub(crate) async fn note_change(
     note_changes(transaction, pending, &[(subject, version, at)]).await
 }
 
-/// The same of several records, each once.
+/// [`note_change`] for several records, each once.
 pub(crate) async fn note_changes(
     transaction: &mut Transaction<'static, Any>,
     pending: &mut PendingChanges,

@@ -31,20 +31,20 @@ pub struct CheckIn {
 /// Hosts in one statement: 6 parameters each, below SQLite's 32766.
 const AT_ONCE: usize = 1000;
 
-/// Two replicas that write the same hosts may meet in opposite order on PostgreSQL all the same, which then stops one of them.
+/// On PostgreSQL, two replicas that write the same hosts may lock them in opposite order; the server then aborts one of them.
 const ATTEMPTS: u32 = 3;
 
 impl Store {
-    /// Writes check-ins, a thousand in a statement. Hosts that are deleted, or whose stored check-in is newer, are skipped.
+    /// Writes check-ins, a thousand in a statement. Deleted hosts, and those with a newer stored check-in, are skipped.
     /// `due_at` moves only where it is the end of the silence allowed after the previous check-in (`checked_in_at` + the same
     /// distance as from `at` to `silent_at`): a host that waits for something else keeps its deadline.
     ///
     /// Returns the number of hosts that were written.
     ///
     /// # Errors
-    /// Those of the database; none of a failed batch is written.
+    /// Fails if the database does; none of a failed batch is written.
     pub async fn flush_check_ins(&self, check_ins: &[CheckIn]) -> Result<u64> {
-        // In one order everywhere, so that two writers seldom wait for each other.
+        // Sorted by the same order everywhere, so that two writers seldom wait for each other.
         let mut check_ins: Vec<&CheckIn> = check_ins.iter().collect();
         check_ins.sort_unstable_by_key(|check_in| (check_in.infra_env_id, check_in.host_id));
         let mut written = 0;
@@ -78,7 +78,7 @@ impl Store {
             ") AS poll WHERE hosts.id = poll.column1 AND hosts.infra_env_id = poll.column2
                  AND hosts.deleted_at IS NULL AND hosts.checked_in_at < poll.column3",
         );
-        // Each length is a text of its own: not worth a place in the cache of prepared statements.
+        // Each length is a statement text of its own: not worth an entry in the cache of prepared statements.
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
         for check_in in check_ins {
             query = query

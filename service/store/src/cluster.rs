@@ -33,7 +33,7 @@ pub struct ClusterVersions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredCluster {
     pub cluster: Cluster,
-    /// `None` while it lives.
+    /// `None` unless it is deleted.
     pub deleted_at: Option<Timestamp>,
 }
 
@@ -47,7 +47,7 @@ pub enum ClusterDeletion {
     Installing(i64),
 }
 
-/// Hosts in these states keep their cluster: an installation would go on without a record of it.
+/// Hosts in these states keep their cluster: otherwise an installation would continue without a record of its cluster.
 pub const HOLDS_CLUSTER: [HostStatus; 5] = [
     HostStatus::PreparingForInstallation,
     HostStatus::PreparingSuccessful,
@@ -76,7 +76,7 @@ row! {
 const NOT_UPDATED: [&str; 3] = ["members_version", "created_at", "deleted_at"];
 
 impl<'a> ClusterRow<'a> {
-    /// The row of a living cluster. `members_version` is that of a new one.
+    /// The row of a cluster that is not deleted. `members_version` is that of a new one.
     fn of(cluster: &'a Cluster, version: i64) -> Self {
         let (kube_namespace, kube_name) = kube_columns(cluster.kube.as_ref());
         Self {
@@ -142,7 +142,7 @@ impl Store {
             .transpose()
     }
 
-    /// The living cluster that belongs to this custom resource.
+    /// The cluster of this custom resource that is not deleted.
     ///
     /// # Errors
     /// `Corrupt` when its row cannot be read.
@@ -162,12 +162,12 @@ impl Store {
             .map(|found| found.cluster))
     }
 
-    /// All clusters, oldest first; with `deleted` those that are deleted, too.
+    /// All clusters, oldest first; with `deleted` also deleted ones.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_clusters(&self, deleted: bool) -> Result<Vec<StoredCluster>> {
         let mut connection = self.reader().await?;
         let sql = select_clusters(if deleted {
@@ -182,10 +182,10 @@ impl Store {
         Ok(readable(&rows, |row| cluster_from(self.vault(), row)))
     }
 
-    /// The versions of a cluster, alive or deleted. The cheapest read that shows that nothing changed.
+    /// The versions of a cluster, deleted or not. The cheapest read that shows that nothing changed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn cluster_versions(&self, id: ClusterId) -> Result<Option<ClusterVersions>> {
         let mut connection = self.reader().await?;
         let row = sqlx::query("SELECT id, version, members_version FROM clusters WHERE id = $1")
@@ -203,12 +203,12 @@ impl Store {
         .transpose()
     }
 
-    /// The part of a cluster's hosts that they need to know of each other, sorted by id, with their clocks as last stored.
+    /// The data that the hosts of a cluster need of each other, sorted by id, with their clocks as last stored.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_cluster_peers(&self, id: ClusterId) -> Result<Vec<Peer>> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(
@@ -258,12 +258,50 @@ impl Store {
     /// # Errors
     /// `Conflict` when another write came first, it is deleted, or its new custom resource is taken.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
+        let transaction = self.writer().await?;
+        self.write_cluster(transaction, cluster, events).await
+    }
+
+    /// The cluster of this custom resource that was deleted last and has a row yet: without its secrets. A mirror's is none.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_deleted_cluster(&self, kube: &KubeRef) -> Result<Option<Cluster>> {
+        let mut connection = self.reader().await?;
+        let sql = select_clusters(deletion::LAST_OF_RESOURCE);
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(storable(&kube.namespace))
+            .bind(storable(&kube.name))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading the deleted cluster of a custom resource"))?;
+        let found = row.as_ref().map(|row| cluster_from(self.vault(), row));
+        Ok(found.transpose()?.map(|found| found.cluster))
+    }
+
+    /// Stores a deleted cluster again, under the id that it had; `cluster.version` is that of the deletion. Returns its new version.
+    ///
+    /// # Errors
+    /// `Conflict` when it is not deleted, or not as it was read, or its custom resource has another.
+    pub async fn revive_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
+        let mut transaction = self.writer().await?;
+        if !deletion::unmark(&mut transaction, "clusters", cluster.id, cluster.version).await? {
+            return Err(conflict(cluster.id));
+        }
+        self.write_cluster(transaction, cluster, events).await
+    }
+
+    async fn write_cluster(
+        &self,
+        mut transaction: Transaction<'static, Any>,
+        cluster: &Cluster,
+        events: &[NewEvent],
+    ) -> Result<i64> {
         let version = cluster.version + 1;
         let values = ClusterRow::of(cluster, version)
             .values(self.vault())?
             .without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
-        let mut transaction = self.writer().await?;
         let updated = values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
             .execute(&mut *transaction)
@@ -285,11 +323,11 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes a cluster none of whose hosts is being installed. Its row stays, without its secrets. From then on no host joins it or begins to be
-    /// installed into it; whoever takes the change from the outbox unbinds those that it has.
+    /// Deletes a cluster unless one of its hosts is being installed. Its row stays, without its secrets. From then on no host joins it or
+    /// begins to be installed into it; the handler of the outbox row unbinds the hosts that it has.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn delete_cluster(
         &self,
         id: ClusterId,
@@ -297,7 +335,7 @@ impl Store {
         events: &[NewEvent],
     ) -> Result<ClusterDeletion> {
         let mut transaction = self.writer().await?;
-        // Locked first and counted after: a host that was just joining or beginning has been committed by then.
+        // Locked first and counted after: a host that was joining or beginning to be installed has been committed by then.
         let Some(version) = deletion::lock(&mut transaction, self.kind(), "clusters", id).await? else {
             return Ok(ClusterDeletion::Absent);
         };

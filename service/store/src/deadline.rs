@@ -1,4 +1,4 @@
-//! Finds hosts whose deadline has passed, through an index on `due_at`.
+//! Finds hosts with a deadline that has passed, through an index on `due_at`.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::host::HOST_KEY;
 use crate::row::{Reading, micros};
 use crate::store::Store;
 
-/// A host whose deadline has passed.
+/// A host with a deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     pub infra_env_id: InfraEnvId,
@@ -31,7 +31,7 @@ impl Store {
     /// continues, unless it ends here. A row whose key cannot be read is logged and skipped.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn due_hosts(
         &self,
         now: Timestamp,
@@ -75,7 +75,7 @@ impl Store {
     /// Time at which the next host is due; `None` while none has a deadline.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn next_due(&self) -> Result<Option<Timestamp>> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(

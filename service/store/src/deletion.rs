@@ -1,4 +1,4 @@
-//! Deletes records whose rows stay: locks the row, counts the hosts that hold the record, marks it as deleted.
+//! Deletes records whose rows stay: locks the row, counts the hosts that hold the record, marks it as deleted; and revives them.
 
 use std::fmt::Display;
 
@@ -7,8 +7,11 @@ use muster_sql::Kind;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
-use crate::error::failed;
+use crate::error::{failed, is_unique_violation};
 use crate::row::micros;
+
+/// Selects the record of a custom resource (namespace `$1`, name `$2`) that was deleted last; a mirror's is none.
+pub(crate) const LAST_OF_RESOURCE: &str = "WHERE kube_namespace = $1 AND kube_name = $2 AND mirror IS NULL AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1";
 
 /// Locks a living record; returns its version, or `None` when there is none.
 pub(crate) async fn lock(
@@ -27,7 +30,7 @@ pub(crate) async fn lock(
         .map_err(failed("looking for a record to delete"))
 }
 
-/// Number of living hosts that meet `condition` on `id`, which is `$1`.
+/// Number of hosts that are not deleted and meet `condition` on `id`, which is `$1`.
 pub(crate) async fn count_hosts(
     transaction: &mut Transaction<'static, Any>,
     condition: &str,
@@ -42,8 +45,8 @@ pub(crate) async fn count_hosts(
         .map_err(failed("counting the hosts of a record to delete"))
 }
 
-/// Marks a locked record as deleted; `version` is its new one. `left`: the column of its document, and what is left of it. Secrets end
-/// with what they belonged to.
+/// Marks a locked record as deleted; `version` is its new one. `left`: the column of its document, and the remaining document. The secrets
+/// of a record are deleted with it.
 pub(crate) async fn mark(
     transaction: &mut Transaction<'static, Any>,
     table: &'static str,
@@ -63,4 +66,26 @@ pub(crate) async fn mark(
         .await
         .map_err(failed("deleting a record"))?;
     Ok(())
+}
+
+/// Takes the mark away again. False: the record is not deleted, or is another version, or its custom resource has another.
+pub(crate) async fn unmark(
+    transaction: &mut Transaction<'static, Any>,
+    table: &'static str,
+    id: impl Display,
+    version: i64,
+) -> Result<bool> {
+    let sql = format!(
+        "UPDATE {table} SET deleted_at = NULL WHERE id = $1 AND version = $2 AND deleted_at IS NOT NULL"
+    );
+    let revived = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .bind(version)
+        .execute(&mut **transaction)
+        .await;
+    match revived {
+        Ok(done) => Ok(done.rows_affected() == 1),
+        Err(error) if is_unique_violation(&error) => Ok(false),
+        Err(error) => Err(failed("reviving a record")(error)),
+    }
 }

@@ -1,5 +1,7 @@
 //! Classifies errors of the database by what a caller can do about them.
 
+use muster_sql::damage;
+
 use crate::lost;
 use crate::vault::SealingFailed;
 
@@ -12,7 +14,7 @@ pub enum StoreError {
     /// The address cannot be used as it is written.
     #[error("database URL: {reason}")]
     Address { reason: String },
-    /// The database did not come up, or its tables could not be made.
+    /// The database could not be opened, or its tables could not be created.
     #[error("cannot open the database {address}")]
     Open {
         /// Without password.
@@ -34,21 +36,21 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
-    /// The record was written by another since it was read, or exists already. Load it again and decide again.
+    /// The record was written by another writer since it was read, or exists already. Load it again and decide again.
     #[error("{table} {id} was changed meanwhile")]
     Conflict {
         table: &'static str,
         /// Key of the record.
         id: String,
     },
-    /// A record that a write refers to is not there, or deleted.
+    /// A record that a write refers to does not exist, or is deleted.
     #[error("{table} {id} does not exist")]
     Missing {
         table: &'static str,
         /// Key of the record.
         id: String,
     },
-    /// A row holds what this version of Muster cannot read.
+    /// A row holds content that this version of Muster cannot read.
     #[error("corrupt row in table {table}, id {id}, column {column}: {reason}")]
     Corrupt {
         table: &'static str,
@@ -68,10 +70,17 @@ pub enum StoreError {
     /// A secret that cannot be encrypted. It is not stored.
     #[error(transparent)]
     Sealing(#[from] SealingFailed),
-    /// The keys that were given do not open what the database holds.
+    /// The given keys do not open the values of the database.
     #[error("the database is locked: {reason}")]
     Locked { reason: String },
-    /// The database refused a statement: a bug here, or a damaged database.
+    /// The database's file is damaged: no answer of it can be relied on.
+    #[error("the database is damaged ({doing}): stop the service, look at its disk, and restore a backup")]
+    Damaged {
+        doing: &'static str,
+        #[source]
+        source: sqlx::Error,
+    },
+    /// The database refused a statement: a bug here.
     #[error("the database refused a statement ({doing})")]
     Statement {
         doing: &'static str,
@@ -86,11 +95,15 @@ impl StoreError {
         matches!(self, Self::Unavailable { .. } | Self::Full { .. })
     }
 
-    /// The error of another who waited for the same statement: of the same kind, with the driver's words.
+    /// The error for another caller that waited for the same statement: of the same kind, with the driver's message.
     pub(crate) fn of_another(&self) -> Self {
         let words = |source: &sqlx::Error| sqlx::Error::Io(std::io::Error::other(source.to_string()));
         match self {
             Self::Full { doing, source } => Self::Full {
+                doing,
+                source: words(source),
+            },
+            Self::Damaged { doing, source } => Self::Damaged {
                 doing,
                 source: words(source),
             },
@@ -115,7 +128,7 @@ impl StoreError {
     }
 }
 
-/// The error of whoever waits for work of another task, which ends with its runtime.
+/// The error of a caller that waits for another task, when that task ends with its runtime.
 pub(crate) fn runtime_ended(doing: &'static str) -> StoreError {
     StoreError::Unavailable {
         doing,
@@ -134,6 +147,9 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |source| {
         lost::note(&source);
+        if damage::note(&source) {
+            return StoreError::Damaged { doing, source };
+        }
         match class(&source) {
             Class::Full => StoreError::Full { doing, source },
             Class::Unavailable => StoreError::Unavailable { doing, source },

@@ -6,6 +6,7 @@ use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Agreed, InfraEnv, KubeRef, NewEvent, Settings};
 use sqlx::any::AnyRow;
+use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::bmc;
@@ -16,14 +17,14 @@ use crate::lenient::readable;
 use crate::row::{Json, Reading, Sealed, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
-use crate::vault::Vault;
+use crate::vault::{Place, Vault};
 
 /// Result of a request to delete an InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
     Deleted,
     Absent,
-    /// Not deleted: this many hosts are in it.
+    /// Not deleted: it has this many hosts.
     Inhabited(i64),
 }
 
@@ -103,7 +104,7 @@ impl Store {
         self.find_by("id", id.to_string()).await
     }
 
-    /// The InfraEnv whose boot URLs carry `boot_id`.
+    /// The InfraEnv with `boot_id` in its boot URLs.
     ///
     /// # Errors
     /// `Corrupt` when its row cannot be read.
@@ -142,12 +143,12 @@ impl Store {
             .transpose()
     }
 
-    /// All InfraEnvs, oldest first; those of one cluster when named.
+    /// All InfraEnvs, oldest first; those of one cluster if given.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_infra_envs(&self, cluster_id: Option<ClusterId>) -> Result<Vec<InfraEnv>> {
         let mut connection = self.reader().await?;
         let sql = select_infra_envs(match cluster_id {
@@ -170,12 +171,21 @@ impl Store {
     /// # Errors
     /// `Conflict` when another write came first, it is deleted, or its new boot id or custom resource is taken.
     pub async fn update_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
+        let transaction = self.writer().await?;
+        self.write_infra_env(transaction, infra_env, events).await
+    }
+
+    async fn write_infra_env(
+        &self,
+        mut transaction: Transaction<'static, Any>,
+        infra_env: &InfraEnv,
+        events: &[NewEvent],
+    ) -> Result<i64> {
         let version = infra_env.version + 1;
         let values = InfraEnvRow::of(infra_env, version)
             .values(self.vault())?
             .without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
-        let mut transaction = self.writer().await?;
         let updated = values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
             .execute(&mut *transaction)
@@ -197,10 +207,62 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes an InfraEnv without hosts, with its BMCs. Its row stays, unseen, without its settings.
+    /// The InfraEnv of this custom resource that was deleted last, if its row still exists: without its settings, except the generation of
+    /// its tokens. A mirror's InfraEnv does not count.
     ///
     /// # Errors
-    /// Those of the database.
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_deleted_infra_env(&self, kube: &KubeRef) -> Result<Option<InfraEnv>> {
+        let mut connection = self.reader().await?;
+        let sql = select_infra_envs(deletion::LAST_OF_RESOURCE);
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(storable(&kube.namespace))
+            .bind(storable(&kube.name))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading the deleted InfraEnv of a custom resource"))?;
+        row.as_ref()
+            .map(|row| infra_env_from(self.vault(), row))
+            .transpose()
+    }
+
+    /// The custom resource of a deleted InfraEnv.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn resource_of_deleted_infra_env(&self, id: InfraEnvId) -> Result<Option<KubeRef>> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT kube_namespace, kube_name FROM infra_envs WHERE id = $1 AND deleted_at IS NOT NULL",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed("reading the custom resource of a deleted InfraEnv"))?;
+        let Some(row) = row else { return Ok(None) };
+        let column = |at: usize| row.try_get::<Option<String>, _>(at);
+        let columns = column(0).and_then(|namespace| Ok((namespace, column(1)?)));
+        let (namespace, name) =
+            columns.map_err(failed("reading the custom resource of a deleted InfraEnv"))?;
+        Ok(kube_ref(namespace, name))
+    }
+
+    /// Stores a deleted InfraEnv again, under the id that it had; `infra_env.version` is that of the deletion. Returns its new version.
+    ///
+    /// # Errors
+    /// `Conflict` when it is not deleted, or not as it was read, or its custom resource has another.
+    pub async fn revive_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
+        let mut transaction = self.writer().await?;
+        if !deletion::unmark(&mut transaction, "infra_envs", infra_env.id, infra_env.version).await? {
+            return Err(conflict(infra_env.id));
+        }
+        self.write_infra_env(transaction, infra_env, events).await
+    }
+
+    /// Deletes an InfraEnv without hosts, and its BMCs. Its row stays hidden, without its settings.
+    ///
+    /// # Errors
+    /// Fails if the database does.
     pub async fn delete_infra_env(
         &self,
         id: InfraEnvId,
@@ -208,7 +270,7 @@ impl Store {
         events: &[NewEvent],
     ) -> Result<Deletion> {
         let mut transaction = self.writer().await?;
-        // Locked first and counted after: a host that was just moving in has been committed by then.
+        // Locked first and counted after: a host that was being added has been committed by then.
         let Some(version) = deletion::lock(&mut transaction, self.kind(), "infra_envs", id).await? else {
             return Ok(Deletion::Absent);
         };
@@ -217,8 +279,8 @@ impl Store {
             return Ok(Deletion::Inhabited(hosts));
         }
         bmc::delete_all(self, &mut transaction, id, at).await?;
-        let nothing = ("settings", "{}".to_owned());
-        deletion::mark(&mut transaction, "infra_envs", id, version + 1, at, nothing).await?;
+        let left = ("settings", remaining(&mut transaction, self.vault(), id).await?);
+        deletion::mark(&mut transaction, "infra_envs", id, version + 1, at, left).await?;
         let change = Change {
             subject: Subject::InfraEnv(id),
             version: version + 1,
@@ -228,6 +290,34 @@ impl Store {
         commit_change(transaction, self, change).await?;
         Ok(Deletion::Deleted)
     }
+}
+
+/// The settings that outlive an InfraEnv: the generation of its tokens, so that tokens refused before stay refused when it is revived.
+/// Nothing of settings that cannot be read.
+async fn remaining(
+    transaction: &mut Transaction<'static, Any>,
+    vault: &Vault,
+    id: InfraEnvId,
+) -> Result<String> {
+    let text: String = sqlx::query("SELECT settings FROM infra_envs WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_one(&mut **transaction)
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(failed("reading an InfraEnv to delete"))?;
+    let place = Place {
+        table: "infra_envs",
+        column: "settings",
+        id: &id.to_string(),
+    };
+    let settings = vault.open(&place, text).ok();
+    let settings: Settings = settings
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    Ok(match settings.token_generation {
+        0 => "{}".to_owned(),
+        generation => serde_json::json!({"token_generation": generation}).to_string(),
+    })
 }
 
 fn conflict(id: InfraEnvId) -> StoreError {

@@ -1,7 +1,7 @@
-//! Checks when a database is opened that all keys are at hand that values in it are sealed with.
+//! Checks, when a database is opened, that all keys are present with which its values are sealed.
 //!
-//! For each such key the settings hold a check value, named by the key's id and sealed with it. It is written before the first value is, and
-//! goes when no value is left.
+//! For each such key the settings hold a check value, named by the key's id and sealed with it. It is written before the first value is,
+//! and deleted when no value is left.
 
 use sqlx::Row as _;
 
@@ -16,7 +16,7 @@ use crate::vault::CHECK;
 const TEXT: &str = "muster";
 
 impl Store {
-    /// Makes sure that the keys of this store open what the database holds, and writes down that the first one is in use.
+    /// Checks that the keys of this store open the values of the database, and records that the first one is in use.
     ///
     /// # Errors
     /// `Locked` when a key is missing.
@@ -61,10 +61,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Forgets the keys that no value is sealed with any more: all but the first, or all when values are plain now.
+    /// Deletes the check values of keys that no value is sealed with any more: all but the first, or all when values are plain now.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub(crate) async fn forget_other_keys(&self) -> Result<()> {
         let current = self.vault().key_id().map(|key| format!("{CHECK}{key}"));
         let others = self.checks().await?.into_iter().map(|(name, _)| name);

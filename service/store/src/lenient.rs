@@ -1,7 +1,7 @@
-//! Reads what a newer version may have written: documents with fields that this version does not know, lists with rows that it
+//! Reads data that a newer version may have written: documents with fields that this version does not have, lists with rows that it
 //! cannot read.
 //!
-//! While a new version rolls out both read the same tables. A field that is passed over here is gone when this version writes the
+//! During a rolling update both versions read the same tables. A field that is skipped here is lost when this version writes the
 //! document again, which the rules for changes allow for (`migrations/README.md`).
 
 use std::collections::HashSet;
@@ -15,19 +15,19 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::error::StoreError;
 
-/// Most fields of one document that are passed over.
+/// Most skipped fields of one document.
 const MAX_UNKNOWN: usize = 100;
 
-/// Most rows of which is remembered that they were logged.
+/// Most rows that are remembered as logged.
 const MAX_LOGGED: usize = 10_000;
 
-/// The rows that can be read. One that cannot costs itself and not the list: it is logged once and counted
-/// (`muster_unreadable_rows_total`), and reading it alone says what is wrong with it.
+/// The rows that can be read. A row that cannot is left out of the list, logged once and counted (`muster_unreadable_rows_total`); reading
+/// that record by its key returns the error.
 pub(crate) fn readable<T>(rows: &[AnyRow], read: impl Fn(&AnyRow) -> Result<T>) -> Vec<T> {
     rows.iter().filter_map(|row| or_pass_over(read(row))).collect()
 }
 
-/// What was read of one row of a list; `None`: it is passed over.
+/// The result of reading one row of a list; `None`: it is skipped.
 pub(crate) fn or_pass_over<T>(read: Result<T>) -> Option<T> {
     static LOGGED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     match read {
@@ -47,7 +47,7 @@ pub(crate) fn or_pass_over<T>(read: Result<T>) -> Option<T> {
     }
 }
 
-/// A document without the fields that this version refuses; `None` when it cannot be read all the same.
+/// A document without the fields that this version refuses; `None` when it cannot be read even so.
 pub(crate) fn without_unknown_fields<T: DeserializeOwned>(stored: &str) -> Option<T> {
     let mut document: Value = serde_json::from_str(stored).ok()?;
     for _ in 0..MAX_UNKNOWN {

@@ -1,7 +1,7 @@
 //! Stores InfraEnvs, hosts, their history, events, the outbox and shared settings in SQLite or PostgreSQL, with the same
 //! statements for both (`sqlx::Any`).
 //!
-//! [`Store`] is the one type. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
+//! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
 //! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`],
 //! [`retention`], [`bmc`] (with claims).
 //!
@@ -56,7 +56,7 @@ pub use event::{EventCounts, EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief, HostForm, ListedHost, ListedParts};
 pub use infra_env::Deletion;
 pub use logs::{LogOwner, LogUpload, StoredLog};
-pub use muster_sql::Kind;
+pub use muster_sql::{Kind, damage};
 pub use notify::RecordChange;
 pub use operator_token::OperatorToken;
 pub use outbox::{OutboxEntry, OutboxScope};

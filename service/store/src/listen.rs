@@ -1,7 +1,7 @@
 //! Receives the changes of other replicas from PostgreSQL's notifications.
 //!
-//! A connection can die silently, and poolers between us and the server may swallow notifications. So the channel is trusted only
-//! while heartbeats of our own come back on it: hosts that are cached are at most two heartbeats old then.
+//! A connection can die silently, and poolers between this process and the server may swallow notifications. So the channel is trusted only
+//! while this process receives its own heartbeats on it: cached hosts are at most two heartbeats old then.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +78,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends when a heartbeat has not come back before the next.
+    /// Ends when a heartbeat was not received before the next one is due.
     async fn send_heartbeats(&self, awaited: &Mutex<Option<String>>) -> Result<(), sqlx::Error> {
         let mut ticks = interval(HEARTBEAT_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,7 +1,7 @@
-//! Stores logs that hosts and installation controllers upload, in chunks that are written one by one, so that an upload
-//! holds neither memory nor the write lock. An unfinished upload is invisible.
+//! Stores logs that hosts and installation controllers upload, in chunks that are written one by one, so that an upload occupies neither
+//! memory nor the write lock. An unfinished upload is invisible.
 //!
-//! Logs of a host that an operator asked for belong to no cluster: the column `cluster_id` is empty then.
+//! Logs of a host that an operator requested belong to no cluster: the column `cluster_id` is empty then.
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -29,7 +29,7 @@ pub enum LogOwner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLog {
     pub id: String,
-    /// `None`: the operator asked the host for them.
+    /// `None`: the operator requested them from the host.
     pub cluster_id: Option<ClusterId>,
     pub owner: LogOwner,
     /// Bytes.
@@ -38,7 +38,7 @@ pub struct StoredLog {
     pub completed_at: Timestamp,
 }
 
-/// An upload under way.
+/// An upload in progress.
 #[derive(Debug)]
 pub struct LogUpload {
     id: String,
@@ -63,7 +63,7 @@ impl Store {
     /// Begins an upload to a cluster, or to none.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn begin_log(
         &self,
         cluster_id: impl Into<Option<ClusterId>>,
@@ -153,7 +153,7 @@ impl Store {
     /// Discards an upload, by its id.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn discard_log(&self, id: &str) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("DELETE FROM logs WHERE id = $1")
@@ -164,10 +164,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Discards unfinished uploads that began before `before`: their senders are gone. Returns how many.
+    /// Discards unfinished uploads that began before `before`: their senders have stopped. Returns how many.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn discard_unfinished_logs(&self, before: Timestamp) -> Result<u64> {
         let unfinished = "FROM logs WHERE completed_at IS NULL AND created_at < $1";
         let any = {
@@ -234,7 +234,7 @@ impl Store {
     /// One chunk of an upload; `None` when it was replaced in between.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn log_chunk(&self, id: &str, number: i64) -> Result<Option<Vec<u8>>> {
         let mut connection = self.reader().await?;
         let row = sqlx::query("SELECT content FROM log_chunks WHERE log_id = $1 AND number = $2")

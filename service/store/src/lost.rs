@@ -1,13 +1,13 @@
-//! Remembers when a connection to a server was last found to be lost. What ends one connection (a restart, a failover) mostly
-//! ends all of them, so those that lay unused at that moment are asked before they are used again.
+//! Remembers when a connection to a server was last found to be lost. The cause (a restart, a failover) mostly ends all connections, so
+//! those that were idle at that moment are tested before they are used again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Of all pools of this process: at worst another's are asked once too often.
+/// Shared by all pools of this process: at worst a connection of another pool is tested needlessly.
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Notes the time if this error is that of a connection which is no more.
+/// Records the time if this error means that the connection was lost.
 pub(crate) fn note(error: &sqlx::Error) {
     use sqlx::Error;
     let lost = match error {
@@ -23,7 +23,7 @@ pub(crate) fn note(error: &sqlx::Error) {
     }
 }
 
-/// True when a connection was lost since this one was used, which is so long ago.
+/// True when a connection was lost within `idle_for`, the time since this one was used.
 pub(crate) fn since(idle_for: Duration) -> bool {
     let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
     last.is_some_and(|last| last.elapsed() <= idle_for)

@@ -33,7 +33,7 @@ pub(crate) fn migrator() -> Migrator {
 mod tests {
     use super::*;
 
-    /// Statements, upper case, after which what older versions do fails.
+    /// Statements, upper case, that break older versions.
     const TAKES_AWAY: [&str; 8] = [
         "DROP TABLE",
         "DROP COLUMN",

@@ -1,7 +1,7 @@
 //! Calls subscribers in this process when records change: after a commit here, and when PostgreSQL notifies of a commit elsewhere
 //! ([`crate::listen`]). It costs no statement.
 //!
-//! Calls are lost with the process, and those for other replicas while notifications are not received. The
+//! Notifications are lost when the process ends, and those for other replicas while notifications are not received. The
 //! [outbox](crate::outbox) loses nothing.
 
 use std::sync::{PoisonError, RwLock};

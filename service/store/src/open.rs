@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use muster_sql::Kind;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::{AnyConnection, Connection};
 use tokio::time::Instant;
 
@@ -17,47 +17,73 @@ use crate::migrations::{is_contract, migrator};
 use crate::store::{CONNECTION_PATIENCE, Store};
 use crate::vault::Vault;
 
-/// Time for a server to come up before opening fails: it is often started together with Muster.
+/// Time for a server to become reachable before opening fails: it is often started together with Muster.
 const STARTING_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Connections to PostgreSQL, where nobody says more.
+/// Default number of connections to PostgreSQL.
 const CONNECTIONS: u32 = 16;
+
+/// The last migration that commands next to a service need, which use settings, operator tokens and InfraEnvs: without it they refuse to
+/// run, without later ones they run. Change it with every migration of those tables that the store's statements depend on.
+const COMMANDS_NEED: i64 = 20_261_122_171_000;
 
 /// For every SQLite connection. `synchronous=FULL` syncs the log at each commit, so that a power cut loses nothing that was
 /// committed; NORMAL would be enough for the death of the process only. Another process (`muster token`) may hold the write
-/// lock for a moment, hence the busy timeout.
-const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;";
+/// lock for a moment, hence the busy timeout. What is deleted or replaced is overwritten: secrets end with what they belonged to.
+pub(crate) const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+     PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = ON;";
 
 /// A file below this size, in bytes, that cannot give space back yet is rewritten when it is opened: that takes a moment only.
 const REWRITTEN_BELOW: i64 = 64 << 20;
 
-/// Readers besides: they cannot write by accident.
+/// Additional settings of readers, which must not write by accident.
 const SQLITE_READER: &str = "PRAGMA query_only = ON;";
 
-/// The one that writes, besides: what a statement of many rows would undo is kept in memory, where it would be written to a file of its
-/// own beyond 64 KiB, and pages that change again and again are brought from the log to the database once in 16 MiB.
+/// Additional settings of the writer: the undo data of a statement with many rows is kept in memory (beyond 64 KiB it would go to a file of
+/// its own), and the log is checkpointed once in 16 MiB, because the same pages change again and again.
 const SQLITE_WRITER: &str = "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000;";
 
-/// The one that writes, besides, where secrets are encrypted: what was plain is overwritten when it is replaced.
-const SQLITE_ERASER: &str = "PRAGMA secure_delete = ON;";
-
-/// For every PostgreSQL connection. Nothing here runs for long: what does has met a lock or a sick server. Statements are planned once
-/// and kept; one that was planned while its table had few rows would read the whole table when it has many, so indexes are preferred
-/// wherever there are some. The planner calls a statement very dear that has to read a whole table then, however small that is, and
-/// would compile it: that takes longer than any of ours, and 20 MB of each connection.
+/// For every PostgreSQL connection. No statement runs for long unless it meets a lock or a failing server. Plans are made once and kept; a
+/// plan from the time when its table had few rows would read the whole table when it has many, so indexes are preferred where they exist.
+/// The planner then gives a very high cost to a statement that has to read a whole table, however small, and would compile it: that takes
+/// longer than any statement here, and 20 MB of each connection.
 const POSTGRES_SETTINGS: &str = "SET application_name = 'muster'; SET statement_timeout = '30s'; \
      SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on; \
      SET enable_seqscan = off; SET jit = off;";
 
 impl Store {
-    /// Opens the database at `url` and brings its tables up to date. `sqlite://PATH` (the file is made, readable to its owner
-    /// only; the folder must exist) or `postgres://USER:PASSWORD@SERVER/DATABASE`. A PostgreSQL server that does not answer
-    /// yet is waited for, up to a minute.
+    /// Opens the database at `url` and brings its tables up to date. `sqlite://PATH` (the file is created, readable for its owner only; the
+    /// folder must exist) or `postgres://USER:PASSWORD@SERVER/DATABASE`. Waits up to a minute for a PostgreSQL server that does not respond
+    /// yet.
     ///
     /// # Errors
     /// `Address` for a URL of neither form, `Open` for everything else.
     pub async fn open(url: &str) -> Result<Self> {
-        Self::open_as(url, STARTING_PATIENCE, CONNECTIONS, Vault::default()).await
+        Self::open_as(
+            url,
+            STARTING_PATIENCE,
+            CONNECTIONS,
+            Vault::default(),
+            Tables::Migrated,
+        )
+        .await
+    }
+
+    /// Opens an existing database for a command that runs next to its service, and leaves its tables as they are: a newer program that
+    /// reads tokens must not stop the older service. The tables suffice if all migrations that the commands need are applied, if none of
+    /// the missing ones removes what older versions use (data may have to be moved before such a migration), and if no newer version has
+    /// applied such a migration. Without `keys` no secret in it can be read.
+    ///
+    /// # Errors
+    /// As [`Store::open_with_keys`], and `Open` where the tables do not suffice.
+    pub async fn open_beside_service(url: &str, keys: Option<Vault>) -> Result<Self> {
+        let reads_secrets = keys.is_some();
+        let vault = keys.unwrap_or_default();
+        let store = Self::open_as(url, STARTING_PATIENCE, CONNECTIONS, vault, Tables::AsTheyAre).await?;
+        if reads_secrets {
+            store.check_keys().await?;
+        }
+        Ok(store)
     }
 
     /// [`Store::open`] with the keys of the secrets in the database, which must be all that it needs, and at most so many connections to a
@@ -67,9 +93,18 @@ impl Store {
     /// As [`Store::open`], and `Locked` when a key is missing.
     pub async fn open_with_keys(url: &str, vault: Vault, connections: Option<u32>) -> Result<Self> {
         let connections = connections.unwrap_or(CONNECTIONS);
-        let store = Self::open_as(url, STARTING_PATIENCE, connections, vault).await?;
+        let store = Self::open_as(url, STARTING_PATIENCE, connections, vault, Tables::Migrated).await?;
         store.check_keys().await?;
         Ok(store)
+    }
+
+    /// The database that a URL names, which is not looked for.
+    ///
+    /// # Errors
+    /// `Address` for a URL that [`Store::open`] does not take.
+    pub fn kind_of(url: &str) -> Result<Kind> {
+        sqlx::any::install_default_drivers();
+        Address::parse(url).map(|address| address.kind)
     }
 
     /// [`Store::open`] with another patience for a server that does not answer.
@@ -77,14 +112,23 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub async fn open_within(url: &str, patience: Duration) -> Result<Self> {
-        Self::open_as(url, patience, CONNECTIONS, Vault::default()).await
+        Self::open_as(url, patience, CONNECTIONS, Vault::default(), Tables::Migrated).await
     }
 
-    async fn open_as(url: &str, patience: Duration, connections: u32, vault: Vault) -> Result<Self> {
+    async fn open_as(
+        url: &str,
+        patience: Duration,
+        connections: u32,
+        vault: Vault,
+        tables: Tables,
+    ) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let address = Address::parse(url)?;
-        address.prepare_file()?;
-        bring_up_to_date(&address, patience).await?;
+        match tables {
+            Tables::Migrated => address.prepare_file()?,
+            Tables::AsTheyAre => address.require_file()?,
+        }
+        await_tables(&address, tables, patience).await?;
         let (readers, writers) = match address.kind {
             Kind::Sqlite => {
                 let pool = || pool_options(Kind::Sqlite).idle_timeout(None).max_lifetime(None);
@@ -95,14 +139,10 @@ impl Store {
                         Ok(())
                     })
                 });
-                let erases = vault.has_keys();
-                let writers = pool().max_connections(1).after_connect(move |connection, _| {
+                let writers = pool().max_connections(1).after_connect(|connection, _| {
                     Box::pin(async move {
                         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
                         sqlx::raw_sql(SQLITE_WRITER).execute(&mut *connection).await?;
-                        if erases {
-                            sqlx::raw_sql(SQLITE_ERASER).execute(&mut *connection).await?;
-                        }
                         Ok(())
                     })
                 });
@@ -130,8 +170,8 @@ impl Store {
     }
 }
 
-/// A connection to a server is asked whether it still works only after it was unused for so long, or when another was lost meanwhile:
-/// each question is a round trip.
+/// A connection to a server is tested before use only after it was idle for so long, or when another was lost meanwhile: each test is a
+/// round trip.
 const TESTED_AFTER: Duration = Duration::from_secs(1);
 
 fn pool_options(kind: Kind) -> AnyPoolOptions {
@@ -140,8 +180,8 @@ fn pool_options(kind: Kind) -> AnyPoolOptions {
         .test_before_acquire(false)
         .before_acquire(move |connection, unused| {
             Box::pin(async move {
-                // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
-                // goes on believing in a transaction: such a connection would refuse every further write.
+                // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and its state stays in
+                // a transaction: such a connection would refuse every further write.
                 let may_be_used = !connection.is_in_transaction();
                 let in_doubt = unused.idle_for >= TESTED_AFTER || lost::since(unused.idle_for);
                 let must_test = kind == Kind::Postgres && in_doubt;
@@ -154,9 +194,18 @@ fn pool_options(kind: Kind) -> AnyPoolOptions {
         })
 }
 
-/// A URL that has been understood.
+/// What is done about tables that are not those of this version.
+#[derive(Debug, Clone, Copy)]
+enum Tables {
+    /// Migrations are applied.
+    Migrated,
+    /// The tables are left as they are.
+    AsTheyAre,
+}
+
+/// A parsed URL.
 pub(crate) struct Address {
-    kind: Kind,
+    pub(crate) kind: Kind,
     pub(crate) options: AnyConnectOptions,
     /// For messages: without password.
     shown: String,
@@ -199,11 +248,19 @@ impl Address {
         if path.contains('?') {
             return Err(refused("a SQLite URL takes no parameters; Muster chooses them"));
         }
-        let file = std::path::absolute(path).map_err(|error| refused(&error.to_string()))?;
-        let options = options(&format!("sqlite://{}?mode=rwc", percent_encoded(&file)))?;
+        Self::of_file(Path::new(path), "rwc")
+    }
+
+    /// SQLite's file, opened in a mode of SQLite's: `ro` reads, `rwc` writes and makes the file where there is none.
+    pub(crate) fn of_file(path: &Path, mode: &str) -> Result<Self> {
+        let refused = |error: &dyn StdError| StoreError::Address {
+            reason: error.to_string(),
+        };
+        let file = std::path::absolute(path).map_err(|error| refused(&error))?;
+        let url = format!("sqlite://{}?mode={mode}", percent_encoded(&file));
         Ok(Self {
             kind: Kind::Sqlite,
-            options,
+            options: url.parse().map_err(|error: sqlx::Error| refused(&error))?,
             shown: format!("sqlite://{}", file.display()),
             file: Some(file),
         })
@@ -229,6 +286,15 @@ impl Address {
             .map(drop)
             .map_err(|error| self.failed(format!("cannot write {}: {error}", file.display())))
     }
+
+    /// # Errors
+    /// If SQLite's file does not exist.
+    pub(crate) fn require_file(&self) -> Result<()> {
+        match &self.file {
+            Some(file) if !file.exists() => Err(self.failed("there is no such file")),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn percent_encoded(path: &Path) -> String {
@@ -245,12 +311,16 @@ fn percent_encoded(path: &Path) -> String {
     text
 }
 
-/// Applies the migrations on a connection of their own, which has no statement timeout.
-async fn bring_up_to_date(address: &Address, patience: Duration) -> Result<()> {
+/// Waits for a server that is starting, and checks the tables on a separate connection without statement timeout.
+async fn await_tables(address: &Address, tables: Tables, patience: Duration) -> Result<()> {
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(100);
     loop {
-        let error = match migrate(address).await {
+        let looked_at = match tables {
+            Tables::Migrated => migrate(address).await,
+            Tables::AsTheyAre => require_tables(address).await,
+        };
+        let error = match looked_at {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
@@ -280,6 +350,33 @@ async fn migrate(address: &Address) -> Result<(), NotUpToDate> {
     }
 }
 
+/// # Errors
+/// The tables do not suffice for the commands that run next to a service.
+async fn require_tables(address: &Address) -> Result<(), NotUpToDate> {
+    require(applied(address).await?, &migrator())
+}
+
+fn require(applied: Vec<Applied>, migrator: &Migrator) -> Result<(), NotUpToDate> {
+    let is_behind = missing_of(&applied, migrator)
+        .any(|migration| migration.version <= COMMANDS_NEED || is_contract(&migration.description));
+    ahead_of(applied, migrator)?;
+    if is_behind {
+        Err(NotUpToDate::Behind)
+    } else {
+        Ok(())
+    }
+}
+
+/// The migrations that are not among those applied, oldest first.
+pub(crate) fn missing_of<'a>(
+    applied: &'a [Applied],
+    migrator: &'a Migrator,
+) -> impl Iterator<Item = &'a Migration> {
+    migrator
+        .iter()
+        .filter(|migration| applied.iter().all(|(version, _)| *version != migration.version))
+}
+
 /// The reason why the tables are not as this version needs them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotUpToDate {
@@ -289,6 +386,10 @@ pub(crate) enum NotUpToDate {
         "a newer version of Muster has taken away what this one uses (migration {version}, {description}): start the newer version, or restore the backup that was made before it"
     )]
     Contracted { version: i64, description: String },
+    #[error(
+        "its tables are those of an older version of Muster: use the muster of the service that runs; or run muster migrate, or start the service of this version, which brings them up to date"
+    )]
+    Behind,
 }
 
 /// Version and description of the migrations that a newer version has applied.
@@ -359,7 +460,7 @@ async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateErro
     Ok(())
 }
 
-/// True when trying again can help: the server is starting, or another process is applying the same migrations to the file.
+/// True when a retry can help: the server is starting, or another process is applying the same migrations to the file.
 fn worth_waiting(kind: Kind, error: &NotUpToDate) -> bool {
     use sqlx::Error;
     let NotUpToDate::Migrate(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) =
@@ -374,7 +475,7 @@ fn worth_waiting(kind: Kind, error: &NotUpToDate) -> bool {
             Kind::Postgres => database
                 .code()
                 .is_some_and(|code| ["57P03", "53300"].contains(&&*code)),
-            // 1: a table that the other process made; 5: its lock; 1555 and 2067: its note of having applied it.
+            // 1: a table that the other process created; 5: its lock; 1555 and 2067: its record of having applied it.
             Kind::Sqlite => database
                 .code()
                 .is_some_and(|code| ["1", "5", "261", "517", "1555", "2067"].contains(&&*code)),
@@ -382,3 +483,6 @@ fn worth_waiting(kind: Kind, error: &NotUpToDate) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

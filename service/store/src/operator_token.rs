@@ -22,28 +22,28 @@ row! {
     }
 }
 
-/// An operator token, without its text, which is kept nowhere.
+/// An operator token, without its text, which is not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorToken {
     /// The token's claim `jti`.
     pub id: String,
     /// Who uses it.
     pub name: String,
-    /// It changes nothing.
+    /// It allows no changes.
     pub read_only: bool,
-    /// The one that it opens; `None`: everything.
+    /// The only InfraEnv that the token opens; `None`: everything.
     pub infra_env_id: Option<InfraEnvId>,
     pub created_at: Timestamp,
-    /// `None`: it does not end by itself.
+    /// `None`: it does not expire.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
 
 impl Store {
-    /// Stores a new one.
+    /// Stores a new token.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn insert_operator_token(&self, token: &OperatorToken) -> Result<()> {
         let values = OperatorTokenRow {
             id: token.id.clone(),
@@ -65,10 +65,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// The one with this id.
+    /// The token with this id.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn find_operator_token(&self, id: &str) -> Result<Option<OperatorToken>> {
         let mut connection = self.reader().await?;
         let sql = format!(
@@ -83,10 +83,10 @@ impl Store {
         row.as_ref().map(token_from).transpose()
     }
 
-    /// All, oldest first.
+    /// All tokens, oldest first.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_operator_tokens(&self) -> Result<Vec<OperatorToken>> {
         let mut connection = self.reader().await?;
         let sql = format!(
@@ -100,10 +100,10 @@ impl Store {
         rows.iter().map(token_from).collect()
     }
 
-    /// Revokes one; false when there is none, or it is revoked already.
+    /// Revokes a token; false when it does not exist, or is revoked already.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn revoke_operator_token(&self, id: &str, at: Timestamp) -> Result<bool> {
         let mut transaction = self.writer().await?;
         let revoked =

@@ -1,4 +1,4 @@
-//! Records that changed, for whoever acts on changes after the commit. Safe with several takers in several replicas.
+//! Queue of changed records, for tasks that handle changes after the commit. Safe with several takers in several replicas.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxScope {
     All,
-    /// InfraEnvs and clusters: changes of hosts and BMCs are for the replica whose controllers run.
+    /// InfraEnvs and clusters: changes of hosts and BMCs are for the replica that runs the controllers.
     NotHosts,
 }
 
@@ -44,12 +44,12 @@ pub struct OutboxEntry {
 }
 
 impl Store {
-    /// Claims up to `limit` changes, oldest first, for the duration of `claim`: no other caller gets them before that has passed.
-    /// A record that changes while it is claimed can be claimed again. An unreadable entry is logged, stays claimed for that
-    /// long, and holds up no other.
+    /// Claims up to `limit` changes, oldest first, for the duration of `claim`: no other caller gets them before that time has passed. A
+    /// record that changes while it is claimed can be claimed again. An unreadable entry is logged, stays claimed for that long, and holds
+    /// up no other.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn take_from_outbox(
         &self,
         now: Timestamp,
@@ -87,10 +87,10 @@ impl Store {
         Ok(entries)
     }
 
-    /// Prolongs claims, from now on for the duration of `claim`. Entries whose record changed since are not held.
+    /// Prolongs claims to last for `claim` from now. Claims of records that changed since are not prolonged.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn renew_claims(&self, ids: &[String], now: Timestamp, claim: Duration) -> Result<()> {
         let until = micros(now).saturating_add(i64::try_from(claim.as_micros()).unwrap_or(i64::MAX));
         let mut transaction = self.writer().await?;
@@ -105,10 +105,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// True when [`Self::take_from_outbox`] would return anything. Costs no write.
+    /// True when [`Self::take_from_outbox`] would return anything. Writes nothing.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn outbox_waits(&self, now: Timestamp, scope: OutboxScope) -> Result<bool> {
         let mut connection = self.reader().await?;
         let sql = format!(
@@ -123,15 +123,15 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Removes changes that have been handled; returns how many. An entry whose record has changed since it was taken stays,
-    /// and so does one that is being changed: it will be claimed again.
+    /// Removes handled changes; returns how many. An entry stays if its record has changed since it was taken, or is being changed: it will
+    /// be claimed again.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn acknowledge(&self, ids: &[String]) -> Result<u64> {
         let mut removed = 0;
         for chunk in ids.chunks(1000) {
-            // Writers hold rows of several records at once, so waiting for one of theirs could be for ever.
+            // Writers hold rows of several records at a time, so waiting for one of them could last for ever.
             let mut sql = String::from("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id IN ");
             push_tuples(&mut sql, self.kind(), 1, chunk.len());
             sql.push_str(self.kind().skipping());

@@ -1,8 +1,8 @@
-//! Tells which migrations opening a database would apply, without applying them.
+//! Lists the migrations that opening a database would apply, without applying them.
 
 use crate::Result;
 use crate::migrations::{is_contract, migrator};
-use crate::open::{Address, ahead_of, applied};
+use crate::open::{Address, ahead_of, applied, missing_of};
 use crate::store::Store;
 
 /// A migration that the tables of a database lack.
@@ -25,10 +25,7 @@ impl Store {
         let (applied, migrator) = (applied(&address).await, migrator());
         let applied = applied.map_err(|error| address.failed(error))?;
         ahead_of(applied.clone(), &migrator).map_err(|error| address.failed(error))?;
-        let missing = migrator
-            .iter()
-            .filter(|migration| applied.iter().all(|(version, _)| *version != migration.version));
-        Ok(missing
+        Ok(missing_of(&applied, &migrator)
             .map(|migration| PendingMigration {
                 version: migration.version,
                 description: migration.description.to_string(),

@@ -14,13 +14,13 @@ use crate::Result;
 use crate::host::HostBrief;
 use crate::store::Store;
 
-/// After a change whose outcome is not known (the request was given up while it was written) a host is not kept for so long,
-/// longer than any statement runs.
+/// After a change with an unknown outcome (the request was cancelled during the write) a host is not cached for so long, which exceeds the
+/// time limit of statements.
 const DOUBT: Duration = Duration::from_secs(60);
 
 pub(crate) type HostKey = (InfraEnvId, HostId);
 
-/// The hosts that are kept.
+/// The cached hosts.
 pub(crate) struct Polled {
     inner: Mutex<Inner>,
 }
@@ -38,7 +38,7 @@ struct Inner {
 #[derive(Default)]
 struct Reads {
     running: u32,
-    /// The host has changed since one of them began. What it read is not kept.
+    /// The host has changed since one of these reads began. Its result is not cached.
     overtaken: bool,
 }
 
@@ -80,7 +80,7 @@ impl Polled {
         }
     }
 
-    /// A host is about to be changed here. Nothing of it is kept until the change is [done](Change::done).
+    /// Call before changing a host here. The host is not cached until the change is [done](Change::done).
     pub(crate) fn changing(self: &Arc<Self>, key: HostKey) -> Change {
         let mut inner = self.inner();
         inner.forget(key);
@@ -106,7 +106,7 @@ impl Polled {
     pub(crate) fn trust(&self) {
         let mut inner = self.inner();
         if !inner.trusted {
-            // Reads that began before may have missed a change that was not heard.
+            // Reads that began before may have missed a change that was not received.
             inner.forget_all();
             inner.trusted = true;
         }
@@ -121,7 +121,7 @@ impl Polled {
 }
 
 impl Inner {
-    /// Keeps neither what is known of a host nor what is being read of it.
+    /// Drops the cached host, and the results of its running reads.
     fn forget(&mut self, key: HostKey) {
         self.hosts.remove(&key);
         if let Some(reads) = self.reads.get_mut(&key) {
@@ -157,7 +157,7 @@ struct Read {
 }
 
 impl Read {
-    /// Keeps what was read, unless the host has changed since the read began.
+    /// Caches the host, unless it has changed since the read began.
     fn keep(self, host: &Arc<HostBrief>) {
         let mut inner = self.polled.inner();
         let overtaken = inner.reads.get(&self.key).is_none_or(|reads| reads.overtaken);
@@ -211,9 +211,9 @@ impl Drop for Change {
 }
 
 impl Store {
-    /// A host as polls need it: from memory where it has not changed since it was last read, else from the database.
-    /// What polls do not need is left out: validations, findings, the words of the status, disk reasons.
-    /// What polls themselves bring (`checked_in_at`, the host's clock and agent version) may be older than what is stored.
+    /// A host with the data that polls need: from memory if it has not changed since it was last read, otherwise from the database.
+    /// Data that polls do not need is left out: validations, findings, the text of the status, disk reasons.
+    /// Data that polls themselves write (`checked_in_at`, the host's clock and agent version) may be older than the stored data.
     ///
     /// # Errors
     /// `Corrupt` when its row cannot be read.
@@ -289,7 +289,7 @@ mod tests {
                 polled.distrust();
                 polled.trust();
             }),
-            // The next read begins while changes go unheard.
+            // The next read begins while changes are not received.
             Box::new(|| polled.distrust()),
             Box::new(|| polled.trust()),
         ] {

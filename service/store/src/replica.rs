@@ -1,4 +1,4 @@
-//! Stores when each replica could last hear hosts and write, and the times in which one could not.
+//! Stores when each replica could last receive requests of hosts and write, and the periods in which one could not (deaf times).
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const BRINGING_BACK: &str = "bringing back times after the clock was set back";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
     pub id: String,
-    /// The last time at which it could hear and write.
+    /// The last time at which it could receive requests and write.
     pub beat_at: Timestamp,
     /// True when it stopped in order.
     pub has_left: bool,
@@ -37,7 +37,7 @@ impl Store {
     /// The time of the database's server, which all replicas share; `None` on SQLite, which has no server.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn server_time(&self) -> Result<Option<Timestamp>> {
         if self.kind() == Kind::Sqlite {
             return Ok(None);
@@ -51,10 +51,10 @@ impl Store {
         Reading::new(&row, "the server", &[]).get("now").map(Some)
     }
 
-    /// Writes that `replica` hears hosts at `now`, and `deaf`, in which it did not; forgets deaf times that ended before `horizon`.
+    /// Writes that `replica` receives requests at `now`, and a deaf time before that; removes deaf times that ended before `horizon`.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn beat(
         &self,
         replica: &str,
@@ -95,10 +95,10 @@ impl Store {
         })
     }
 
-    /// Forgets a replica that is gone, unless it has beaten since; with `deaf`, in which its hosts were not heard.
+    /// Removes a replica that is gone, unless it has sent a beat since; adds `deaf`, the time in which its hosts were not served.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn forget_replica(&self, replica: &Replica, deaf: Option<DeafTime>) -> Result<()> {
         let mut transaction = self.writer().await?;
         let gone = sqlx::query("DELETE FROM replicas WHERE id = $1 AND beat_at = $2")
@@ -113,10 +113,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Writes that a replica stops in order at `now`.
+    /// Writes that a replica shuts down in order at `now`.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn leave(&self, replica: &str, now: Timestamp) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("UPDATE replicas SET has_left = 1, beat_at = $2 WHERE id = $1")
@@ -128,11 +128,11 @@ impl Store {
         commit(transaction).await
     }
 
-    /// The clock was set back to `now`, by so much: what was written to happen or to have happened later counts as now. Every host that has a
-    /// deadline is looked at again at once; its own clock went on since it was told.
+    /// Handles a clock that was set back by `by` to `now`: later times in rows become `now`. Every host with a deadline is due immediately;
+    /// the host's own clock continued since its last report.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn clock_set_back(&self, now: Timestamp, by: Duration) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query(

@@ -1,4 +1,4 @@
-//! Seals again what is stored plain or under an older key, without changing a record: versions stay, and a write that comes first wins.
+//! Seals values again that are stored plain or under an older key, without changing a record: versions stay, and a concurrent write wins.
 
 use muster_sql::Kind;
 use sqlx::Row as _;
@@ -13,7 +13,7 @@ use crate::vault::{PREFIX, Place, SEALED, SealedColumn};
 /// A file of more bytes is not rewritten while it is in use: writes wait for that.
 const REWRITTEN_BELOW: i64 = 1 << 30;
 
-/// A value that is not as it would be stored now.
+/// A value in another form than a write would store now.
 #[derive(Debug, Clone)]
 pub struct StaleValue {
     of: usize,
@@ -29,9 +29,9 @@ impl StaleValue {
 /// Numbers of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resealed {
-    /// Stored anew.
+    /// Values that were sealed again.
     pub done: u64,
-    /// Of these, those that had been plain.
+    /// Of these, values that had been plain.
     pub plain: u64,
     /// Those that cannot be opened, and stay.
     pub unreadable: u64,
@@ -46,10 +46,10 @@ impl std::ops::AddAssign for Resealed {
 }
 
 impl Store {
-    /// The values that are not as they would be stored now. Without keys there are none.
+    /// The values in another form than a write would store now. Empty without keys.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn stale_values(&self) -> Result<Vec<StaleValue>> {
         if !self.vault().has_keys() {
             return Ok(Vec::new());
@@ -64,7 +64,7 @@ impl Store {
                 ..
             } = sealed;
             let key: Vec<String> = key.iter().map(|part| format!("CAST({part} AS TEXT)")).collect();
-            // Nothing is left of '{}', a deleted record.
+            // '{}' is a deleted record, without a secret.
             let (prefix, is_stale) = match self.vault().current_prefix() {
                 Some(prefix) => (prefix, "<> $1"),
                 None => (PREFIX.to_owned(), "= $1"),
@@ -89,10 +89,10 @@ impl Store {
         Ok(stale)
     }
 
-    /// Stores these values as they are stored now, in one transaction.
+    /// Stores these values in the current form, in one transaction.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn reseal(&self, values: &[StaleValue]) -> Result<Resealed> {
         let mut resealed = Resealed::default();
         let mut transaction = self.writer().await?;
@@ -147,11 +147,11 @@ impl Store {
         Ok(resealed)
     }
 
-    /// Ends what [`Store::reseal`] did for all values: forgets keys that are not in use any more, and erases what was plain from SQLite's
-    /// file. Answers false when the file is too large for that.
+    /// Completes [`Store::reseal`] after all values: removes keys that are not in use any more, and erases plain values from SQLite's file.
+    /// Returns false when the file is too large for that.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn finish_resealing(&self, resealed: Resealed) -> Result<bool> {
         if resealed.unreadable == 0 {
             self.forget_other_keys().await?;
@@ -168,7 +168,7 @@ impl Store {
             .acquire()
             .await
             .map_err(failed("waiting for a connection"))?;
-        // Pages that were given up before the file was opened with a key hold what was in them.
+        // Pages that were freed before the file was opened with a key still hold their content.
         for sql in ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"] {
             sqlx::raw_sql(sql)
                 .execute(&mut *connection)

@@ -1,4 +1,4 @@
-//! Deletes what is old, in small transactions, and gives its space back.
+//! Deletes old rows, in small transactions, and returns their space to the disk.
 
 use muster_api::time::Timestamp;
 use muster_sql::Kind;
@@ -6,20 +6,21 @@ use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::open::SQLITE_SETTINGS;
 use crate::row::micros;
 use crate::statement::commit;
 use crate::store::Store;
 
-/// Something that is deleted when it is old.
+/// Kinds of rows that are deleted when they are old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aging {
     /// Events, by their time.
     Events,
     /// Changes of hosts' states, by their time.
     History,
-    /// Complete logs, by the time at which they came.
+    /// Complete logs, by the time of their upload.
     Logs,
-    /// Requests for boot files, by the last of them.
+    /// Requests for boot files, by the time of the last one.
     BootRequests,
     /// Deleted hosts, with their documents, history and logs; a tombstone stays.
     Hosts,
@@ -30,7 +31,7 @@ pub enum Aging {
 }
 
 impl Aging {
-    /// In an order in which what refers to something goes before it.
+    /// In deletion order: a kind comes before those that it refers to.
     pub const ALL: [Self; 7] = [
         Self::Events,
         Self::History,
@@ -84,13 +85,13 @@ impl Aging {
 }
 
 impl Store {
-    /// Deletes one batch of what is older than `before`; returns how many rows, and whether there may be more.
+    /// Deletes one batch of rows older than `before`; returns how many, and whether there may be more.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn delete_old(&self, what: Aging, before: Timestamp) -> Result<(u64, bool)> {
         let (table, condition, batch) = (what.table(), what.condition(), what.batch());
-        // Without anything to do nothing is written.
+        // Nothing is written if there are no old rows.
         if !self.any_old(table, condition, before).await? {
             return Ok((0, false));
         }
@@ -146,7 +147,7 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// A host that registers again meanwhile has taken its row away, and is not found.
+    /// A host that registers again meanwhile has replaced its row, which is not found then.
     async fn delete_old_hosts(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -188,7 +189,7 @@ impl Store {
     /// Deletes the oldest complete logs until all together have at most `total` bytes; returns how many.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn trim_logs(&self, total: i64) -> Result<u64> {
         let oldest = {
             let mut connection = self.reader().await?;
@@ -217,10 +218,11 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Gives free pages of SQLite's file back to its disk, a bounded number at once. PostgreSQL does that by itself.
+    /// Returns free pages of SQLite's file to the disk, a bounded number per call, and truncates its log, which may hold deleted values,
+    /// unless it is being read at that moment. PostgreSQL does both by itself.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn give_space_back(&self) -> Result<()> {
         if self.kind() == Kind::Postgres {
             return Ok(());
@@ -235,13 +237,18 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("giving space back"))?;
-        Ok(())
+        // Writes wait while readers of the log are waited for, so none is.
+        let emptied = sqlx::raw_sql("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE);")
+            .execute(&mut *connection)
+            .await;
+        let set = sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await;
+        emptied.and(set).map(drop).map_err(failed("emptying the log"))
     }
 
     /// Rows of a table.
     ///
     /// # Errors
-    /// Those of the database, also when counting takes too long.
+    /// Fails if the database does, also when counting takes too long.
     pub async fn count_rows(&self, what: Aging) -> Result<i64> {
         self.number(&format!("SELECT COUNT(*) FROM {}", what.table()))
             .await
@@ -250,7 +257,7 @@ impl Store {
     /// Bytes of the whole database, and of the logs in it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn sizes(&self) -> Result<(i64, i64)> {
         let whole = match self.kind() {
             Kind::Sqlite => "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",

@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::lenient::without_unknown_fields;
 use crate::vault::{Place, Vault};
 
-/// A type whose values are kept in columns.
+/// A type with values that are kept in columns.
 pub(crate) trait Column: Sized {
     /// The type of the column: `String` or `i64`, or an `Option` of it where the column may be NULL.
     type Stored: for<'r> sqlx::Decode<'r, Any> + sqlx::Type<Any> + Into<Cell>;
@@ -35,10 +35,10 @@ pub(crate) trait Column: Sized {
         stored.into()
     }
 
-    /// A value as it was before `open` is needed for it. Columns that are not sealed need none.
+    /// Decrypts a stored value with `open` before it is decoded. Columns that are not sealed return it as it is.
     ///
     /// # Errors
-    /// Those of `open`.
+    /// Fails if `open` does.
     fn opened(stored: Self::Stored, open: &Opener<'_>) -> Result<Self::Stored, Cow<'static, str>> {
         let _ = open;
         Ok(stored)
@@ -96,7 +96,7 @@ impl Column for Timestamp {
     }
 }
 
-/// Types that are kept as the text that they print and parse.
+/// Types that are stored as the text that they print and parse.
 macro_rules! text_columns {
     ($reason:literal: $($type:ty),*) => {$(
         impl Column for $type {
@@ -116,7 +116,7 @@ macro_rules! text_columns {
 text_columns!("not an id": HostId, InfraEnvId, ClusterId, BmcId);
 text_columns!("unknown name": BmcPhase, BootFile, HostStatus, Severity, Category);
 
-/// A document, kept as JSON text.
+/// A document, stored as JSON text.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: Serialize + DeserializeOwned> Column for Json<T> {
@@ -142,7 +142,7 @@ impl<T: Serialize + DeserializeOwned> Column for Json<T> {
     }
 }
 
-/// A text that is sealed in the database, where there is a key.
+/// A text that is sealed in the database if there is a key.
 pub(crate) struct Sealed<T>(pub(crate) T);
 
 impl<T: Column<Stored = String>> Column for Sealed<T> {
@@ -191,7 +191,7 @@ where
     }
 }
 
-/// A value of a column as it is bound. NULL has the type of its column, too: PostgreSQL insists.
+/// A value of a column as it is bound. NULL has the type of its column, too: PostgreSQL requires it.
 #[derive(Clone)]
 pub(crate) enum Cell {
     Text(Option<String>),
@@ -317,7 +317,7 @@ impl Values {
         Self { table, cells }
     }
 
-    /// Seals what is to be sealed. `key`: the columns that name the row.
+    /// Seals the values that have to be sealed. `key`: the columns that identify the row.
     ///
     /// # Errors
     /// `Sealing`.
@@ -348,7 +348,7 @@ impl Values {
         self.cells.len()
     }
 
-    /// Leaves columns out: in an `UPDATE` they stay as they are.
+    /// Leaves columns out: an `UPDATE` does not change them.
     pub(crate) fn without(mut self, columns: &[&str]) -> Self {
         self.cells.retain(|(column, _)| !columns.contains(column));
         self
@@ -392,13 +392,13 @@ impl Values {
         )
     }
 
-    /// Updates the living row with the same `key` whose version is one less than the new one. `assigned` gives the expression
+    /// Updates the row with the same `key` that is not deleted and has the version before the new one. `assigned` returns the expression
     /// that a column is set to, from its name and its parameter.
     pub(crate) fn update(&self, key: &[&str], assigned: impl Fn(&str, String) -> String) -> String {
         format!("{} AND deleted_at IS NULL", self.update_with(key, assigned))
     }
 
-    /// The same in a table whose deleted rows go, with the new values as they are.
+    /// Like [`Self::update`], for a table without deleted rows; sets the new values as they are.
     pub(crate) fn update_versioned(&self, key: &[&str]) -> String {
         self.update_with(key, |_, new| new)
     }
@@ -477,7 +477,7 @@ impl<'r> Reading<'r> {
         text.map_or(0, str::len)
     }
 
-    /// [`Reading::get`] of a value that is `place`'s, a column of another `table` with the same key.
+    /// [`Reading::get`] for a value of `place`, a column of another `table` with the same key.
     ///
     /// # Errors
     /// As [`Reading::get`].

@@ -1,4 +1,4 @@
-//! Stores values that all replicas share and that are made once, such as the token-signing key.
+//! Stores values that all replicas share and that are created once, such as the token-signing key.
 
 use muster_api::time::Timestamp;
 use muster_core::record::Secret;
@@ -15,7 +15,7 @@ impl Store {
     /// The value under `name`.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn setting(&self, name: &str) -> Result<Option<Secret>> {
         let mut connection = self.reader().await?;
         let row = sqlx::query("SELECT value FROM settings WHERE name = $1")
@@ -28,10 +28,10 @@ impl Store {
         stored.map(|stored| self.opened_setting(name, stored)).transpose()
     }
 
-    /// Stores `value` under `name`, in place of what was there.
+    /// Stores `value` under `name`, replacing an earlier value.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn set_setting(&self, name: &str, now: Timestamp, value: &Secret) -> Result<()> {
         let value = self.sealed_setting(name, value)?;
         let mut transaction = self.writer().await?;
@@ -47,11 +47,11 @@ impl Store {
         commit(transaction).await
     }
 
-    /// The value under `name`, made by `make` when there is none. Of several replicas that start at once one makes it and all
-    /// answer the same; `make` may run in vain.
+    /// The value under `name`, or the one that `make` returns if there is none. If several replicas start at the same time, one stores its
+    /// value and all return that one; a value that `make` returned may be discarded.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn setting_or_insert(
         &self,
         name: &str,
@@ -89,7 +89,7 @@ impl Store {
     }
 }
 
-/// A value that is there stays.
+/// Stores a setting unless it exists.
 pub(crate) async fn insert_if_absent(
     transaction: &mut Transaction<'_, Any>,
     name: &str,
@@ -108,7 +108,7 @@ pub(crate) async fn insert_if_absent(
     .map_err(failed("storing a setting"))
 }
 
-/// Where the value of a setting is.
+/// The place of a setting's value.
 pub(crate) fn place(name: &str) -> Place<'_> {
     Place {
         table: "settings",

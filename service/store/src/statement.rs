@@ -16,7 +16,7 @@ pub(crate) async fn commit(transaction: Transaction<'static, Any>) -> Result<(),
     transaction.commit().await.map_err(failed("committing"))
 }
 
-/// Inserts rows of one table, at least one, in one statement; an error says that it came while `doing`.
+/// Inserts rows of one table, at least one, in one statement; errors name `doing`.
 pub(crate) async fn insert_rows(
     transaction: &mut Transaction<'static, Any>,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! Gives out connections for reads and transactions for writes, and counts both.
+//! Provides connections for reads and transactions for writes, and counts both.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::notify::Subscribers;
 use crate::polled::Polled;
 use crate::vault::Vault;
 
-/// Time that an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
+/// Time that an operation waits for a free connection. SQLite has a single writing one, so under load writes queue here.
 pub(crate) const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The open database. Cloning is cheap; clones share connections.
@@ -44,9 +44,9 @@ struct Shared {
     host_queue: HostQueue,
     host_reads: HostReads,
     documents: Arc<DocumentCache>,
-    /// Places for the readers of lists of hosts: the other readers are left to boots and to hosts that are not known yet.
+    /// Permits for the readers of lists of hosts: the other readers are left for boots and for hosts that are not known yet.
     list_readers: Semaphore,
-    /// The URL of PostgreSQL, for a connection beside the pools.
+    /// The URL of PostgreSQL, for a connection outside the pools.
     server: Option<String>,
 }
 
@@ -135,16 +135,16 @@ impl Store {
         self.shared.kind
     }
 
-    /// The connections that read and those that write, for parts of the service that keep their own tables in the same database.
-    /// On PostgreSQL both are the same pool.
+    /// The pools of connections that read and that write, for parts of the service that keep their own tables in the same database. On
+    /// PostgreSQL both are the same pool.
     pub fn pools(&self) -> (AnyPool, AnyPool) {
         (self.shared.readers.clone(), self.shared.writers.clone())
     }
 
-    /// Reads a row: fails when the database is connected but does not answer.
+    /// Reads a row: fails when the database is connected but does not respond.
     ///
     /// # Errors
-    /// `Unavailable` when it does not.
+    /// `Unavailable` then.
     pub async fn ping(&self) -> Result<()> {
         let mut connection = self.reader().await?;
         sqlx::query("SELECT version FROM infra_envs LIMIT 1")
@@ -181,7 +181,7 @@ impl Store {
         self.shared.server.as_deref()
     }
 
-    /// A connection for what is neither a read nor a write of records.
+    /// A connection for statements that neither read nor write records.
     pub(crate) async fn server_connection(&self) -> sqlx::Result<PoolConnection<Any>> {
         self.shared.readers.acquire().await
     }
@@ -205,10 +205,10 @@ impl Store {
             .map_err(failed("waiting for a connection"))
     }
 
-    /// The turn of a part of a list of hosts.
+    /// Waits for the permit to read a part of a list of hosts.
     ///
     /// # Errors
-    /// It does not come in the time that a connection may take.
+    /// Fails if none is free within [`CONNECTION_PATIENCE`].
     pub(crate) async fn list_turn(&self) -> Result<SemaphorePermit<'_>> {
         let turn = timeout(CONNECTION_PATIENCE, self.shared.list_readers.acquire()).await;
         let turn = turn.ok().and_then(|acquired| acquired.ok());

@@ -10,7 +10,7 @@ pub enum Subject {
         id: HostId,
     },
     InfraEnv(InfraEnvId),
-    /// A cluster, or what its hosts know of each other.
+    /// A cluster, or the data that its hosts need of each other.
     Cluster(ClusterId),
     Bmc(BmcId),
 }

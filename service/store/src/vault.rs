@@ -1,8 +1,8 @@
 //! Seals secret values before they are stored, and opens them again.
 //!
 //! A sealed value is `muster:sealed:1:KEY:VALUE`: the id of the key (16 hexadecimal digits) and the base64 of nonce (12 random bytes),
-//! ciphertext and tag of AES-256-GCM. The associated data is the value's [`Place`], so a value opens where it was sealed and nowhere else.
-//! What does not begin like this is plain, and read as it is: it was stored before there was a key.
+//! ciphertext and tag of AES-256-GCM. The associated data is the value's [`Place`], so a value can be opened only where it was sealed. A
+//! value without this prefix is plain, and read as it is: it was stored before there was a key.
 
 mod key_file;
 mod place;
@@ -30,12 +30,12 @@ pub struct Vault {
     writes_plain: bool,
 }
 
-/// No randomness was to be had for a key.
+/// There was no randomness for a key.
 #[derive(Debug, thiserror::Error)]
 #[error("the system gives no random bytes")]
 pub struct NoRandomness;
 
-/// A value that cannot be sealed, for want of randomness or by its length. It is not to be stored.
+/// A value that cannot be sealed, because of its length or because there is no randomness. It must not be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot encrypt {table}.{column}")]
 pub struct SealingFailed {
@@ -44,11 +44,11 @@ pub struct SealingFailed {
 }
 
 impl Vault {
-    /// The keys of a key file: one a line, in base64, the newest first; or 32 bytes, the one key. Lines that begin with `#` say nothing.
-    /// The word `plain` in the first line: values are opened, and stored plain from now on.
+    /// The keys of a key file: one per line, in base64, the newest first; or 32 bytes, the only key. Lines that begin with `#` are
+    /// comments. With the word `plain` in the first line, sealed values can be read, and values are stored plain from now on.
     ///
     /// # Errors
-    /// The number of the line that is no key.
+    /// Fails with the number of the first line that is not a key.
     pub fn from_key_file(content: &[u8]) -> Result<Self, KeyFileError> {
         let (keys, writes_plain) = key_file::parse(content)?;
         Ok(Self { keys, writes_plain })
@@ -65,7 +65,7 @@ impl Vault {
     /// The text to be stored at `place` for `text`.
     ///
     /// # Errors
-    /// `SealingFailed`, and nothing is to be stored.
+    /// `SealingFailed`; nothing may be stored then.
     pub fn seal(&self, place: &Place<'_>, text: String) -> Result<String, SealingFailed> {
         let Some(key) = self.sealing() else {
             return Ok(text);
@@ -120,12 +120,12 @@ impl Vault {
         String::from_utf8(text.to_vec()).map_err(|_| damaged.into())
     }
 
-    /// True when there are keys, whichever way values are written.
+    /// True when there are keys, even if values are written plain.
     pub fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
 
-    /// True when values are sealed that are stored from now on.
+    /// True when values that are stored from now on are sealed.
     pub fn seals(&self) -> bool {
         self.sealing().is_some()
     }
@@ -143,7 +143,7 @@ impl Vault {
         self.keys.iter().any(|key| key.id == id)
     }
 
-    /// The beginning of what [`Vault::seal`] gives now; `None`: plain text.
+    /// The prefix of values that [`Vault::seal`] returns now; `None`: plain text.
     pub(crate) fn current_prefix(&self) -> Option<String> {
         self.sealing().map(|key| format!("{PREFIX}{}:", key.id))
     }

@@ -1,4 +1,4 @@
-//! BMCs by the command line. No BMC is asked: nobody wants their machines discovered.
+//! BMCs by the command line. No request is sent to a BMC: the discovery of their machines stays off.
 
 use crate::golden::{all_agree, differs};
 use crate::world::World;

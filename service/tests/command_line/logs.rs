@@ -1,4 +1,4 @@
-//! `muster host logs`, with hosts whose agents the test plays.
+//! `muster host logs`, with the test in the place of the hosts' agents.
 
 use std::thread;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::world::World;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Polls until the host is asked for its logs; returns the arguments of the step.
+/// Polls until the host gets the step to send its logs; returns the arguments of the step.
 fn await_request(agent: &HttpClient, host: &str) -> Value {
     await_condition("the request for logs", LIMIT, || {
         let answer = agent.get(&format!("{host}/instructions")).expect(200).json();

@@ -1,4 +1,4 @@
-//! Mistakes that people make, each with its answer.
+//! Mistakes that people make, each with its error.
 
 use std::process::Command;
 
@@ -31,7 +31,7 @@ fn check_commands<'a>(world: &World, commands: impl IntoIterator<Item = (&'a str
 
 #[test]
 fn names_of_things() {
-    // Without Agents of what REST made.
+    // Without Agents for what REST made.
     let world = World::start(&["--no-mirror"]);
     let lab = world.infra_env("lab");
     world.infra_env("twin");
@@ -60,6 +60,10 @@ fn names_of_things() {
                 ],
             ),
             ("infra-env-without-name", &["infra-env", "create"]),
+            (
+                "infra-env-two-names",
+                &["infra-env", "create", "x", "--name", "y"],
+            ),
             ("infra-env-empty-name", &["infra-env", "create", "--name", ""]),
             ("infra-env-update-nothing", &["infra-env", "update", "lab"]),
             (
@@ -137,6 +141,18 @@ fn names_of_things() {
             ("output-format-unknown", &["infra-env", "list", "-o", "xml"]),
             ("jsonpath-broken", &["infra-env", "list", "-o", "jsonpath={[}"]),
             ("command-unknown", &["statsu"]),
+            ("command-list", &["list"]),
+            ("command-doctor", &["doctor"]),
+            ("command-logs", &["logs", "worker-0"]),
+            ("command-upgrade", &["upgrade"]),
+            ("command-iso", &["iso", "lab"]),
+            ("command-show", &["show", "worker-0"]),
+            ("command-version-option", &["-v"]),
+            ("host-events", &["host", "events", "worker-0"]),
+            ("host-reboot", &["host", "reboot", "worker-0"]),
+            ("host-list-nobody", &["hosts", "worker-0", "wroker-1"]),
+            ("infra-env-bind", &["infra-env", "bind", "worker-0"]),
+            ("infra-env-status", &["infra-env", "status"]),
             ("subcommand-unknown", &["infra-env", "craete"]),
             ("option-unknown", &["hosts", "--infraenv", "lab"]),
         ],
@@ -206,7 +222,7 @@ fn versions_without_an_image() {
             ),
         ],
     );
-    // The command line refuses it itself; others are told by the service.
+    // The command line refuses this version itself; other clients get the error of the service.
     let refused = world.rest().post(
         "/infra-envs",
         &serde_json::json!({"name": "x", "openshift_version": "banana", "pull_secret": muster_tests::rest::PULL_SECRET}),
@@ -274,7 +290,7 @@ fn the_way_to_the_service() {
             .trim(),
     );
     check_commands(&world, [("token-of-another-service", foreign)]);
-    // Who is known and has no right to it is refused, as other requests are.
+    // A known caller without the right is refused, as other requests are.
     let mut read_only = world.muster(&["infra-env", "create", "--name", "x"]);
     let token = world.prints(&[
         "token",
@@ -359,10 +375,34 @@ fn options_of_serve() {
             ("serve-log-format", serve(&["--log-format", "xml"])),
         ],
     );
-    let busy = world.transcript(serve(&["--listen", &taken, "--data-dir", "new"]));
-    let (_command, printed) = busy.split_once('\n').unwrap_or_default();
-    assert!(
-        printed.contains("--listen") && printed.ends_with("exit code 1\n"),
-        "{busy}"
-    );
+    // A start that fails leaves no data dir behind.
+    std::fs::write(world.folder.path().join("empty.json"), "{}").unwrap();
+    for (option, value, names) in [
+        ("--listen", &*taken, "--listen"),
+        ("--boot-listen", &taken, "--boot-listen"),
+        ("--service-ca", "no-such.pem", "no-such.pem"),
+        ("--auth-key", "no-such.pem", "--auth-key no-such.pem"),
+        ("--secrets-key", "no-such.key", "--secrets-key no-such.key"),
+        ("--secrets-key", "empty.json", "--secrets-key empty.json"),
+        ("--hw-requirements", "empty.json", "--hw-requirements empty.json"),
+        ("--disabled-host-validations", "ntp", "\"ntp\" is not the id"),
+        ("--os-images", "no-such.json", "--os-images no-such.json"),
+        ("--kubeconfig", "no-such.yaml", "--kubeconfig no-such.yaml"),
+        ("--kube-api", "elsewhere", "SQLite has no other replicas"),
+        ("--database-url", "mysql://x/y", "sqlite:// or postgres://"),
+    ] {
+        let mut start = serve(&[option, value, "--data-dir", "new/data"]);
+        start.envs(["MUSTER_LISTEN", "MUSTER_BOOT_LISTEN"].map(|name| (name, "127.0.0.1:0")));
+        let failed = world.transcript(start);
+        let (_, printed) = failed.split_once('\n').unwrap_or_default();
+        assert!(
+            printed.contains(names) && printed.ends_with("exit code 1\n"),
+            "{failed}"
+        );
+        assert!(!world.folder.path().join("new").exists(), "{failed}");
+    }
+    let there = world.folder.path().join("data");
+    let there = there.to_str().unwrap();
+    let named = world.transcript(serve(&["--listen", &taken, "--data-dir", there]));
+    assert!(named.contains("has this data dir"), "{named}");
 }

@@ -1,4 +1,4 @@
-//! A service of one test, and commands against it whose output does not depend on ports, folders and ids.
+//! A service of one test, and commands with output that does not depend on ports, folders and ids.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,18 +22,18 @@ pub struct World {
     pub folder: TempDir,
     pub url: String,
     pub boot_url: String,
-    /// Names in golden files for what is another text each time.
+    /// Placeholders in golden files for texts that differ each time.
     names: Vec<(String, &'static str)>,
 }
 
 impl World {
-    /// With more options of `muster serve`.
+    /// A service with more options of `muster serve`.
     pub fn start(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self::start_in(folder, more)
     }
 
-    /// In a folder with files that the options name.
+    /// A service in a folder with files that the options name.
     pub fn start_in(folder: TempDir, more: &[&str]) -> Self {
         let mut serve = command(env!("CARGO_BIN_EXE_muster"));
         clear(&mut serve);
@@ -74,7 +74,7 @@ impl World {
         path
     }
 
-    /// A command that knows the service by `MUSTER_URL`, in a terminal of 80 columns.
+    /// A command with the service in `MUSTER_URL`, in a terminal of 80 columns.
     pub fn muster(&self, arguments: &[&str]) -> Command {
         let mut muster = program(self.folder.path());
         muster.env("MUSTER_URL", &self.url).args(arguments);
@@ -144,7 +144,7 @@ impl World {
         format!("/infra-envs/{}", made["id"].as_str().unwrap())
     }
 
-    /// Registers the made-up host number `n` with an inventory; returns its path below the API.
+    /// Registers the simulated host number `n` with an inventory; returns its path below the API.
     pub fn host(&self, infra_env: &str, n: u64, name: &str) -> String {
         self.host_with_agent(infra_env, n, name, "muster-agent/0.1.0")
     }
@@ -163,7 +163,7 @@ impl World {
     }
 }
 
-/// `muster` with nothing of our environment that it would read.
+/// `muster` without the variables of this process that it would read.
 pub fn program(home: &Path) -> Command {
     let mut muster = Command::new(env!("CARGO_BIN_EXE_muster"));
     muster

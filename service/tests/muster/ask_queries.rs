@@ -1,4 +1,4 @@
-//! Queries of AgentClassifications in the process that asks them: the service gets an answer in time, whatever the query does.
+//! Queries of AgentClassifications in their own process: the service gets a response in time, whatever the query does.
 
 use std::time::Instant;
 

@@ -72,7 +72,13 @@ fn a_machine_is_discovered_through_its_bmc() {
         .iter()
         .map(|mac| json!({"mac_address": mac}))
         .collect();
-    let inventory = json!({"hostname": "r1u7", "interfaces": interfaces}).to_string();
+    // The kernel command line names the BMC from which the machine booted the image.
+    let named = format!(
+        "muster.bmc={}",
+        added["id"].as_str().expect("an id").replace('-', "")
+    );
+    let boot = json!({"command_line": named});
+    let inventory = json!({"hostname": "r1u7", "interfaces": interfaces, "boot": boot}).to_string();
     let reply =
         json!({"step_type": "inventory", "step_id": "inventory-1", "exit_code": 0, "output": inventory});
     let replied = rest.post(&format!("{hosts}/{id}/instructions"), &reply);

@@ -12,10 +12,10 @@ use url::Url;
 
 use crate::world::World;
 
-/// Time within which a revoked URL is dead.
+/// Time within which a revoked URL stops working.
 const REVOKED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Longer than InfraEnvs are told without asking the database.
+/// Longer than cached InfraEnvs are served without a query to the database.
 const OUTAGE: Duration = Duration::from_secs(12);
 
 /// Longest time that a BMC is kept waiting for a range.
@@ -78,7 +78,7 @@ fn a_mounted_iso_goes_on_while_the_database_is_away_and_ends_when_it_is_revoked(
         first = if last + 1 < whole.len() { last + 1 } else { 0 };
         Ok(())
     };
-    // While its custom resource is made.
+    // During the creation of its custom resource.
     assert_throughout("the boot", REVOKED_WITHIN, &mut boots);
     postgres.stop();
     assert_throughout("the boot without a database", OUTAGE, &mut boots);
@@ -89,7 +89,7 @@ fn a_mounted_iso_goes_on_while_the_database_is_away_and_ends_when_it_is_revoked(
     unknown.range(0, 99).expect_err("only what was opened goes on");
 
     postgres.start_again();
-    // As another replica does, whose notification is not heard yet.
+    // Written as by another replica, whose notification has not arrived yet.
     let database = database.rsplit('/').next().unwrap_or_default();
     postgres.query(
         database,

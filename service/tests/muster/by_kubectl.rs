@@ -1,11 +1,11 @@
-//! What people type first into `kubectl` with the built-in Kubernetes API.
+//! The first `kubectl` commands of a user with the built-in Kubernetes API.
 
 use std::path::Path;
 
 use muster_api::BASE_PATH;
 use muster_tests::condition::await_condition;
 use muster_tests::rest::PULL_SECRET;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{LIMIT, World};
 
@@ -56,7 +56,7 @@ fn the_example_of_an_imported_cluster_applies_and_a_half_of_it_is_told() {
     let message = kubectl.run(&["get", "aci", "prod", "-o", synced]);
     assert!(message.contains("prod-admin-kubeconfig"), "{message}");
 
-    // One that cannot be used is no better than none, and what is in it is not told.
+    // An unusable kubeconfig counts as a missing one, and its content is not shown.
     let content = "--from-literal=kubeconfig=nonsense-of-a-user";
     kubectl.run(&["create", "secret", "generic", "prod-admin-kubeconfig", content]);
     kubectl.await_that("the kubeconfig to be refused", &["aci", "prod"], LIMIT, |seen| {
@@ -92,7 +92,7 @@ fn a_person_who_opens_the_address_is_told_where_things_are() {
     assert_eq!(described.json()["info"]["title"], "Muster");
 }
 
-/// What REST made is a custom resource when somebody says so, and then both show the same.
+/// Whatever REST made becomes a custom resource when a user applies one, and then both show the same.
 #[test]
 fn a_resource_takes_over_what_rest_made_with_its_hosts() {
     let world = World::start();
@@ -118,6 +118,26 @@ fn a_resource_takes_over_what_rest_made_with_its_hosts() {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"},
         "stringData": {".dockerconfigjson": PULL_SECRET},
     })]);
+    let refused = |name: &str, id: &str, why: &str| {
+        kubectl.apply(&[infra_env(name, id)]);
+        kubectl.await_that(why, &["infraenv", name], LIMIT, |seen| {
+            let mut conditions = seen["status"]["conditions"].as_array()?.iter();
+            conditions
+                .any(|one| one["message"].as_str().is_some_and(|text| text.contains(why)))
+                .then_some(())
+        });
+    };
+    // Whoever may make InfraEnvs knows the id, or learns it from a machine of the pool.
+    refused("stranger", id, "is not offered to default/stranger");
+    let offer = json!({"offered_to": "default/lab"});
+    let of_infra_env = format!("/infra-envs/{id}");
+    let offered = rest.patch(&of_infra_env, &offer).expect(201).json();
+    assert_eq!(offered["offered_to"], "default/lab");
+    assert_eq!(
+        offered["updated_at"], made["updated_at"],
+        "its images are as they were"
+    );
+    refused("beside", id, "is not offered to default/beside");
     kubectl.apply(&[infra_env("lab", id)]);
     kubectl.await_that("the Agent", &["agents"], LIMIT, |agents| {
         let agent = &agents["items"][0];
@@ -125,7 +145,13 @@ fn a_resource_takes_over_what_rest_made_with_its_hosts() {
             agent["metadata"]["name"] == host && agent["metadata"]["ownerReferences"][0]["name"] == "lab";
         (is_of_host && agent["spec"]["approved"] == false).then_some(())
     });
-    let seen = rest.get(&format!("/infra-envs/{id}")).expect(200).json();
+    let seen = rest.get(&of_infra_env).expect(200).json();
+    assert_eq!(seen["offered_to"], Value::Null, "it is taken");
+    let again = rest.patch(&of_infra_env, &offer).expect(400).error_message();
+    assert!(
+        again.contains("belongs to the custom resource default/lab"),
+        "{again}"
+    );
     assert_eq!(
         seen["additional_ntp_sources"], "198.51.100.1",
         "the resource says it"
@@ -161,14 +187,8 @@ fn a_resource_takes_over_what_rest_made_with_its_hosts() {
         ),
         ("word", "lab", "is no id of an InfraEnv"),
     ] {
-        kubectl.apply(&[infra_env(name, id)]);
-        kubectl.await_that(why, &["infraenv", name], LIMIT, |seen| {
-            let mut conditions = seen["status"]["conditions"].as_array()?.iter();
-            conditions
-                .any(|one| one["message"].as_str().is_some_and(|text| text.contains(why)))
-                .then_some(())
-        });
+        refused(name, id, why);
     }
     kubectl.run(&["delete", "infraenv", "lab", "--timeout=60s"]);
-    rest.get(&format!("/infra-envs/{id}")).expect(404);
+    rest.get(&of_infra_env).expect(404);
 }

@@ -1,4 +1,4 @@
-//! Where the InfraEnv is a custom resource of a user, the Agent decides, and REST says so.
+//! If the InfraEnv is a custom resource of a user, the Agent decides, and REST responds with that.
 
 use std::path::Path;
 
@@ -57,8 +57,7 @@ fn rest_does_not_move_the_host_of_an_agent_and_the_agent_tells_why_it_does() {
     let message = refused.error_message();
     let line = format!("kubectl -n default patch agent {id} --type merge -p ");
     for word in [
-        "spec.clusterDeploymentName",
-        &format!("default/{id}"),
+        &format!("Agent default/{id}"),
         &format!(
             "{line}'{{\"spec\":{{\"clusterDeploymentName\":{{\"name\":\"prod\",\"namespace\":\"default\"}}}}}}'"
         ),
@@ -67,19 +66,39 @@ fn rest_does_not_move_the_host_of_an_agent_and_the_agent_tells_why_it_does() {
     }
     let seen = rest.get(&host).expect(200).json();
     assert_eq!(seen["status"], "known-unbound", "{}", seen["status_info"]);
-    let taken = rest.patch(&host, &json!({"host_name": "by-rest"})).expect(201);
-    let note = taken.header("muster-note");
+    let refused = rest.patch(&host, &json!({"host_name": "by-rest"})).expect(409);
     assert!(
-        note.contains(&format!("{line}'{{\"spec\":{{\"hostname\":\"by-rest\"}}}}'")),
-        "{note}"
+        refused
+            .error_message()
+            .ends_with(&format!("{line}'{{\"spec\":{{\"hostname\":\"by-rest\"}}}}'")),
+        "{}",
+        refused.error_message()
     );
-    let set = world.muster(&["host", "set", &id, "--role", "worker"]);
-    let told = String::from_utf8_lossy(&set.stderr);
-    assert!(
-        set.status.success() && told.contains("note: the host's Agent") && told.contains(&line),
-        "{told}"
-    );
-    await_told(&rest, &infra_env, &id, &["last word", &format!("default/{id}")]);
+    // The printed command is run in a shell, as a person does it.
+    let set = ["host", "set", id.as_str(), "--role", "worker"];
+    let command = world.refused(&set);
+    assert!(command.starts_with(&line), "{command}");
+    kubectl.shell(&command);
+    await_condition("the host to have the role", LIMIT, || {
+        let seen = rest.get(&host).expect(200).json();
+        match seen["role"] == "worker" {
+            true => Ok(()),
+            false => Err(seen["role"].to_string()),
+        }
+    });
+    let same = world.muster(&set);
+    assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stderr));
+    let update = ["infra-env", "update", "hw", "--ntp-sources", "192.0.2.1"];
+    kubectl.shell(&world.refused(&update));
+    await_condition("the InfraEnv to have the time source", LIMIT, || {
+        let seen = rest.get(&format!("/infra-envs/{infra_env}")).expect(200).json();
+        match seen["additional_ntp_sources"] == "192.0.2.1" {
+            true => Ok(()),
+            false => Err(seen["additional_ntp_sources"].to_string()),
+        }
+    });
+    let delete = world.refused(&["infra-env", "delete", "hw"]);
+    assert_eq!(delete, "kubectl -n default delete infraenv hw");
 
     let agent = format!("agent/{id}");
     let name = |cluster: &Value| {
@@ -104,7 +123,9 @@ fn rest_does_not_move_the_host_of_an_agent_and_the_agent_tells_why_it_does() {
         .post(&format!("{host}/actions/unbind"), &json!({}))
         .expect(409);
     assert!(
-        refused.error_message().contains("spec.clusterDeploymentName"),
+        refused
+            .error_message()
+            .contains("{\"clusterDeploymentName\":null}"),
         "{}",
         refused.error_message()
     );

@@ -1,4 +1,4 @@
-//! The manifests in `deploy/`: kustomize builds them, and what they say fits the program.
+//! The manifests in `deploy/`: kustomize builds them, and they fit the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -182,6 +182,60 @@ fn rights_name_kinds_and_verbs_and_belong_to_the_pods_account() {
     assert_eq!(named, muster_resources::names::LEASE);
 }
 
+/// True for a role with this verb on Secrets.
+fn may(role: &Value, verb: &str) -> bool {
+    let has = |rule: &Value, list: &str, wanted: &str| {
+        let list = rule[list].as_array().into_iter().flatten();
+        list.into_iter().any(|one| one == wanted || one == "*")
+    };
+    let mut rules = role["rules"].as_array().into_iter().flatten();
+    rules.any(|rule| {
+        has(rule, "apiGroups", "") && has(rule, "resources", "secrets") && has(rule, "verbs", verb)
+    })
+}
+
+/// An account that may make Secrets everywhere, and read them, has the token of every ServiceAccount.
+#[test]
+fn rights_for_cluster_api_and_metal3_are_asked_for_and_no_secrets_are_made_everywhere() {
+    let plain = built("base");
+    let both = with_components(&["capi", "metal3"]);
+    let roles = [
+        "muster-capi-provider",
+        "muster-capi-secrets",
+        "muster-metal3",
+        "muster-metal3-secrets",
+    ];
+    for role in roles {
+        let key = ("ClusterRole".to_owned(), role.to_owned());
+        assert!(!plain.contains_key(&key) && both.contains_key(&key), "{role}");
+    }
+    for objects in [&plain, &both] {
+        let bound = objects
+            .iter()
+            .filter(|((kind, _), _)| kind == "ClusterRoleBinding");
+        for (_, binding) in bound {
+            let role = get(
+                objects,
+                "ClusterRole",
+                binding["roleRef"]["name"].as_str().unwrap(),
+            );
+            for verb in ["create", "update", "delete"] {
+                assert!(!may(role, verb), "{role}");
+            }
+        }
+    }
+    assert!(may(get(&both, "ClusterRole", "muster-capi-secrets"), "create"));
+    assert!(may(get(&both, "ClusterRole", "muster-metal3-secrets"), "create"));
+    for (objects, capi, metal3) in [(&plain, None, "off"), (&both, Some("true"), "live-iso")] {
+        let map = objects
+            .iter()
+            .find(|((kind, name), _)| kind == "ConfigMap" && name.starts_with("muster-"));
+        let data = &map.unwrap().1["data"];
+        assert_eq!(data["MUSTER_CAPI_PROVIDER"].as_str(), capi);
+        assert_eq!(data["MUSTER_METAL3"], metal3);
+    }
+}
+
 #[test]
 fn the_example_puts_its_own_addresses_and_image_in_place() {
     let objects = built("example");
@@ -195,8 +249,15 @@ fn the_example_puts_its_own_addresses_and_image_in_place() {
     );
 }
 
-/// As OpenShift's restricted-v2 has it: the user is chosen by the namespace, so a pod names none; nothing is privileged, volumes are of
-/// harmless kinds. Kubernetes' own `restricted` asks for no more.
+/// A quantity of the manifests: `20Gi`.
+fn gibibytes(quantity: &Value) -> u64 {
+    let text = quantity.as_str().expect("a quantity");
+    let number = text.strip_suffix("Gi").expect("the manifests count in Gi");
+    number.parse().expect("a number")
+}
+
+/// The rules of OpenShift's restricted-v2: the namespace chooses the user, so a pod names none; nothing is privileged, volumes are of
+/// harmless kinds. Kubernetes' own `restricted` requires no more.
 fn assert_is_restricted(pod: &Value) {
     let container = &pod["containers"][0];
     for context in [&pod["securityContext"], &container["securityContext"]] {
@@ -220,11 +281,23 @@ fn assert_is_restricted(pod: &Value) {
     for member in ["hostNetwork", "hostPID", "hostIPC"] {
         assert_eq!(pod.get(member), None, "{member}");
     }
+    // Its writes are limited: otherwise the node would evict its neighbours.
+    let resources = &container["resources"];
+    assert!(resources["requests"]["ephemeral-storage"].is_string());
+    let most = gibibytes(&resources["limits"]["ephemeral-storage"]);
+    let mut volumes = 0;
     for volume in pod["volumes"].as_array().expect("it is in the manifest") {
+        if let Some(empty) = volume.get("emptyDir") {
+            volumes += gibibytes(&empty["sizeLimit"]);
+        }
         let kinds = ["emptyDir", "secret", "configMap", "projected"];
         assert!(kinds.iter().any(|kind| volume.get(kind).is_some()), "{volume}");
     }
-    // Whoever runs it can write where it writes.
+    assert!(
+        volumes > 0 && volumes < most,
+        "volumes count as storage of the pod, as its logs do"
+    );
+    // The user that runs it can write where it writes.
     let data = container["env"]
         .as_array()
         .expect("it is in the manifest")
@@ -291,7 +364,7 @@ fn a_certificate_of_the_users_is_mounted_as_a_folder_and_probes_do_not_mind() {
             .unwrap();
         assert!(value.starts_with(folder), "{value}");
     }
-    // What base says is still there.
+    // The settings of the base are still there.
     assert!(
         container["env"]
             .as_array()
@@ -304,7 +377,7 @@ fn a_certificate_of_the_users_is_mounted_as_a_folder_and_probes_do_not_mind() {
 
 #[test]
 fn chosen_namespaces_need_no_rights_in_others() {
-    let objects = with_component("namespaced");
+    let objects = with_components(&["capi", "metal3", "namespaced"]);
     let bindings: Vec<&str> = objects
         .keys()
         .filter(|(kind, _)| kind == "ClusterRoleBinding")
@@ -343,7 +416,7 @@ fn pods_that_hosts_reach_have_no_rights_where_the_controllers_have_pods_of_their
         .filter_map(|object| object["subjects"].as_array());
     assert!(subjects.flatten().all(|subject| subject["name"] != account));
     assert_eq!(controllers["serviceAccountName"], "muster");
-    // Images hold the authority and the addresses of the service: whoever makes them has the same.
+    // Images hold the authority and the addresses of the service: every program that makes them has the same.
     let [ours, theirs] = [hosts, controllers].map(|pod| {
         let mut container = pod["containers"][0].clone();
         let kube_api = variable(&container, "MUSTER_KUBE_API").unwrap().to_owned();
@@ -360,6 +433,8 @@ fn pods_that_hosts_reach_have_no_rights_where_the_controllers_have_pods_of_their
     for service in ["muster", "muster-status"] {
         assert_ne!(&get(&objects, "Service", service)["spec"]["selector"], label);
     }
+    let budget = get(&objects, "PodDisruptionBudget", "muster-controllers");
+    assert_eq!(&budget["spec"]["selector"]["matchLabels"], label);
     let policy = get(&objects, "NetworkPolicy", "muster-controllers");
     assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], label);
 }
@@ -400,4 +475,76 @@ fn users_of_a_namespace_have_its_custom_resources() {
             );
         }
     }
+}
+
+/// The references of a schema that may name another namespace, by property.
+fn references(schema: &Value, found: &mut BTreeSet<String>) {
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
+    for (name, property) in properties {
+        let names_both = ["name", "namespace"]
+            .iter()
+            .all(|part| property["properties"].get(part).is_some());
+        if names_both {
+            found.insert(name.clone());
+        }
+        references(property, found);
+        references(&property["items"], found);
+    }
+}
+
+#[test]
+fn whoever_names_an_object_of_another_namespace_is_asked_for_a_right_there() {
+    let objects = with_component("metal3");
+    for name in ["muster-references", "muster-metal3-references"] {
+        let binding = get(&objects, "ValidatingAdmissionPolicyBinding", name);
+        assert_eq!(binding["spec"]["validationActions"], serde_json::json!(["Deny"]));
+        assert_eq!(binding["spec"]["policyName"], name);
+        get(&objects, "ValidatingAdmissionPolicy", name);
+    }
+    let policy = &get(&objects, "ValidatingAdmissionPolicy", "muster-references")["spec"];
+    let rules = policy["matchConstraints"]["resourceRules"].as_array().unwrap();
+    let held = |group: &Value, plural: &Value| {
+        rules.iter().any(|rule| {
+            rule["apiGroups"].as_array().unwrap().contains(group)
+                && rule["resources"].as_array().unwrap().contains(plural)
+        })
+    };
+    let variables = policy["variables"].to_string();
+    let kinds = built("crds");
+    let kinds = kinds
+        .values()
+        .filter(|object| object["kind"] == "CustomResourceDefinition");
+    let mut all = BTreeSet::new();
+    for kind in kinds {
+        let spec = &kind["spec"];
+        let mut found = BTreeSet::new();
+        for version in spec["versions"].as_array().unwrap() {
+            references(
+                &version["schema"]["openAPIV3Schema"]["properties"]["spec"],
+                &mut found,
+            );
+        }
+        let (group, plural) = (&spec["group"], &spec["names"]["plural"]);
+        assert!(
+            found.is_empty() || held(group, plural),
+            "{plural} have {found:?}, and deploy/base/references.yaml does not hold for them"
+        );
+        all.extend(found);
+    }
+    for name in &all {
+        for object in ["spec", "old"] {
+            let place = format!("variables.{object}.{name}");
+            let nested = format!("variables.{object}.ignitionEndpoint.{name}");
+            assert!(
+                variables.contains(&place) || variables.contains(&nested),
+                "deploy/base/references.yaml looks at no {place}"
+            );
+        }
+    }
+    assert!(
+        all.contains("clusterDeploymentName") && all.contains("caCertificateReference"),
+        "{all:?}"
+    );
 }

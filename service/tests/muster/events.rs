@@ -64,7 +64,7 @@ fn each_mistake_is_an_event_with_its_own_words_and_kubectl_can_sort_them() {
     };
     assert!(told("worker_0") && told("localhost"), "{sorted}");
 
-    // A cluster that is not there: the protocol's condition is that of a wait, and the mistake is told all the same.
+    // A cluster that does not exist: the protocol's condition is that of a wait, and the mistake is reported all the same.
     for name in ["prdo", "porduction"] {
         let reference = json!({"name": name, "namespace": "muster-rest"});
         let patch = json!({"spec": {"clusterDeploymentName": reference}}).to_string();

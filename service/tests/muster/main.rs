@@ -1,4 +1,4 @@
-//! The program and what is shipped with it. One program of tests: each more is linked anew after every change.
+//! The program and what is shipped with it. One program of tests: each further one is linked again after every change.
 
 mod ask_queries;
 mod bmcs;
@@ -14,4 +14,5 @@ mod mirror;
 mod secrets_at_rest;
 mod silence;
 mod stop;
+mod viewers;
 mod world;

@@ -1,11 +1,11 @@
-//! `/metrics` has what dashboards and alarms are made of.
+//! `/metrics` has the values that dashboards and alerts need.
 
 use muster_tests::condition::await_condition;
 
 use crate::world::{LIMIT, World};
 
 /// Gauges and counters that are there before anything happened.
-const FROM_THE_START: [&str; 12] = [
+const FROM_THE_START: [&str; 13] = [
     "muster_downloads{state=\"running\"} 0\n",
     "muster_downloads{state=\"waiting\"} 0\n",
     "muster_downloads_of_strangers{state=\"running\"} 0\n",
@@ -18,6 +18,7 @@ const FROM_THE_START: [&str; 12] = [
     "muster_hosts{status=\"known\"} 0\n",
     "\nmuster_job_round_age_seconds{job=\"deadlines\"} ",
     "\nmuster_database_bytes ",
+    "\nservice_assisted_installer_filesystem_usage_percentage ",
 ];
 
 #[test]

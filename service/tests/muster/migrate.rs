@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use muster_tests::postgres::Postgres;
-use muster_tests::process::{command, run};
+use muster_tests::process::{command, output_within, run};
+
+use crate::world::{LIMIT, serve};
 
 fn migrate(database: &str, more: &[&str]) -> String {
     let mut migrate: Command = command(env!("CARGO_BIN_EXE_muster"));
@@ -28,5 +30,28 @@ fn a_check_tells_what_migrate_does_and_does_nothing() {
     assert_ne!(tables().trim(), "0");
     for more in [&["--check"][..], &[]] {
         assert_eq!(migrate(&database, more), "the database is up to date\n");
+    }
+}
+
+#[test]
+fn a_password_among_the_arguments_is_warned_of_and_not_repeated() {
+    let url = "postgres://me:hunter2@127.0.0.1:1/none?sslmode=nonsense";
+    let folder = tempfile::tempdir().unwrap();
+    let mut migrate: Command = command(env!("CARGO_BIN_EXE_muster"));
+    migrate.arg("migrate");
+    for mut program in [migrate, serve(&folder.path().join("data"))] {
+        program.env("MUSTER_DATABASE_URL", url);
+        let said = |program: &mut Command| {
+            let ended = output_within(program, b"", LIMIT);
+            assert!(!ended.status.success());
+            let said = [ended.stdout, ended.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            assert!(!said.contains("hunter2"), "{said}");
+            said
+        };
+        let quiet = said(&mut program);
+        assert!(!quiet.contains("can read the arguments"), "{quiet}");
+        let warned = said(program.args(["--database-url", url]));
+        assert!(warned.contains("can read the arguments"), "{warned}");
     }
 }

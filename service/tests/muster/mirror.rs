@@ -58,7 +58,7 @@ fn patch(kubectl: &Kubectl, what: &str, patch: &Value) {
     kubectl.run(&["patch", what, "--type", "merge", "-p", &patch.to_string()]);
 }
 
-/// Waits until REST answers `wanted` at `pointer`.
+/// Waits until REST returns `wanted` at `pointer`.
 fn await_rest(rest: &HttpClient, path: &str, pointer: &str, wanted: &Value) {
     await_condition(&format!("{wanted} at {pointer} by REST"), LIMIT, || {
         let seen = rest.get(path).expect(200).json();
@@ -99,7 +99,7 @@ fn what_rest_makes_is_a_resource_and_each_side_sees_the_changes_of_the_other() {
     let seen = rest.get(&path).expect(200).json();
     assert_eq!(seen, made, "being seen changes nothing");
 
-    // One after the other, the same field too, and what neither touched stays.
+    // One after the other, the same field too; fields that neither touched stay.
     let changed = json!({"ssh_authorized_key": SSH_KEY,
         "kernel_arguments": [{"operation": "append", "value": "quiet"}], "additional_ntp_sources": "198.51.100.2"});
     rest.patch(&path, &changed).expect(201);
@@ -135,7 +135,7 @@ fn what_rest_makes_is_a_resource_and_each_side_sees_the_changes_of_the_other() {
         "/spec/additionalNTPSources/0",
         &json!("198.51.100.5"),
     );
-    // What the live image does not apply can be said by kubectl only; REST can take it back.
+    // A setting that the live image does not apply can be made by kubectl only; REST can take it back.
     kubectl.apply(&[json!({
         "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
         "metadata": {"name": "nic", "labels": {"rack": "1"}},
@@ -181,7 +181,7 @@ fn what_rest_makes_is_a_resource_and_each_side_sees_the_changes_of_the_other() {
     rest.patch(&host, &json!({"host_name": "by-rest"})).expect(201);
     await_kubectl(&kubectl, &["agent", HOST], "/spec/hostname", &json!("by-rest"));
 
-    // Changes while nobody looks are found at the next start.
+    // Changes made while the service is down are found at the next start.
     let world = world.start_again();
     let (rest, kubectl) = (world.rest(), world.kubectl().namespace(NAMESPACE));
     await_rest(&rest, &host, "/requested_hostname", &json!("by-rest"));
@@ -299,7 +299,7 @@ fn a_cluster_that_rest_imported_can_be_named_by_an_agent() {
     let other = format!("/clusters/{by_address}");
     await_rest(&rest, &other, "/api_vip_dns_name", &json!("192.0.2.7"));
 
-    // All hosts of this InfraEnv are in the cluster, and nobody takes them out of it.
+    // All hosts of this InfraEnv are in the cluster and stay in it.
     let id = make(&rest, &json!({"name": "of-prod", "cluster_id": prod}));
     register(&rest, &id, HOST);
     await_kubectl(
@@ -321,7 +321,7 @@ fn a_cluster_that_rest_imported_can_be_named_by_an_agent() {
         &json!(prod),
     );
 
-    // Others get into it by either side.
+    // Others are added to it by either side.
     let pool = make(&rest, &json!({"name": "pool"}));
     let hosts = [2, 3].map(|n| known_host(&rest, &pool, n));
     let of_kubectl = format!("/infra-envs/{pool}/hosts/{}", hosts[0]);
@@ -346,8 +346,8 @@ fn a_cluster_that_rest_imported_can_be_named_by_an_agent() {
     ]);
     await_rest(&rest, &of_rest, "/cluster_id", &json!(prod));
 
-    // The fate of a cluster is that of its resources, either way; the fate of its hosts is REST's: those of an InfraEnv that belongs to it go with
-    // it, others return to their InfraEnv.
+    // A cluster exists as long as its resources do, either way; its hosts follow REST's rule: hosts of an InfraEnv that belongs to it go
+    // with it, others return to their InfraEnv.
     rest.delete(&other).expect(204);
     kubectl.run(&["wait", "--for=delete", "cd/by-address", "--timeout=60s"]);
     kubectl.run(&["wait", "--for=delete", "aci/by-address", "--timeout=60s"]);

@@ -13,7 +13,7 @@ use crate::world::{LIMIT, World, serve};
 
 const CANARY: &str = "canary-at-rest-7c41";
 
-/// Words that keys in the database have in them when they are plain: PEM of private keys.
+/// Part of every plain key in the database: PEM of private keys.
 const KEY: &str = "PRIVATE KEY-----";
 
 /// Base64 of [`CANARY`], as a Secret has it.
@@ -69,7 +69,7 @@ fn files_with(folder: &Path, texts: &[&str]) -> Vec<String> {
     found
 }
 
-/// Plain secrets in the database's files. The kubeconfig beside it is for its owner.
+/// Plain secrets in the database's files. The kubeconfig in the same folder is for its owner.
 fn plain(data_dir: &Path) -> Vec<String> {
     let mut found = files_with(data_dir, &[CANARY, ENCODED, KEY]);
     found.retain(|found| found.contains("muster.db"));
@@ -85,7 +85,7 @@ fn key_file(folder: &Path, name: &str) -> PathBuf {
     file
 }
 
-/// What a service says that does not start.
+/// The error output of a service that does not start.
 fn refusal(world: &World, more: &[&str]) -> String {
     let ended = output_within(serve(&world.data_dir()).args(more), b"", Duration::from_secs(60));
     assert!(!ended.status.success());
@@ -193,4 +193,15 @@ fn postgresql_holds_no_secret_either() {
     for name in ["before", "after"] {
         assert_eq!(secret_of(&world, name), ENCODED);
     }
+}
+
+#[test]
+fn a_crash_leaves_no_core_file() {
+    let world = World::start();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", world.service.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size"));
+    let numbers: Vec<&str> = core.unwrap().split_whitespace().skip(4).take(2).collect();
+    assert_eq!(numbers, ["0", "0"], "{limits}");
+    let unit = include_str!("../../../deploy/debian/muster.service");
+    assert!(unit.lines().any(|line| line == "LimitCORE=0"));
 }

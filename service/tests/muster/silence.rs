@@ -1,4 +1,4 @@
-//! Hosts that poll are not lost by what happens to the service or its database.
+//! Hosts that poll are not lost by outages of the service or its database.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ impl Hosts {
         Self { client, urls }
     }
 
-    /// Polls every second, as agents do: an answer that does not come is no reason to stop.
+    /// Polls every second, as agents do: a missing response does not stop it.
     fn poll_until(&self, done: &AtomicBool) {
         while !done.load(Ordering::Relaxed) {
             for url in &self.urls {
@@ -66,7 +66,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// `outage` happens while they poll. Nobody is lost by it, and afterwards silence is noticed again.
+    /// `outage` happens while they poll. No host is lost by it, and afterwards silence is noticed again.
     fn survive(&self, outage: impl FnOnce()) {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! SIGTERM ends a service at once when nobody waits for it.
+//! SIGTERM ends a service at once if no client waits for it.
 
 use muster_tests::process::Signal;
 use muster_tests::rest::PULL_SECRET;

@@ -11,7 +11,7 @@ use muster_tests::process::{Program, command};
 use muster_tests::service::SERVE_ON_FREE_PORTS;
 use tempfile::TempDir;
 
-/// Time limit of a service's start, and of what takes milliseconds on an idle machine.
+/// Time limit of a service's start, and of steps that take milliseconds on an idle machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running service.
@@ -22,7 +22,7 @@ pub struct World {
 }
 
 impl World {
-    /// Whose controllers work.
+    /// A service with running controllers.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
@@ -69,7 +69,7 @@ impl World {
         self.folder.path().join("data")
     }
 
-    /// What a command of `muster` against this service answers.
+    /// The output of a command of `muster` against this service.
     pub fn muster(&self, arguments: &[&str]) -> Output {
         let mut muster = Command::new(env!("CARGO_BIN_EXE_muster"));
         muster
@@ -77,6 +77,15 @@ impl World {
             .env("MUSTER_URL", &self.url)
             .env("HOME", self.folder.path());
         muster.args(arguments).output().expect("muster runs")
+    }
+
+    /// The command of `kubectl` at the end of a refusal of such a command.
+    pub fn refused(&self, arguments: &[&str]) -> String {
+        let answered = self.muster(arguments);
+        let told = String::from_utf8_lossy(&answered.stderr).into_owned();
+        assert_eq!(answered.status.code(), Some(4), "muster {arguments:?}: {told}");
+        let at = told.rfind("kubectl ").unwrap_or_else(|| panic!("{told}"));
+        told[at..].trim_end().to_owned()
     }
 
     pub fn kubectl(&self) -> Kubectl {

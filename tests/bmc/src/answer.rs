@@ -1,10 +1,10 @@
-//! Answers of a BMC before they are bytes.
+//! Responses of a BMC before their serialization.
 
 use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -1,4 +1,4 @@
-//! The state of a BMC, and its work that is due later.
+//! The state of a BMC, and its deferred work.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ pub(crate) struct Bmc {
     pub(crate) tasks: TaskList,
     /// The time of the last power call.
     pub(crate) power_called: Option<Instant>,
-    /// True when the machine was switched off by a call.
+    /// True if a call switched the machine off.
     pub(crate) was_switched_off: bool,
-    /// An image that `UefiHttp` put into the machine's drive.
+    /// An image that `UefiHttp` inserted into the machine's drive.
     http_image: bool,
     work: Vec<Pending>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Bmc {
 pub(crate) enum Work {
     On,
     Off,
-    /// A reset without an off that can be seen.
+    /// A reset without a visible power-off.
     Reset,
     PressButton,
     Insert(String, Image),
@@ -66,13 +66,13 @@ impl Bmc {
         }
     }
 
-    /// Does `work` after so long, as part of that task.
+    /// Defers `work` by this time, as part of that task.
     pub(crate) fn later(&mut self, work: Work, delay: Duration, task: Option<String>, now: Instant) {
         let at = now + delay;
         self.work.push(Pending { at, work, task });
     }
 
-    /// Does the work that is due.
+    /// Performs the due work.
     pub(crate) fn tick(&mut self, now: Instant) {
         while let Some(next) = self.next_due(now) {
             let Pending { at, work, task } = self.work.remove(next);
@@ -88,7 +88,7 @@ impl Bmc {
         due.min_by_key(|(_, work)| work.at).map(|(index, _)| index)
     }
 
-    /// Does it at once.
+    /// Performs the work at once.
     pub(crate) fn perform(&mut self, work: &Work, now: Instant) -> Result<(), Failure> {
         match work {
             Work::On if self.machine.is_on() => Ok(()),
@@ -127,7 +127,7 @@ impl Bmc {
         }
     }
 
-    /// True when power calls still have to take effect.
+    /// True if power calls still have to take effect.
     pub(crate) fn is_settling(&self) -> bool {
         self.coming_power().is_some()
     }
@@ -165,7 +165,7 @@ impl Bmc {
         format!("/redfish/v1/Chassis/{}", self.quirks.product.chassis)
     }
 
-    /// A restart of the BMC itself: the machine goes on, sessions and tasks are gone.
+    /// A restart of the BMC itself: the machine keeps running, sessions and tasks are lost.
     pub(crate) fn restart(&mut self) {
         self.sessions.end_all();
         self.tasks.forget_all();

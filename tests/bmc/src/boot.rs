@@ -6,7 +6,7 @@ use crate::machine::{BootDevice, First};
 use crate::problem::Problem;
 use crate::quirks::{Once, Quirks};
 
-/// The override that holds, and the one that the next start brings.
+/// The present override, and the one that takes effect with the next start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Boot {
     pub(crate) now: Override,
@@ -36,7 +36,7 @@ impl Default for Override {
     }
 }
 
-/// A start's first device, and the image that `UefiHttp` wants in the virtual drive.
+/// A start's first device, and the image that `UefiHttp` requires in the virtual drive.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) first: Option<First>,
@@ -52,7 +52,7 @@ impl Boot {
         }
     }
 
-    /// Takes what a start needs; an override for one boot is used up.
+    /// Takes the settings for a start; an override for one boot is cleared.
     pub(crate) fn start(&mut self, quirks: &Quirks) -> Start {
         if let Some(pending) = self.pending.take() {
             self.now = pending;
@@ -110,6 +110,7 @@ impl Boot {
         match quirks.once {
             Once::Continuous if written.enabled == "Once" => "Continuous".clone_into(&mut written.enabled),
             Once::Dropped if written.enabled == "Once" => return Ok(()),
+            _ if quirks.keeps_override && written.enabled == "Disabled" => return Ok(()),
             _ => {}
         }
         if quirks.settings_object {

@@ -23,7 +23,7 @@ impl Call {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The body, a JSON object; no body is an empty one.
+    /// The body, a JSON object; a missing body is an empty one.
     pub(crate) fn object(&self) -> Result<Map<String, Value>, Problem> {
         if self.body.is_empty() {
             return Ok(Map::new());

@@ -17,7 +17,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// One that signed itself, for these names and addresses.
+    /// A self-signed certificate for these names and addresses.
     ///
     /// # Panics
     /// If one of them is neither, or the computer has no randomness.
@@ -30,7 +30,7 @@ impl Certificate {
         }
     }
 
-    /// One that is given: its chain, the leaf first, and its key.
+    /// A given certificate: its chain, the leaf first, and its key.
     pub fn given(pem: &str, key: &str) -> Self {
         Self {
             pem: pem.to_owned(),

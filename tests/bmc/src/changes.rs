@@ -17,7 +17,7 @@ use crate::quirks::{SlotKind, count_down};
 
 pub(crate) use login::{log_in, log_out};
 
-/// Does a `POST` of an action or a `PATCH`; `path` is below `/redfish/v1`.
+/// Handles a `POST` of an action or a `PATCH`; `path` is below `/redfish/v1`.
 pub(crate) fn change(bmc: &mut Bmc, call: &Call, path: &[&str], now: Instant) -> Result<Answer, Problem> {
     let product = bmc.quirks.product.clone();
     let at_system = matches!(path, ["Systems", id, ..] if *id == product.system);
@@ -47,7 +47,7 @@ pub(crate) fn change(bmc: &mut Bmc, call: &Call, path: &[&str], now: Instant) ->
     }
 }
 
-/// 405 for a resource that is there.
+/// 405 for an existing resource.
 fn not_allowed(bmc: &mut Bmc, call: &Call, path: &[&str], now: Instant) -> Problem {
     if crate::resources::read(bmc, path, now).is_none() {
         return Problem::not_found(&call.path);
@@ -56,7 +56,7 @@ fn not_allowed(bmc: &mut Bmc, call: &Call, path: &[&str], now: Instant) -> Probl
     Problem::new(405, "OperationNotAllowed", message)
 }
 
-/// The kind of a drive that is there.
+/// The kind of an existing drive.
 fn kind_of(bmc: &Bmc, id: &str, call: &Call) -> Result<SlotKind, Problem> {
     let slot = bmc.quirks.slots.iter().find(|slot| slot.id == id);
     slot.map(|slot| slot.kind)

@@ -1,4 +1,4 @@
-//! A BMC that runs, and what its owner can do to it.
+//! A running BMC, and the controls of its owner.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use crate::server::{Port, run};
 use crate::sessions::{Account, Sessions};
 use crate::shared::{Order, Shared};
 
-/// Time that the end of an emulator waits for a machine that is busy.
+/// Time for which the end of an emulator waits for a busy machine.
 const END: Duration = Duration::from_secs(5);
 
 /// A BMC to be started.
@@ -42,7 +42,7 @@ pub struct Emulator {
 }
 
 impl Setup {
-    /// A BMC by the standard, over plain HTTP, with the user `admin` whose password is `password`.
+    /// A BMC by the standard, over plain HTTP, with the user `admin` and the password `password`.
     pub fn new(machine: Arc<dyn Machine>) -> Self {
         Self {
             machine,
@@ -82,7 +82,7 @@ impl Setup {
     /// Starts it.
     ///
     /// # Errors
-    /// The certificate and its key do not fit, or there is no port.
+    /// If the certificate and its key do not match, or there is no port.
     pub fn start(self) -> io::Result<Emulator> {
         let tls = self.certificate.as_ref().map(Certificate::acceptor).transpose()?;
         let has_tls = tls.is_some();
@@ -126,17 +126,17 @@ impl Emulator {
         self.address
     }
 
-    /// The requests that came, in order.
+    /// The received requests, in order.
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.record.all()
     }
 
-    /// Forgets the requests that came.
+    /// Clears the received requests.
     pub fn forget_requests(&self) {
         self.shared.record.forget();
     }
 
-    /// Its quirks as they are now: counters have been counted down.
+    /// Its present quirks, after the countdown of counters.
     pub fn quirks(&self) -> Quirks {
         self.shared.bmc().quirks.clone()
     }
@@ -146,12 +146,12 @@ impl Emulator {
         change(&mut self.shared.bmc().quirks);
     }
 
-    /// Adds something that goes wrong.
+    /// Adds a fault.
     pub fn fail(&self, fault: Fault) {
         self.shared.bmc().faults.add(fault);
     }
 
-    /// Removes the faults that have not happened yet.
+    /// Removes the faults that have not occurred yet.
     pub fn heal(&self) {
         self.shared.bmc().faults.clear();
     }
@@ -176,7 +176,7 @@ impl Emulator {
         self.shared.bmc().sessions.end_all();
     }
 
-    /// The boot override that holds, or that the next start brings.
+    /// The present boot override, or the one for the next start.
     pub fn boot_override(&self) -> Override {
         self.shared.bmc().boot.shown(true).clone()
     }
@@ -186,7 +186,7 @@ impl Emulator {
         self.shared.bmc().media.any().map(|image| image.url.clone())
     }
 
-    /// Puts an image into a drive, as somebody else would.
+    /// Inserts an image into a drive, like another client.
     ///
     /// # Panics
     /// If there is no such drive, or the machine cannot read the image.
@@ -204,18 +204,18 @@ impl Emulator {
     /// Shows another certificate from now on; connections are closed when this returns.
     ///
     /// # Panics
-    /// If it was started without one, or the key does not fit.
+    /// If it was started without one, or the key does not match.
     pub fn set_certificate(&self, certificate: &Certificate) {
         assert!(self.has_tls, "this BMC was started without TLS");
         let acceptor = certificate.acceptor().expect("a certificate and its key");
         self.shared.set_tls(Some(acceptor));
         let (closed, wait) = std::sync::mpsc::channel();
         self.shared.order(Order::Close(closed));
-        // Nobody answers when the listener has ended, and with it its connections.
+        // There is no reply after the end of the listener and, with it, of its connections.
         let _ = wait.recv();
     }
 
-    /// Restarts the BMC, not the machine: it is away for so long, and its sessions and tasks are gone.
+    /// Restarts the BMC, not the machine: it is unavailable for this time, and its sessions and tasks are lost.
     pub fn restart(&self, duration: Duration) {
         restart(&self.shared, duration);
     }

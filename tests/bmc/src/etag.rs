@@ -1,4 +1,4 @@
-//! Entity tags, and what comes of `If-Match` (docs/protocol/redfish.md#2.7).
+//! Entity tags, and the effect of `If-Match` (docs/protocol/redfish.md#2.7).
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::problem::Problem;
 use crate::quirks::ETags;
 
-/// The tag of a resource as it is sent; `None` when this BMC has none.
+/// The tag of a resource as it is sent; `None` if this BMC has none.
 pub(crate) fn tag(resource: &Value, quirk: ETags) -> Option<String> {
     let weak = if quirk.weak { "W/" } else { "" };
     (!quirk.absent).then(|| format!("{weak}{}", strong(resource)))

@@ -1,8 +1,8 @@
-//! Things that go wrong on the way, whatever the BMC is.
+//! Faults of the transport, for any BMC.
 
 use std::time::Duration;
 
-/// Something that goes wrong with requests that fit, so many times.
+/// A fault of matching requests, with a number of occurrences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     method: Option<String>,
@@ -12,26 +12,26 @@ pub struct Fault {
     kind: FaultKind,
 }
 
-/// The thing that goes wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultKind {
     /// An error with that status, and that message id without its registry; nothing is done.
     Error { status: u16, message_id: String },
-    /// The connection is reset before anything is done.
+    /// The connection is reset before the request is handled.
     Reset,
-    /// The request is done, and the connection is reset in place of an answer.
+    /// The request is handled, and the connection is reset in place of a response.
     ResetAfter,
-    /// The request is done after so long.
+    /// The request is handled after this delay.
     Slow(Duration),
-    /// The BMC restarts: connections are closed, and none is taken for so long. Sessions and tasks are gone.
+    /// The BMC restarts: connections are closed, and refused for this time. Sessions and tasks are lost.
     Restart(Duration),
     /// A redirect to the same path of that origin (`http://127.0.0.1:1`).
     Redirect(String),
-    /// Links of the answer lead to that origin.
+    /// Links of the response point to that origin.
     ForeignLinks(String),
-    /// The answer has so many bytes.
+    /// The response has so many bytes.
     HugeBody(u64),
-    /// The answer is 200 and a page for browsers.
+    /// The response is 200 and a page for browsers.
     Html,
 }
 
@@ -53,13 +53,13 @@ impl Fault {
         Self::new(FaultKind::Error { status, message_id })
     }
 
-    /// `InsertMedia` is refused because somebody else uses the drive.
+    /// `InsertMedia` is refused because another client uses the drive.
     pub fn slot_busy() -> Self {
         let (status, message_id) = (409, "ResourceInUse".to_owned());
         Self::new(FaultKind::Error { status, message_id }).at("POST", "InsertMedia")
     }
 
-    /// At requests of that method whose path has that text.
+    /// At requests of that method with that text in their path.
     #[must_use]
     pub fn at(mut self, method: &str, path: &str) -> Self {
         self.method = Some(method.to_owned());
@@ -67,14 +67,14 @@ impl Fault {
         self
     }
 
-    /// So often.
+    /// With this number of occurrences.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.times = times;
         self
     }
 
-    /// Only after so many requests that fit.
+    /// Only after this number of matching requests.
     #[must_use]
     pub fn after(mut self, skip: u32) -> Self {
         self.skip = skip;
@@ -86,7 +86,7 @@ impl Fault {
     }
 }
 
-/// Faults that are still to come.
+/// Pending faults.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 

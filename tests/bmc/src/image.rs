@@ -1,4 +1,4 @@
-//! Reads an image as a BMC does before it says that it is inserted (docs/protocol/redfish.md#4).
+//! Reads an image like a BMC before it reports the image as inserted (docs/protocol/redfish.md#4).
 
 use reqwest::header::{ACCEPT_RANGES, CONTENT_LENGTH, HeaderMap, LOCATION, RANGE};
 use reqwest::redirect::Policy;
@@ -10,7 +10,7 @@ use crate::quirks::ImageRules;
 /// Bytes of a range: a sector of a CD.
 const SECTOR: u64 = 2048;
 
-/// The reason why a URL is refused before it is asked.
+/// The reason why a URL is refused before it is requested.
 pub(crate) fn refusal(url: &str, rules: &ImageRules) -> Option<String> {
     let parsed = match url::Url::parse(url) {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => parsed,
@@ -37,7 +37,7 @@ pub(crate) fn refusal(url: &str, rules: &ImageRules) -> Option<String> {
     }
 }
 
-/// Asks for the image's length, and for its first and last sector. To be called in a blocking thread of a runtime.
+/// Requests the image's length, and its first and last sector. To be called in a blocking thread of a runtime.
 pub(crate) fn read(url: &str) -> Result<(), Failure> {
     let reading = async { tokio::time::timeout(crate::TIMEOUT, read_sectors(url)).await };
     let read = tokio::runtime::Handle::current().block_on(reading);
@@ -46,9 +46,10 @@ pub(crate) fn read(url: &str) -> Result<(), Failure> {
 }
 
 async fn read_sectors(url: &str) -> Result<(), String> {
-    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+    // reqwest is built without a TLS provider and requires one for plain HTTP, too. At a second call it is installed
+    // already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // BMCs verify no certificate of an image's server unless told to.
+    // By default BMCs verify no certificate of an image's server.
     let client = Client::builder()
         .danger_accept_invalid_certs(true)
         .no_proxy()

@@ -5,9 +5,9 @@
 //!                                                                └► changes (POST, PATCH) ───┴► bmc ► machine
 //! ```
 //!
-//! [`Quirks`] says what the BMC does differently from the standard, [`Fault`] what goes wrong on the way, and a [`Machine`] is
-//! behind it: [`InMemory`] here, or one under QEMU (`muster_tests::bmc`). Owner and client are in one process; the owner's calls
-//! do not block on the network, so they may stand in tests that await.
+//! [`Quirks`] are the BMC's differences from the standard, [`Fault`]s are those of the transport, and a [`Machine`] is
+//! behind it: [`InMemory`] here, or one under QEMU (`muster_tests::bmc`). Owner and client are in one process; the
+//! owner's calls do not block on the network, so async tests may use them.
 
 mod answer;
 mod bmc;

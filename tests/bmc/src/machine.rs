@@ -5,53 +5,53 @@ use uuid::Uuid;
 
 /// A machine that a BMC controls. Calls may block: they are made in a thread of their own, one at a time.
 pub trait Machine: Send + Sync + 'static {
-    /// What is built into it.
+    /// Its components.
     fn hardware(&self) -> Hardware;
 
     /// True while it has power.
     fn is_on(&self) -> bool;
 
-    /// How far its boot has come, as far as the BMC can know.
+    /// The progress of its boot, as far as the BMC can know.
     fn progress(&self) -> Progress;
 
-    /// Gives it power; it boots `first` before what its firmware prefers.
+    /// Powers it on; it boots `first` before the preferred devices of its firmware.
     ///
     /// # Errors
-    /// It does not start.
+    /// If it does not start.
     fn power_on(&self, first: Option<First>) -> Result<(), Failure>;
 
     /// Cuts its power.
     ///
     /// # Errors
-    /// It is still on.
+    /// If it is still on.
     fn power_off(&self) -> Result<(), Failure>;
 
-    /// Resets it, as its button does; it boots `first` before what its firmware prefers.
+    /// Resets it, like its button; it boots `first` before the preferred devices of its firmware.
     ///
     /// # Errors
-    /// It goes on as before.
+    /// If it keeps running.
     fn reset(&self, first: Option<First>) -> Result<(), Failure>;
 
-    /// Presses its power button for a moment: the system on it may switch it off, or not.
+    /// Presses its power button for a moment: its system may switch it off, or not.
     ///
     /// # Errors
-    /// It has no such button.
+    /// If it has no such button.
     fn press_power_button(&self) -> Result<(), Failure>;
 
-    /// Puts the image at that URL into its virtual drive, in place of one that is there.
+    /// Inserts the image at that URL into its virtual drive, in place of a present one.
     ///
     /// # Errors
-    /// The image cannot be read.
+    /// If the image cannot be read.
     fn insert(&self, url: &str) -> Result<(), Failure>;
 
     /// Empties its virtual drive.
     ///
     /// # Errors
-    /// The image is still there.
+    /// If the image is still there.
     fn eject(&self) -> Result<(), Failure>;
 }
 
-/// A machine refused, or could not do, what its BMC asked: the reason, a sentence.
+/// The reason why a machine refused, or failed to execute, a request of its BMC: a sentence.
 #[derive(Debug, Clone, Error)]
 #[error("{0}")]
 pub struct Failure(pub String);
@@ -60,7 +60,7 @@ pub struct Failure(pub String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct First {
     pub device: BootDevice,
-    /// True when boots that the BMC does not start, such as a restart of the system, try it first too.
+    /// True if boots that the BMC does not start, such as a restart of the system, try it first, too.
     pub lasts: bool,
 }
 
@@ -98,7 +98,7 @@ impl Progress {
     }
 }
 
-/// The hardware that a BMC tells about.
+/// The hardware in a BMC's report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hardware {
     pub uuid: Uuid,
@@ -130,7 +130,7 @@ pub struct Drive {
 }
 
 impl Hardware {
-    /// A machine of one socket with two cores, 8 GiB, two network cards and a disk; numbers tell machines apart.
+    /// A machine of one socket with two cores, 8 GiB, two network cards and a disk; numbers distinguish machines.
     pub fn example(number: u8) -> Self {
         Self {
             uuid: Uuid::from_u128(0x3000_0000_0000_4000_8000_0000_0000_0000 | u128::from(number)),

@@ -1,4 +1,4 @@
-//! Virtual drives and what is in them (docs/protocol/redfish.md#2.6).
+//! Virtual drives and their contents (docs/protocol/redfish.md#2.6).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,9 +12,9 @@ pub(crate) struct Media(BTreeMap<String, Drive>);
 #[derive(Debug, Clone, Default)]
 struct Drive {
     image: Option<Image>,
-    /// An image that was ejected and is still told of.
+    /// An image that was ejected and is still shown.
     kept: Option<Image>,
-    /// The time until which the ejected image is shown as if it were there.
+    /// The time until which the ejected image is shown as inserted.
     stale_until: Option<Instant>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Shown {
 }
 
 impl Media {
-    /// The image in that drive, in truth.
+    /// The image that is really in that drive.
     pub(crate) fn image(&self, drive: &str) -> Option<&Image> {
         self.0.get(drive)?.image.as_ref()
     }
@@ -57,7 +57,9 @@ impl Media {
             return Shown::default();
         };
         let is_stale = drive.stale_until.is_some_and(|until| now < until);
-        if drive.image.is_some() {
+        if quirks.hides_media {
+            Shown::default()
+        } else if drive.image.is_some() {
             Shown {
                 image: drive.image.clone(),
                 inserted: true,

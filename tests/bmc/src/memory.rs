@@ -1,10 +1,10 @@
-//! A machine that is nothing but its state.
+//! A machine that consists of its state only.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::machine::{BootDevice, Failure, First, Hardware, Machine, Progress};
 
-/// A machine in memory: what it boots is told by [`boots`](Self::boots).
+/// A machine in memory; [`boots`](Self::boots) returns its boots.
 #[derive(Debug)]
 pub struct InMemory {
     hardware: Hardware,
@@ -20,7 +20,7 @@ struct State {
     boots: Vec<Booted>,
 }
 
-/// The thing that a machine booted from.
+/// The source of a boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Booted {
     /// The image at that URL.
@@ -31,7 +31,7 @@ pub enum Booted {
 }
 
 impl InMemory {
-    /// One that is off.
+    /// A machine that is off.
     pub fn new(hardware: Hardware) -> Self {
         Self {
             hardware,
@@ -39,19 +39,19 @@ impl InMemory {
         }
     }
 
-    /// One that is on and runs the system of its disk.
+    /// A machine that is on and runs the system on its disk.
     pub fn running(hardware: Hardware) -> Self {
         let machine = Self::new(hardware);
         machine.state().start(None);
         machine
     }
 
-    /// Lets the system on it ignore its power button from now on.
+    /// Makes its system ignore the power button from now on.
     pub fn ignore_power_button(&self) {
         self.state().ignores_button = true;
     }
 
-    /// Restarts it from inside, as the system on it does; nothing happens when it is off.
+    /// Restarts it from inside, like its system; has no effect while it is off.
     pub fn restart_from_inside(&self) {
         let mut state = self.state();
         if state.is_on {
@@ -65,7 +65,7 @@ impl InMemory {
         self.state().is_on = false;
     }
 
-    /// Everything that it booted from, in order.
+    /// All images and disks that it booted from, in order.
     pub fn boots(&self) -> Vec<Booted> {
         self.state().boots.clone()
     }
@@ -81,7 +81,7 @@ impl InMemory {
 }
 
 impl State {
-    /// As the BMC asks for it.
+    /// Starts it at the BMC's request.
     fn start(&mut self, first: Option<First>) {
         self.lasting = first.filter(|first| first.lasts).map(|first| first.device);
         self.boot(first.map(|first| first.device));

@@ -1,10 +1,10 @@
-//! Errors of a BMC, in the forms that BMCs give them (docs/protocol/redfish.md#2.7).
+//! Errors of a BMC, in the BMCs' forms (docs/protocol/redfish.md#2.7).
 
 use serde_json::{Value, json};
 
 use crate::quirks::{ErrorShape, Quirks};
 
-/// Why a request was refused.
+/// The reason for a refused request.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) status: u16,

@@ -1,6 +1,6 @@
-//! Switches for what BMCs of the market do differently. The default is a BMC that does everything as the standard says.
+//! Switches for the differences of BMCs on the market. The default is a BMC that follows the standard.
 //!
-//! Each switch names the row of docs/protocol/redfish.md that it stands for.
+//! Each switch names its row of docs/protocol/redfish.md.
 
 mod presets;
 mod seconds;
@@ -16,51 +16,57 @@ pub use shapes::{
 };
 pub use slots::{Slot, SlotKind};
 
-/// Everything that a BMC does differently. Counters (`u32`) say how often it still happens; the emulator counts them down.
+/// All differences of a BMC. Counters (`u32`) are the remaining occurrences; the emulator counts them down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quirks {
-    /// Names and numbers by which a client tells what it talks to (docs/protocol/redfish.md#2.3).
+    /// Names and numbers by which a client identifies the BMC (docs/protocol/redfish.md#2.3).
     pub product: Product,
 
     // Media
-    /// The virtual drives, and whether they take a URL (docs/protocol/redfish.md#2.6, "choose the member").
+    /// The virtual drives, and whether they accept a URL (docs/protocol/redfish.md#2.6, "choose the member").
     pub slots: Vec<Slot>,
     /// Media are at the Manager and not at the System (docs/protocol/redfish.md#2.3; Dell iDRAC9 before 6.00.02, HPE iLO 5).
     pub media_at_manager: bool,
     /// Drives have no `InsertMedia`: `PATCH` inserts and ejects (docs/protocol/redfish.md#3, Lenovo XCC).
     pub patch_media: bool,
-    /// `InsertMedia` refuses every member but `Image` and those that other switches ask for (docs/protocol/redfish.md#3, HPE iLO 4,
-    /// Supermicro).
+    /// `InsertMedia` refuses every member except `Image` and those that other switches require
+    /// (docs/protocol/redfish.md#3, HPE iLO 4, Supermicro).
     pub only_image: bool,
-    /// `InsertMedia` asks for `TransferProtocolType` (docs/protocol/redfish.md#2.6, "add only when asked").
+    /// `InsertMedia` requires `TransferProtocolType` (docs/protocol/redfish.md#2.6, "add only when asked").
     pub needs_protocol: bool,
-    /// `InsertMedia` asks for `UserName` and `Password`, any (docs/protocol/redfish.md#3, AMI, NVIDIA DGX).
+    /// `InsertMedia` requires `UserName` and `Password`, any (docs/protocol/redfish.md#3, AMI, NVIDIA DGX).
     pub needs_user: bool,
-    /// `EjectMedia` without a body is refused; `{}` is right (docs/protocol/redfish.md#3, HPE iLO 5).
+    /// `EjectMedia` without a body is refused; `{}` is accepted (docs/protocol/redfish.md#3, HPE iLO 5).
     pub eject_needs_body: bool,
     /// `EjectMedia` of an empty drive is refused with 400 (docs/protocol/redfish.md#2.6, "eject").
     pub refuses_empty_eject: bool,
-    /// So many ejects answer 500 although the drive is empty afterwards (docs/protocol/redfish.md#3, "5xx while an eject runs").
+    /// So many ejects return 500 although the drive is empty afterwards (docs/protocol/redfish.md#3, "5xx while an
+    /// eject runs").
     pub eject_errors: u32,
-    /// For so long after an eject the drive is shown as before it (docs/protocol/redfish.md#3, "stale Inserted").
+    /// Time after an eject in which the drive is shown as before (docs/protocol/redfish.md#3, "stale Inserted").
     #[serde(with = "seconds")]
     pub stale_inserted: Duration,
     /// `Image` is kept after an eject, with `Inserted` false (docs/protocol/redfish.md#3, Supermicro).
     pub keeps_image: bool,
-    /// Status of an insert and an eject that went well (docs/protocol/redfish.md#2.1: Lenovo answers 201).
+    /// An insert is reported as done, and the drive is shown empty (docs/protocol/redfish.md#1.3: calls that return 204
+    /// and do nothing).
+    pub hides_media: bool,
+    /// Status of a successful insert or eject (docs/protocol/redfish.md#2.1: Lenovo returns 201).
     pub media_status: u16,
-    /// Virtual media by URL want a licence that this one lacks (docs/protocol/redfish.md#3, HPE iLO 5/6, Supermicro).
+    /// Virtual media by URL need a licence that this BMC lacks (docs/protocol/redfish.md#3, HPE iLO 5/6, Supermicro).
     pub unlicensed: bool,
     /// Image URLs that are refused (docs/protocol/redfish.md#4).
     pub image_rules: ImageRules,
-    /// The BMC reads the image before it says that it is inserted: `HEAD`, then two ranges (docs/protocol/redfish.md#4).
+    /// The BMC reads the image before it reports it as inserted: `HEAD`, then two ranges (docs/protocol/redfish.md#4).
     pub reads_image: bool,
 
     // Boot
-    /// The fate of `BootSourceOverrideEnabled: Once` (docs/protocol/redfish.md#1.3, read back as Continuous).
+    /// The effect of `BootSourceOverrideEnabled: Once` (docs/protocol/redfish.md#1.3, read back as Continuous).
     pub once: Once,
-    /// The virtual drive is `UsbCd`; `Cd` is a drive that is not there (docs/protocol/redfish.md#3, Supermicro).
+    /// A cleared boot override stays, though the call is reported as done (docs/protocol/redfish.md#1.3, likewise).
+    pub keeps_override: bool,
+    /// The virtual drive is `UsbCd`; `Cd` is a drive that does not exist (docs/protocol/redfish.md#3, Supermicro).
     pub usb_cd: bool,
     /// `Boot` is written at the settings object, and takes effect with the next start (docs/protocol/redfish.md#3, Dell iDRAC10).
     pub settings_object: bool,
@@ -76,27 +82,27 @@ pub struct Quirks {
     pub on_conflict: u32,
     /// A power call that would change nothing is refused with 400 (docs/protocol/redfish.md#2.4, "already powered off").
     pub refuses_same_power: bool,
-    /// For so long after a power call another is refused with `InvalidOperationForSystemState`
+    /// Time after a power call in which another is refused with `InvalidOperationForSystemState`
     /// (docs/protocol/redfish.md#3, HPE iLO 5/6).
     #[serde(with = "seconds")]
     pub settles: Duration,
     /// `ForceRestart` is accepted and nothing happens (docs/protocol/redfish.md#3, Lenovo SR675 V3 OVX).
     pub restart_hangs: bool,
-    /// The values that `Reset` takes (docs/protocol/redfish.md#2.4).
+    /// The values that `Reset` accepts (docs/protocol/redfish.md#2.4).
     pub reset_types: Vec<String>,
-    /// Those values are told by an action info resource, not beside the action (docs/protocol/redfish.md#2.4).
+    /// Those values are in an action info resource, not in the action (docs/protocol/redfish.md#2.4).
     pub action_info: bool,
 
     // HTTP
     /// Entity tags (docs/protocol/redfish.md#2.7, "ETag").
     pub etag: ETags,
-    /// Answers come as tasks (docs/protocol/redfish.md#2.7, "202").
+    /// Responses are tasks (docs/protocol/redfish.md#2.7, "202").
     pub tasks: Option<Tasks>,
     /// The form of errors (docs/protocol/redfish.md#2.7, "error").
     pub error_shape: ErrorShape,
     /// Requests with `Accept-Encoding: identity` are refused with 406 (docs/protocol/redfish.md#2.1).
     pub identity_406: bool,
-    /// A second request on a connection is answered by a reset of the connection (docs/protocol/redfish.md#2.1).
+    /// A second request on a connection makes the BMC reset it (docs/protocol/redfish.md#2.1).
     pub reset_connection: bool,
     /// So many changes are refused with 503 `SYS518`, not ready (docs/protocol/redfish.md#3, Dell).
     pub not_ready: u32,
@@ -104,20 +110,20 @@ pub struct Quirks {
     // Logging in
     /// There is no session service: Basic only (docs/protocol/redfish.md#1.4).
     pub no_sessions: bool,
-    /// The answer to a login lacks `Location` (docs/protocol/redfish.md#2.2).
+    /// The response to a login lacks `Location` (docs/protocol/redfish.md#2.2).
     pub no_session_location: bool,
-    /// Sessions that may be there at once (docs/protocol/redfish.md#2.2, "limits").
+    /// Most open sessions (docs/protocol/redfish.md#2.2, "limits").
     pub session_limit: usize,
-    /// A session ends when it is not used for so long (docs/protocol/redfish.md#2.2).
+    /// Time without use after which a session ends (docs/protocol/redfish.md#2.2).
     #[serde(with = "seconds")]
     pub session_timeout: Duration,
-    /// Failed logins shut a user out (docs/protocol/redfish.md#7, "lock-out").
+    /// Failed logins lock a user out (docs/protocol/redfish.md#7, "lock-out").
     pub lockout: Option<Lockout>,
 
     // What is there
-    /// The System does not say which Manager it has (docs/protocol/redfish.md#3, Huawei).
+    /// The System does not link its Manager (docs/protocol/redfish.md#3, Huawei).
     pub no_managed_by: bool,
-    /// Systems beside the machine (docs/protocol/redfish.md#2.3, "Several Systems").
+    /// Systems in addition to the machine (docs/protocol/redfish.md#2.3, "Several Systems").
     pub several_systems: Systems,
     /// No `EthernetInterfaces` at the System (docs/protocol/redfish.md#3, Cisco).
     pub no_ethernet_interfaces: bool,
@@ -125,9 +131,9 @@ pub struct Quirks {
     pub serial_in_sku: bool,
     /// UUIDs have their first three groups' bytes reversed (docs/protocol/redfish.md#6).
     pub swapped_uuid: bool,
-    /// MAC addresses are upper case, and one more card without an address is told (docs/protocol/redfish.md#5).
+    /// MAC addresses are upper case, and there is one more card without an address (docs/protocol/redfish.md#5).
     pub odd_macs: bool,
-    /// Memory and drives are told only while the machine is on (docs/protocol/redfish.md#5).
+    /// Memory and drives are shown only while the machine is on (docs/protocol/redfish.md#5).
     pub inventory_needs_power: bool,
     /// Links end with a slash (docs/protocol/redfish.md#3, HPE).
     pub slashes: bool,
@@ -150,11 +156,13 @@ impl Default for Quirks {
             eject_errors: 0,
             stale_inserted: Duration::ZERO,
             keeps_image: false,
+            hides_media: false,
             media_status: 204,
             unlicensed: false,
             image_rules: ImageRules::default(),
             reads_image: false,
             once: Once::Honoured,
+            keeps_override: false,
             usb_cd: false,
             settings_object: false,
             boot_needs_all: false,
@@ -190,7 +198,7 @@ impl Default for Quirks {
     }
 }
 
-/// Values of `ResetType` that the emulator does.
+/// Values of `ResetType` that the emulator implements.
 const RESET_TYPES: [&str; 7] = [
     "On",
     "ForceOn",
@@ -201,7 +209,7 @@ const RESET_TYPES: [&str; 7] = [
     "PowerCycle",
 ];
 
-/// Takes one from a counter; false when it was at its end.
+/// Decrements a counter; returns false if it was zero.
 pub(crate) fn count_down(counter: &mut u32) -> bool {
     let is_left = *counter > 0;
     *counter = counter.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The record of requests, for tests to look at.
+//! The record of requests, for tests.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -12,18 +12,18 @@ const MASK: &str = "***";
 /// Requests that are kept; older ones are dropped.
 const KEPT: usize = 10_000;
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     pub at: SystemTime,
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Header names (lower case) and values; those that let in are masked.
+    /// Header names (lower case) and values; credentials are masked.
     pub headers: Vec<(String, String)>,
-    /// The body, with passwords masked; `None` when there was none, text when it was no JSON.
+    /// The body, with passwords masked; `None` if there was none, text if it was no JSON.
     pub body: Option<Value>,
-    /// Status of the answer; `None` while there is none, and when the connection was reset.
+    /// Status of the response; `None` while there is none, and if the connection was reset.
     pub status: Option<u16>,
 }
 
@@ -36,7 +36,7 @@ impl Recorded {
             .map(|(_, value)| value.as_str())
     }
 
-    /// True for a request of that method whose path ends so.
+    /// True for a request of that method with that end of the path.
     pub fn is(&self, method: &str, path_end: &str) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         self.method == method && path.trim_end_matches('/').ends_with(path_end)
@@ -48,7 +48,7 @@ impl Recorded {
     }
 }
 
-/// The requests that came, in order.
+/// The received requests, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     requests: Mutex<Requests>,
@@ -62,7 +62,7 @@ struct Requests {
 }
 
 impl Record {
-    /// Notes a request; returns its number.
+    /// Records a request; returns its number.
     pub(crate) fn begin(&self, method: &str, path: &str, headers: &HeaderMap, body: &[u8]) -> usize {
         let masked = |name: &str| matches!(name, "authorization" | "x-auth-token");
         let headers = headers.iter().map(|(name, value)| {
@@ -90,7 +90,7 @@ impl Record {
         requests.dropped + requests.kept.len() - 1
     }
 
-    /// Notes the answer's status.
+    /// Records the response's status.
     pub(crate) fn end(&self, number: usize, status: u16) {
         let mut requests = self.requests();
         let at = number.checked_sub(requests.dropped);

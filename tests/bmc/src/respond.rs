@@ -1,4 +1,4 @@
-//! From an HTTP request to an HTTP response, with the faults that are on the way.
+//! From an HTTP request to an HTTP response, with the transport's faults.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::shared::{Order, Shared};
 /// Bytes of a request's body that are read.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// The connection that a request came on.
+/// The connection of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     pub(crate) reset: Notify,
     requests: AtomicU32,
 }
 
-/// Answers a request, or resets its connection and never returns.
+/// Responds to a request, or resets its connection and never returns.
 pub(crate) async fn respond(
     State(shared): State<Arc<Shared>>,
     Extension(link): Extension<Arc<Link>>,
@@ -63,7 +63,7 @@ pub(crate) async fn respond(
     }
 }
 
-/// The response; `None`: the connection is to be reset.
+/// The response; `None`: the connection has to be reset.
 async fn process(shared: &Arc<Shared>, call: Call, is_reused: bool) -> Option<Response<Body>> {
     let (fault, resets) = {
         let mut bmc = shared.bmc();
@@ -91,7 +91,7 @@ async fn process(shared: &Arc<Shared>, call: Call, is_reused: bool) -> Option<Re
         }
         Some(FaultKind::Restart(duration)) => {
             restart(shared, duration);
-            // The listener closes this connection once it takes no other.
+            // The listener closes this connection while it refuses others.
             std::future::pending().await
         }
         Some(FaultKind::Redirect(origin)) => {
@@ -110,13 +110,13 @@ async fn process(shared: &Arc<Shared>, call: Call, is_reused: bool) -> Option<Re
     }
 }
 
-/// Restarts the BMC: connections are closed, and refused for so long.
+/// Restarts the BMC: connections are closed, and refused for this time.
 pub(crate) fn restart(shared: &Shared, duration: Duration) {
     shared.bmc().restart();
     shared.order(Order::Refuse(duration));
 }
 
-/// Does what the request asks for, in a blocking thread; links of the answer lead to `origin`.
+/// Executes the request, in a blocking thread; links of the response point to `origin`.
 async fn perform(shared: &Arc<Shared>, call: Call, origin: Option<String>) -> Response<Body> {
     let shared = Arc::clone(shared);
     let performing = tokio::task::spawn_blocking(move || {
@@ -167,7 +167,7 @@ fn plain(code: u16, kind: &'static str, text: &str) -> Response<Body> {
     response
 }
 
-/// So many bytes of white space, which a JSON text may begin with.
+/// So many bytes of white space, with which a JSON text may begin.
 fn huge(bytes: u64) -> Response<Body> {
     const CHUNK: u64 = 1 << 16;
     let chunk = Bytes::from(vec![b' '; CHUNK as usize]);

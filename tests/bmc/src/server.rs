@@ -1,4 +1,4 @@
-//! The listener: takes connections, with TLS or without, and can reset and refuse them.
+//! The listener: accepts connections, with TLS or without, and can reset and refuse them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,20 +18,20 @@ use tokio::task::JoinSet;
 use crate::respond::{Link, respond};
 use crate::shared::{Order, Shared};
 
-/// Time between two looks for work that is due.
+/// Interval between two checks for due work.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Connections that may wait to be taken.
+/// Connections that may wait to be accepted.
 const BACKLOG: u32 = 128;
 
-/// A port on loopback that stays taken while nothing listens on it.
+/// A port on loopback that stays reserved while nothing listens on it.
 pub(crate) struct Port {
     address: SocketAddr,
     _reserved: TcpSocket,
 }
 
 impl Port {
-    /// A free one.
+    /// Reserves a free port.
     pub(crate) fn reserve() -> io::Result<Self> {
         let reserved = socket(SocketAddr::from(([127, 0, 0, 1], 0)))?;
         Ok(Self {
@@ -98,7 +98,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Does the work that becomes due between requests.
+/// Performs the work that becomes due between requests.
 async fn tick(shared: Arc<Shared>) {
     let mut interval = tokio::time::interval(TICK);
     loop {
@@ -145,7 +145,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .fallback(respond)
         .layer(Extension(Arc::clone(link)))
         .with_state(Arc::clone(shared));
-    // A connection that a client broke off is none of the BMC's business.
+    // A connection that a client aborted does not concern the BMC.
     let _ = Builder::new(TokioExecutor::new())
         .http1_only()
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))

@@ -1,4 +1,4 @@
-//! The way of a request through a BMC: what lets it in, the resource or change that it asks for, the form of the answer.
+//! A request on its way through a BMC: its admission, the requested resource or change, the form of the response.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::resources;
 use crate::tasks::TaskState;
 
-/// Answers a request.
+/// Responds to a request.
 pub(crate) fn answer(bmc: &mut Bmc, call: &Call, now: Instant) -> Answer {
     bmc.tick(now);
     let mut answer = route(bmc, call, now).unwrap_or_else(Answer::from);

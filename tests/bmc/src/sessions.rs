@@ -1,4 +1,4 @@
-//! Logging in: sessions, Basic, and users that are shut out (docs/protocol/redfish.md#2.2).
+//! Logins: sessions, Basic, and users that are locked out (docs/protocol/redfish.md#2.2).
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::problem::Problem;
 use crate::quirks::{Lockout, Quirks};
 
-/// The account that a BMC has.
+/// The account of a BMC.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) user: String,
@@ -31,7 +31,7 @@ struct Session {
     used: Instant,
 }
 
-/// A session that was made.
+/// An opened session.
 pub(crate) struct Opened {
     pub(crate) id: String,
     pub(crate) token: String,
@@ -56,7 +56,7 @@ impl Sessions {
         &self.account.user
     }
 
-    /// Ids of the sessions that are there.
+    /// Ids of the open sessions.
     pub(crate) fn ids(&mut self, timeout: Duration, now: Instant) -> Vec<String> {
         self.sessions
             .retain(|session| now.duration_since(session.used) < timeout);
@@ -67,7 +67,7 @@ impl Sessions {
         self.sessions.clear();
     }
 
-    /// Ends a session; false when there is none of that id.
+    /// Ends a session; false if there is none of that id.
     pub(crate) fn end(&mut self, id: &str) -> bool {
         let before = self.sessions.len();
         self.sessions.retain(|session| session.id != id);
@@ -96,7 +96,7 @@ impl Sessions {
         Ok(Opened { id, token })
     }
 
-    /// Lets a request in by its token or by Basic.
+    /// Admits a request by its token or by Basic.
     pub(crate) fn admit(&mut self, call: &Call, quirks: &Quirks, now: Instant) -> Result<(), Problem> {
         if let Some(token) = call.header("x-auth-token") {
             self.ids(quirks.session_timeout, now);

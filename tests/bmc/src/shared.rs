@@ -18,12 +18,12 @@ pub(crate) struct Shared {
     orders: UnboundedSender<Order>,
 }
 
-/// An order to the listener.
+/// A command for the listener.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// All connections are closed; whoever ordered it is told when they are.
+    /// Closes all connections; the sender gets a message when they are closed.
     Close(Sender<()>),
-    /// All connections are closed, and none is taken for so long.
+    /// Closes all connections, and refuses others for this time.
     Refuse(Duration),
 }
 

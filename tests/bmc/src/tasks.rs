@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::quirks::{TaskEnd, Tasks};
 
-/// The tasks that were begun.
+/// The started tasks.
 #[derive(Debug, Default)]
 pub(crate) struct TaskList {
     tasks: Vec<Task>,
@@ -18,7 +18,7 @@ pub(crate) struct Task {
     began: Instant,
     ends: Instant,
     quirk: Tasks,
-    /// The reason why it came to nothing.
+    /// The reason why it failed.
     failure: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum TaskState {
 }
 
 impl TaskList {
-    /// Begins one; returns its id.
+    /// Begins a task; returns its id.
     pub(crate) fn begin(&mut self, name: &str, quirk: Tasks, now: Instant) -> String {
         self.numbers += 1;
         let id = self.numbers.to_string();
@@ -56,7 +56,7 @@ impl TaskList {
         self.tasks.clear();
     }
 
-    /// The tasks that can be seen.
+    /// The visible tasks.
     pub(crate) fn seen(&self, now: Instant) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(move |task| {
             let is_forgotten = task.quirk.end == TaskEnd::Forgotten && now >= task.ends;

@@ -1,5 +1,5 @@
-//! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it
-//! reacts to each answer as other agents do, so a service that answers wrongly loses its hosts here, too.
+//! One agent: registers, polls, replies, forever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it reacts to
+//! each response as other agents do, so a service with wrong responses loses its hosts here, too.
 
 mod installation;
 mod logs;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::steps::{NextStepRunnerArgs, PostStepAction, Step, StepReply, Steps};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,13 +27,14 @@ use crate::wire::{Ask, Body, Wire};
 
 use sent::Sent;
 
-/// Between registrations that failed.
+/// Pause between failed registrations.
 const REGISTER_AGAIN: Duration = Duration::from_secs(60);
-/// After a registration's answer without a command.
+/// Pause after a registration's response without a command.
 const INCOMPATIBLE: Duration = Duration::from_secs(3600);
-/// First and longest pause after a poll that failed. The longest is the protocol's pace of polls, so at another pace it is that.
+/// First and longest pause after a failed poll. The longest is the protocol's interval of polls, so at another interval
+/// it is that.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
-/// After so long without a good poll an agent registers again.
+/// Time without a successful poll after which an agent registers again.
 const GIVE_UP: Duration = Duration::from_secs(15 * 60);
 
 /// State shared by all agents.
@@ -50,15 +51,15 @@ struct Desk {
     machine: Machine,
     part: Part,
     wire: Wire,
-    /// As the service says; at first as the machine has it.
+    /// The id that the service returned; at first the machine's own.
     host: HostId,
     /// The agent's version as the service expects it.
     version: Arc<str>,
-    /// The header that tells the machine's parts, as Muster's own agents send it; `None`: as agents of other makes.
+    /// The header with the machine's parts, as Muster's own agents send it; `None`: as agents of other makes.
     fingerprint: Option<Arc<str>>,
 }
 
-/// An agent at work.
+/// A running agent.
 pub struct Agent {
     desk: Desk,
     sent: Sent,
@@ -94,7 +95,7 @@ enum Polled {
 }
 
 impl Agent {
-    /// The agent of that part.
+    /// Creates the agent of that part.
     pub fn new(world: Arc<World>, part: Part, wire: Wire) -> Self {
         let seed = world.options.seed;
         let machine = Machine::new(seed, part.number);
@@ -120,7 +121,7 @@ impl Agent {
         }
     }
 
-    /// The same as an agent of Muster's own, which tells the ids of its machine's parts when it registers.
+    /// The same as an agent of Muster's own, which sends the ids of its machine's parts when it registers.
     #[must_use]
     pub fn with_fingerprint(mut self) -> Self {
         let fingerprint = self.desk.machine.fingerprint();
@@ -128,7 +129,14 @@ impl Agent {
         self
     }
 
-    /// From `boot` on, until it is dropped.
+    /// The same on a machine that this BMC booted.
+    #[must_use]
+    pub fn booted_by(mut self, bmc: BmcId) -> Self {
+        self.desk.machine = self.desk.machine.booted_by(bmc);
+        self
+    }
+
+    /// Runs from `boot` on, until it is dropped.
     pub async fn live(mut self, boot: Instant) {
         sleep_until(boot).await;
         if self.desk.world.options.resume {
@@ -146,7 +154,7 @@ impl Agent {
             registered = false;
             self.desk.enter(Phase::Polling);
             match self.session().await {
-                // An agent that starts anew has sent nothing yet.
+                // An agent that restarts has sent nothing yet.
                 End::RegisterAgain => self.sent.forget(),
                 End::Gone(phase) => {
                     self.desk.enter(phase);
@@ -156,7 +164,7 @@ impl Agent {
         }
     }
 
-    /// Until it is taken, or refused for ever.
+    /// Runs until the registration is accepted, or refused permanently.
     async fn register(&mut self) -> Result<(), Phase> {
         self.desk.enter(Phase::Registering);
         loop {
@@ -203,7 +211,7 @@ impl Agent {
         }
     }
 
-    /// Polls and does the steps, until the service or a fault ends it.
+    /// Polls and runs the steps, until the service or a fault ends it.
     async fn session(&mut self) -> End {
         let mut due = Instant::now();
         let mut failing: Option<(Instant, Duration)> = None;
@@ -241,7 +249,7 @@ impl Agent {
                 PostStepAction::Continue => {
                     let now = Instant::now();
                     due = match self.desk.world.options.poll_interval {
-                        // Missed polls are not made up for.
+                        // Missed polls are not repeated.
                         Some(pace) => (due + pace).max(now),
                         None => now + pause,
                     };
@@ -253,7 +261,7 @@ impl Agent {
         }
     }
 
-    /// Waits for the next poll, or for the reboot that comes before it.
+    /// Waits for the next poll; returns true if the machine reboots before it.
     async fn rebooted_before(&self, due: Instant) -> bool {
         match &self.installing {
             None => {
@@ -292,7 +300,7 @@ impl Agent {
         }
     }
 
-    /// Does each step; an end of the session when a step is one.
+    /// Runs each step; returns the end of the session if a step causes it.
     async fn perform(&mut self, steps: Vec<Step>) -> Option<End> {
         for step in steps {
             match steps::handling(&step.step_type) {
@@ -321,7 +329,7 @@ impl Agent {
         }
         let outcome = answer(self.desk.machine, &step.args);
         if self.desk.part.fault == Some(Fault::Slow) {
-            // It is under way in a task of its own, so the agent polls on meanwhile, as agents do.
+            // It runs in a task of its own, so the agent continues to poll, as agents do.
             self.sent.remember(step);
             let (desk, step) = (self.desk.clone(), step.clone());
             let first_inventory = step.step_type == "inventory" && !self.has_inventory;
@@ -396,7 +404,7 @@ impl Agent {
         None
     }
 
-    /// Misbehaves after each poll, beside the agent's work.
+    /// Misbehaves after each poll, in addition to the agent's work.
     async fn misbehave(&mut self) {
         match self.desk.part.fault {
             Some(Fault::ForeignReply) => {
@@ -432,7 +440,7 @@ impl Desk {
         self.world.measure.enter(self.part.number, phase);
     }
 
-    /// Of the host, below the protocol's base path.
+    /// Path of the host, below the protocol's base path.
     fn path(&self) -> String {
         format!("/infra-envs/{}/hosts/{}", self.world.infra_env, self.host)
     }
@@ -446,7 +454,7 @@ impl Desk {
             error: outcome.error,
         };
         let mut body = serde_json::to_value(reply).expect("texts and numbers are JSON");
-        // Also of types that the protocol does not have.
+        // Also types that the protocol does not have.
         body["step_type"] = step.step_type.as_str().into();
         body.to_string().into()
     }
@@ -473,7 +481,7 @@ impl Desk {
     }
 }
 
-/// The part of a registration's answer that an agent reads.
+/// The part of a registration's response that an agent reads.
 #[derive(Deserialize)]
 struct Registered {
     next_step_runner_command: Option<Command>,

@@ -85,7 +85,7 @@ enum Share {
 }
 
 impl FaultShare {
-    /// Of so many hosts; a share above nothing is at least one host.
+    /// Number of hosts; a share above zero is at least one host.
     fn hosts(self, of: u32) -> u32 {
         match self.share {
             Share::Hosts(hosts) => hosts,
@@ -126,25 +126,28 @@ impl FromStr for FaultShare {
     }
 }
 
-/// A host's part in the fleet.
+/// A host's role in the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Its number, from 0.
     pub number: u32,
     pub fault: Option<Fault>,
-    /// With `duplicate-id`: the machine whose id it has.
+    /// Its place among the hosts with the same fault, from 0.
+    pub nth: u32,
+    /// With `duplicate-id`: the machine with the same id.
     pub duplicate_of: Option<u32>,
 }
 
 /// The fault of each host: the same for the same seed, number of hosts and shares.
 ///
 /// # Errors
-/// When there are more faults than hosts, or no host is left whose id could be duplicated.
+/// If there are more faults than hosts, or no host is left with an id that could be duplicated.
 pub fn cast(hosts: u32, seed: u64, shares: &[FaultShare]) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = (0..hosts)
         .map(|number| Part {
             number,
             fault: None,
+            nth: 0,
             duplicate_of: None,
         })
         .collect();
@@ -152,13 +155,14 @@ pub fn cast(hosts: u32, seed: u64, shares: &[FaultShare]) -> Result<Vec<Part>> {
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     let mut next = order.into_iter();
     for share in shares {
-        for _ in 0..share.hosts(hosts) {
+        for nth in 0..share.hosts(hosts) {
             let Some(index) = next.next() else {
                 anyhow::bail!(
                     "the faults ask for more hosts than the {hosts} that there are: lower the shares or raise --hosts"
                 );
             };
             parts[index].fault = Some(share.fault);
+            parts[index].nth = nth;
         }
     }
     let good: Vec<u32> = next.map(|index| parts[index].number).collect();

@@ -1,4 +1,4 @@
-//! Starts the agents at their rate, waits for the end, and sums up.
+//! Starts the agents at their rate, waits for the end, and makes the summary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Runs the fleet to its end.
 ///
 /// # Errors
-/// It cannot begin: the service is not there or refuses, the options contradict each other.
+/// If it cannot begin: the service is unavailable or refuses, or the options contradict each other.
 pub async fn run(options: Options) -> Result<Report> {
     let parts = cast(options.hosts, options.seed, &options.faults)?;
     let wires = Wires::new(&options)?;

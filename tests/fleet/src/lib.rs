@@ -1,9 +1,9 @@
-//! Machines that are not there. N agents in one process speak the agent protocol (registration, polls, replies, progress, logs) to
-//! a service over the network; some misbehave on demand; at the end it reports how fast the service was, what it answered, and what
-//! each fault met. `main.rs` is the program; a test has agents in its own process by [`Agents`].
+//! Simulated machines. N agents in one process use the agent protocol (registration, polls, replies, progress, logs)
+//! with a service over the network; some misbehave on demand; at the end it reports the speed of the service, its
+//! responses, and the outcomes of each fault. `main.rs` is the program; a test has agents in its own process by
+//! [`Agents`].
 //!
-//! Everything about a machine follows from the seed and its number, so that a run can be repeated and
-//! continued.
+//! Everything about a machine depends only on the seed and its number, so that a run can be repeated and continued.
 
 mod agent;
 mod faults;
@@ -27,7 +27,7 @@ pub use options::Options;
 /// Runs a fleet to its end and prints its report.
 ///
 /// # Errors
-/// The options contradict each other, or the fleet cannot begin.
+/// If the options contradict each other, or the fleet cannot begin.
 pub fn run(options: Options) -> Result<()> {
     options.check()?;
     wire::raise_file_limit();
@@ -38,7 +38,7 @@ pub fn run(options: Options) -> Result<()> {
         .context("the runtime does not start")?;
     let json = options.json;
     let report = runtime.block_on(fleet::run(options))?;
-    // Agents that wait for something end with the process.
+    // Waiting agents end with the process.
     runtime.shutdown_background();
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);

@@ -1,5 +1,5 @@
-//! Made-up machines: what each is made of follows from the seed and its number alone, and is worked out when
-//! it is asked for, so that an agent that waits keeps nothing of it in memory.
+//! Simulated machines: their components depend only on the seed and the number, and are computed on demand, so that a
+//! waiting agent keeps none of them in memory.
 
 mod disks;
 mod hostile;
@@ -10,7 +10,7 @@ pub use hostile::{Hostility, hostile};
 
 use md5::{Digest, Md5};
 use muster_api::fingerprint::Fingerprint;
-use muster_api::ids::HostId;
+use muster_api::ids::{BmcId, HostId};
 use muster_api::inventory::{Boot, Cpu, Inventory, Memory, SystemVendor};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -36,12 +36,27 @@ enum Flaw {
 pub struct Machine {
     seed: u64,
     number: u32,
+    /// The BMC that booted it, which its kernel's arguments name.
+    bmc: Option<BmcId>,
 }
 
 impl Machine {
     /// The machine of that number.
     pub fn new(seed: u64, number: u32) -> Self {
-        Self { seed, number }
+        Self {
+            seed,
+            number,
+            bmc: None,
+        }
+    }
+
+    /// The same, booted from the image of this BMC.
+    #[must_use]
+    pub fn booted_by(self, bmc: BmcId) -> Self {
+        Self {
+            bmc: Some(bmc),
+            ..self
+        }
     }
 
     /// Its number.
@@ -123,6 +138,14 @@ impl Machine {
         }
     }
 
+    fn command_line(self) -> String {
+        let named = self.bmc.map(|id| format!(" muster.bmc={}", id.0.simple()));
+        format!(
+            "console=tty0 console=ttyS0,115200n8 quiet initrd=initrd{}\n",
+            named.unwrap_or_default()
+        )
+    }
+
     /// Its inventory.
     pub fn inventory(self) -> Inventory {
         let model = self.model();
@@ -150,7 +173,7 @@ impl Machine {
             },
             bmc_v6address: "::/0".into(),
             boot: Some(Boot {
-                command_line: "console=tty0 console=ttyS0,115200n8 quiet initrd=initrd\n".into(),
+                command_line: self.command_line(),
                 current_boot_mode: if model.uefi { "uefi".into() } else { "bios".into() },
                 device_type: String::new(),
                 pxe_interface: String::new(),
@@ -182,7 +205,7 @@ impl Machine {
                 } else {
                     "dmidecode".into()
                 },
-                // The kernel and its tables keep some.
+                // The kernel and its tables use some.
                 usable_bytes: memory - memory / 64,
             }),
             system_vendor: Some(SystemVendor {

@@ -8,7 +8,7 @@ use muster_fleet::{Options, run};
 fn main() -> ExitCode {
     match run(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // A mistake of a user is told without a backtrace.
+        // Errors of users are printed without a backtrace.
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::faults::Fault;
 
-/// Longer answers count as this long: 5 minutes.
+/// Longer responses count as this long: 5 minutes.
 const LONGEST_MICROS: u64 = 300_000_000;
 
 /// Operations of the agent protocol.
@@ -43,9 +43,9 @@ impl Operation {
 pub enum Ending {
     /// With this status.
     Status(u16),
-    /// Without an answer, for this reason.
+    /// Without a response, for this reason.
     NoAnswer(&'static str),
-    /// With an answer that is not what the protocol says.
+    /// With a response that does not follow the protocol.
     Malformed,
 }
 
@@ -72,10 +72,10 @@ impl fmt::Display for Ending {
 pub enum Phase {
     NotStarted,
     Registering,
-    /// Refused for ever (401, 403, 404 or 409): as other agents it does nothing more.
+    /// Refused permanently (401, 403, 404 or 409): like other agents it stops.
     Blocked,
     Polling,
-    /// Its poll met 404: as other agents it does nothing more.
+    /// Its poll got 404: like other agents it stops.
     Frozen,
     Silent,
     Installing,
@@ -111,7 +111,7 @@ impl Phase {
 /// The requests of one operation.
 #[derive(Debug)]
 pub struct Timed {
-    /// Microseconds from the request to the end of its answer, of those that were answered.
+    /// Microseconds from the request to the end of its response, of those with a response.
     pub micros: Histogram<u64>,
     pub endings: BTreeMap<Ending, u64>,
 }
@@ -133,7 +133,7 @@ impl Timed {
 /// Outcomes of requests that belong to a fault, by attempt.
 pub type Met = BTreeMap<(Fault, String), BTreeMap<Ending, u64>>;
 
-/// From when to when something happened.
+/// The period in which something happened.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     pub first: Instant,
@@ -153,7 +153,7 @@ impl Span {
     }
 }
 
-/// Everything but the agents' phases.
+/// Everything except the agents' phases.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub operations: BTreeMap<Operation, Timed>,
@@ -161,7 +161,7 @@ pub struct Counts {
     /// Hosts that were registered for the first time in this run.
     pub registered: u64,
     pub registering: Option<Span>,
-    /// Hosts whose inventory was taken.
+    /// Hosts with an accepted inventory.
     pub with_inventory: u64,
     pub last_inventory: Option<Instant>,
     pub polling: Option<Span>,
@@ -186,12 +186,12 @@ impl Measure {
         }
     }
 
-    /// Looks at the counts, or changes them.
+    /// Reads the counts, or changes them.
     pub fn counts<T>(&self, read: impl FnOnce(&mut Counts) -> T) -> T {
         read(&mut self.counts.lock().expect("nothing panics while it counts"))
     }
 
-    /// A request ended.
+    /// Counts a finished request.
     pub fn asked(&self, operation: Operation, began: Instant, ending: Ending) {
         let now = Instant::now();
         let took: Duration = now - began;
@@ -209,7 +209,7 @@ impl Measure {
         });
     }
 
-    /// A request that belongs to a fault ended.
+    /// Counts a finished request that belongs to a fault.
     pub fn met(&self, fault: Fault, what: &str, ending: Ending) {
         self.counts(|counts| {
             let endings = counts.met.entry((fault, what.to_owned())).or_default();
@@ -217,7 +217,7 @@ impl Measure {
         });
     }
 
-    /// A host was registered for the first time.
+    /// Counts a host that was registered for the first time.
     pub fn registered(&self, began: Instant) {
         self.counts(|counts| {
             counts.registered += 1;
@@ -225,7 +225,7 @@ impl Measure {
         });
     }
 
-    /// A host's inventory was taken for the first time.
+    /// Counts a host with its first accepted inventory.
     pub fn inventory_taken(&self) {
         self.counts(|counts| {
             counts.with_inventory += 1;
@@ -233,7 +233,7 @@ impl Measure {
         });
     }
 
-    /// The agent of that number does something else now.
+    /// Records the new activity of the agent of that number.
     pub fn enter(&self, number: u32, phase: Phase) {
         if let Some(slot) = self.phases.get(number as usize) {
             slot.store(phase as u8, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Agents whose machines somebody switches on and off: a BMC of the lab does.
+//! Agents on machines that a BMC of the lab switches on and off.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{BmcId, InfraEnvId};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -21,11 +21,11 @@ pub struct Agents {
     world: Arc<World>,
     wires: Wires,
     credential: Option<Credential>,
-    /// `None` once it is dropped.
+    /// `None` after it was dropped.
     runtime: Option<Runtime>,
 }
 
-/// A machine that has power. Dropping it cuts that: its agent ends in the middle of whatever it does.
+/// A machine that has power. Dropping it cuts the power: its agent ends in the middle of its work.
 pub struct Power(AbortHandle);
 
 impl Drop for Power {
@@ -35,10 +35,11 @@ impl Drop for Power {
 }
 
 impl Agents {
-    /// Those of `--hosts` machines, with the numbers from 0 on, in `--infra-env-id`. Rates, durations and faults have no meaning.
+    /// Those of `--hosts` machines, with the numbers from 0 on, in `--infra-env-id`. Rates, durations and faults have
+    /// no meaning.
     ///
     /// # Errors
-    /// The options contradict each other or name no InfraEnv, or the service does not tell the agents' token.
+    /// If the options contradict each other or name no InfraEnv, or the service does not return the agents' token.
     pub fn new(options: Options) -> Result<Self> {
         options.check()?;
         ensure!(
@@ -68,7 +69,7 @@ impl Agents {
         })
     }
 
-    /// The InfraEnv that they are for.
+    /// The InfraEnv of the agents.
     pub fn infra_env(&self) -> InfraEnvId {
         self.world.infra_env
     }
@@ -78,15 +79,17 @@ impl Agents {
         Machine::new(self.world.options.seed, number)
     }
 
-    /// Switches on the machine of that number: `firmware` runs first, and the agent after it when it answers true.
+    /// Switches on the machine of that number: `firmware` runs first, and the agent after it if it boots the image of a
+    /// BMC.
     ///
     /// # Panics
     /// If there is no such machine.
-    pub fn boot(&self, number: u32, firmware: impl Future<Output = bool> + Send + 'static) -> Power {
+    pub fn boot(&self, number: u32, firmware: impl Future<Output = Option<BmcId>> + Send + 'static) -> Power {
         assert!(number < self.world.options.hosts, "there is no machine {number}");
         let part = Part {
             number,
             fault: None,
+            nth: 0,
             duplicate_of: None,
         };
         let measure = Arc::clone(&self.world.measure);
@@ -95,8 +98,8 @@ impl Agents {
         let agent = Agent::new(Arc::clone(&self.world), part, wire).with_fingerprint();
         let runtime = self.runtime.as_ref().expect("it is there until the drop");
         let running = runtime.spawn(async move {
-            if firmware.await {
-                agent.live(Instant::now()).await;
+            if let Some(bmc) = firmware.await {
+                agent.booted_by(bmc).live(Instant::now()).await;
             }
         });
         Power(running.abort_handle())

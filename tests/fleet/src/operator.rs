@@ -17,10 +17,10 @@ use crate::measure::{Ending, Measure, Operation};
 use crate::options::Options;
 use crate::wire::{Ask, Credential, Wire, Wires};
 
-/// Of the right form, and opens nothing.
+/// Of the right form, without access to anything.
 const PULL_SECRET: &str = r#"{"auths":{"registry.fleet.example":{"auth":"ZmxlZXQ6ZmxlZXQ="}}}"#;
 
-/// Somebody with the operator's token, or with none where none is asked for.
+/// A client with the operator's token, or with none if none is required.
 pub struct Operator {
     wire: Wire,
     has_token: bool,
@@ -28,7 +28,7 @@ pub struct Operator {
 
 impl Operator {
     /// # Errors
-    /// The token cannot be sent.
+    /// If the token cannot be sent.
     pub fn new(options: &Options, wires: &Wires) -> Result<Self> {
         let credential = options.token.as_ref().map(|token| {
             let value = secret(&format!("Bearer {token}")).context("--token")?;
@@ -45,10 +45,11 @@ impl Operator {
         })
     }
 
-    /// A new InfraEnv; of a cluster that is imported for it, its hosts are bound from the start.
+    /// Creates an InfraEnv; with `of_cluster` a cluster is imported for it, to which its hosts are bound from the
+    /// start.
     ///
     /// # Errors
-    /// The service refuses, or does not answer.
+    /// If the service refuses, or does not respond.
     pub async fn create_infra_env(&self, seed: u64, of_cluster: bool) -> Result<InfraEnvId> {
         let name = format!("fleet-{seed}");
         let mut body = json!({"name": name, "pull_secret": PULL_SECRET});
@@ -66,7 +67,7 @@ impl Operator {
         Ok(InfraEnvId(self.create("/infra-envs", &body).await?))
     }
 
-    /// Makes something; its id.
+    /// Creates an object; returns its id.
     async fn create(&self, path: &str, body: &Value) -> Result<Uuid> {
         #[derive(Deserialize)]
         struct Created {
@@ -79,10 +80,11 @@ impl Operator {
         Ok(created.id)
     }
 
-    /// The credential of an InfraEnv's agents, read from its discovery.ign as machines get it. `None` where no token is asked for.
+    /// The credential of an InfraEnv's agents, read from its discovery.ign like machines do. `None` if no token is
+    /// required.
     ///
     /// # Errors
-    /// The service refuses, or does not answer.
+    /// If the service refuses, or does not respond.
     pub async fn agent_credential(
         &self,
         options: &Options,
@@ -110,10 +112,10 @@ impl Operator {
             .transpose()
     }
 
-    /// Number of hosts of the InfraEnv by state, as the service sees them.
+    /// Number of hosts of the InfraEnv by state, as the service shows them.
     ///
     /// # Errors
-    /// The service refuses, or does not answer.
+    /// If the service refuses, or does not respond.
     pub async fn host_states(&self, infra_env: InfraEnvId) -> Result<BTreeMap<String, u64>> {
         #[derive(Deserialize)]
         struct Seen {
@@ -170,7 +172,7 @@ fn secret(text: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// In ours the agent's configuration is a file with `token`; in others the agent's unit has
+/// In our Ignition the agent's configuration is a file with `token`; in others the agent's unit has
 /// `PULL_SECRET_TOKEN`.
 fn token_of_ignition(body: &[u8]) -> Result<Option<String>> {
     let ignition: Value = serde_json::from_slice(body).context("discovery.ign is no JSON")?;

@@ -139,7 +139,7 @@ impl Options {
     /// Finds contradictions.
     ///
     /// # Errors
-    /// Says what to change.
+    /// The contradiction, with the change to make.
     pub fn check(&self) -> Result<()> {
         ensure!(
             self.register_rate >= 0.0 && self.register_rate.is_finite(),

@@ -1,5 +1,5 @@
-//! Shows progress on standard error while the fleet runs: a line that renews itself on a terminal, else one
-//! every few seconds.
+//! Shows progress on standard error while the fleet runs: a line that is updated on a terminal, else one every few
+//! seconds.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::measure::{Measure, Operation, Phase};
 
-/// Between lines where there is no terminal.
+/// Interval between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 const RENEW_EVERY: Duration = Duration::from_millis(250);
 
@@ -19,7 +19,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For so many inventories to come.
+    /// Creates the display for so many inventories.
     pub fn new(inventories: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos}/{len} known  {msg}");
@@ -37,7 +37,7 @@ impl Progress {
         }
     }
 
-    /// Shows how it stands.
+    /// Shows the present counts.
     pub fn show(&mut self, measure: &Measure) {
         let (registered, inventories, polls, errors) = measure.counts(|counts| {
             let polls = counts
@@ -76,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// Takes the display away, before the summary.
+    /// Removes the display, before the summary.
     pub fn end(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

@@ -13,7 +13,7 @@ use crate::faults::{Fault, Part};
 use crate::fleet::faulty;
 use crate::measure::{Counts, Ending, Operation, Timed};
 
-/// Everything that a run has shown. Rates are per second, latencies milliseconds.
+/// All results of a run. Rates are per second, latencies milliseconds.
 #[derive(Debug, Serialize)]
 pub struct Report {
     url: String,
@@ -27,7 +27,7 @@ pub struct Report {
     operations: Vec<OperationReport>,
     errors: u64,
     agents: BTreeMap<&'static str, u64>,
-    /// As the service sees them; absent when it could not be asked.
+    /// As the service shows them; absent if the request failed.
     host_states: Option<BTreeMap<String, u64>>,
     /// Reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ struct Registrations {
 struct Inventories {
     expected: u64,
     taken: u64,
-    /// From the start to the last that was expected; absent when some are missing.
+    /// From the start to the last expected one; absent if some are missing.
     seconds_until_all: Option<f64>,
 }
 
@@ -75,7 +75,7 @@ struct FaultReport {
 }
 
 impl Report {
-    /// Of a run that ended then; `states` is what the service says of its hosts.
+    /// The report of a run that ended then; `states` is the service's view of its hosts.
     pub fn new(
         world: &World,
         parts: &[Part],

@@ -1,7 +1,7 @@
-//! Answers each step as a machine would: one table by step type. Argument and output shapes:
+//! Responds to each step like a machine: one table by step type. Argument and output shapes:
 //! docs/protocol/agent-protocol.md#6, docs/protocol/instructions.md#3 and §4.
 //!
-//! An answer follows from machine and arguments alone, so an agent needs to remember only that it gave it.
+//! An output depends only on machine and arguments, so an agent needs to record only that it was sent.
 
 mod checks;
 mod network;
@@ -15,28 +15,28 @@ use crate::machine::Machine;
 /// Handler of a step.
 #[derive(Debug, Clone, Copy)]
 pub enum Handling {
-    /// Answered at once by a pure function.
+    /// Returned at once by a pure function.
     Answer(fn(Machine, &[String]) -> Outcome),
-    /// Takes its time and speaks to the service meanwhile.
+    /// Runs for a while and sends requests to the service meanwhile.
     Job(Job),
 }
 
-/// Steps that are more than an answer; the agent carries them out.
+/// Steps that are more than a reply; the agent runs them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Job {
     /// Progress stage by stage, logs, the reboot.
     Install,
-    /// Ends an installation that runs.
+    /// Ends a running installation.
     StopInstallation,
     /// Uploads logs.
     GatherLogs,
-    /// Registers again under the version that was asked for.
+    /// Registers again with the requested version.
     UpgradeAgent,
     /// The installed system boots the discovery image again.
     RebootForReclaim,
 }
 
-/// All steps that agents know.
+/// All known steps.
 const TABLE: [(&str, Handling); 17] = [
     ("inventory", Handling::Answer(checks::inventory)),
     ("ntp-synchronizer", Handling::Answer(checks::ntp)),
@@ -69,8 +69,7 @@ const TABLE: [(&str, Handling); 17] = [
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
 ];
 
-/// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every
-/// agent.
+/// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
 pub fn handling(step_type: &str) -> Result<Handling, Outcome> {
     let known = TABLE.iter().find(|(name, _)| *name == step_type);
     known

@@ -1,4 +1,4 @@
-//! The service over HTTP, as agents speak to it. Source: docs/protocol/agent-protocol.md#2.
+//! The service over HTTP, as agents use it. Source: docs/protocol/agent-protocol.md#2.
 
 mod body;
 mod tls;
@@ -28,23 +28,23 @@ use crate::faults::Fault;
 use crate::measure::{Ending, Measure, Operation};
 use crate::options::Options;
 
-/// Time limit of an answer. Other agents have none; here a lost answer has to be counted.
+/// Time limit of a response. Other agents have none; here a lost response has to be counted.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Quick retries of a request that met 503 or 504.
+/// Quick retries of a request after 503 or 504.
 const QUICK_RETRIES: u32 = 3;
-/// No answer is larger: the list of all hosts is some 40 kB a host.
+/// Largest response: the list of all hosts is some 40 kB a host.
 const LARGEST_ANSWER: usize = 4 << 30;
 
 type Http = Client<HttpsConnector<HttpConnector>, Body>;
 
-/// Lets the process have as many connections as the system allows it.
+/// Raises the process's limit of connections to the system's.
 pub fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,
     };
-    // The connections that are too many then say so themselves.
+    // Without it, the connections above the limit fail with an error.
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
@@ -56,7 +56,7 @@ pub struct Wires {
 
 impl Wires {
     /// # Errors
-    /// The certificates cannot be read.
+    /// If the certificates cannot be read.
     pub fn new(options: &Options) -> Result<Self> {
         let connector = tls::connector(options)?;
         let shared = options.share_connections.then(|| client(&connector));
@@ -78,12 +78,12 @@ fn client(connector: &HttpsConnector<HttpConnector>) -> Http {
     Client::builder(TokioExecutor::new())
         .pool_idle_timeout(Duration::from_secs(90))
         .pool_timer(TokioTimer::new())
-        // Answers to agents are small, and there are many agents.
+        // Responses to agents are small, and there are many agents.
         .http1_max_buf_size(16 << 10)
         .build(connector.clone())
 }
 
-/// One agent's way to the service.
+/// One agent's connection to the service.
 #[derive(Clone)]
 pub struct Wire {
     http: Http,
@@ -104,11 +104,11 @@ pub struct Ask<'a> {
     pub body: Body,
     /// The media type of the body, if it has one.
     pub content_type: Option<&'a str>,
-    /// The agent's version, where the protocol has it.
+    /// The agent's version, in requests that have it.
     pub version: Option<&'a str>,
     /// The header with the ids of the machine's parts, at a registration.
     pub fingerprint: Option<&'a str>,
-    /// The fault that makes the agent ask this, and what it tries.
+    /// The fault behind the request, and the attempt.
     pub because: Option<(Fault, &'a str)>,
 }
 
@@ -155,8 +155,8 @@ impl<'a> Ask<'a> {
 }
 
 impl Wire {
-    /// Sends, with quick retries on 503 and 504, and counts each try. The body of the answer is empty unless
-    /// it came whole.
+    /// Sends the request, with quick retries on 503 and 504, and counts each attempt. The body of the response is empty
+    /// unless it was complete.
     pub async fn ask(&self, mut ask: Ask<'_>) -> (Ending, Vec<u8>) {
         let mut attempt = 0;
         loop {
@@ -257,7 +257,7 @@ fn is_gzip<T>(answer: &Response<T>) -> bool {
         .is_some_and(|value| value == "gzip")
 }
 
-/// The kind of an error of a connection. TLS's errors are wrapped in such ones, once or twice.
+/// The kind of a connection's error. TLS errors are wrapped in such errors, once or twice.
 fn why_io(error: &io::Error) -> &'static str {
     let inner = error.get_ref();
     if let Some(inner) = inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
@@ -280,7 +280,7 @@ fn why_io(error: &io::Error) -> &'static str {
     }
 }
 
-/// The kind of an error, without what varies.
+/// The kind of an error, without its variable parts.
 fn why(error: &hyper_util::client::legacy::Error) -> &'static str {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {

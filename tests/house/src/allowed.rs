@@ -8,8 +8,8 @@ use crate::tree;
 
 const FILE: &str = "tests/house/allowed.txt";
 
-/// Compares the violations of one rule with the allowed ones; says what is new and which entries are no
-/// longer needed.
+/// Compares the violations of one rule with the allowed ones; returns the new ones and the entries that are no longer
+/// needed.
 pub fn verdict(rule: &str, violations: impl IntoIterator<Item = (String, String)>) -> Result<(), String> {
     let allowed = entries(rule).map_err(|error| error.to_string())?;
     let mut needed = BTreeSet::new();

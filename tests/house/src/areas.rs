@@ -12,7 +12,7 @@ const SMOKE: &str = "smoke";
 
 type Names = BTreeSet<String>;
 
-/// What is wrong, each with a key and advice.
+/// Violations, each with a key and advice.
 pub fn violations() -> Result<Vec<(String, String)>> {
     let root = tree::root();
     let areas = folders()?;

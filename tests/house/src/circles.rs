@@ -24,10 +24,10 @@ pub struct Edge {
 
 /// Files of which each reaches each other one by imports.
 pub struct Circle {
-    /// The package, and the target where it is not the library.
+    /// The package, and the target if it is not the library.
     pub of: String,
     pub files: Vec<String>,
-    /// Without these it is open: a proposal, few and heuristically chosen.
+    /// The imports to remove to open it: a proposal, few and heuristically chosen.
     pub closing: Vec<Edge>,
 }
 
@@ -49,7 +49,7 @@ pub fn targets() -> Result<Vec<(String, PathBuf)>> {
     Ok(targets)
 }
 
-/// Imports between the files of one crate. `mod` lines and re-exports are none: a re-exported item is taken
+/// Imports between the files of one crate, without `mod` lines and re-exports: a re-exported item counts as imported
 /// from the file that defines it.
 pub fn edges(root: &Path) -> Result<Vec<Edge>> {
     let found = Crate::read(root)?;

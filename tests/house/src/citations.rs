@@ -1,4 +1,4 @@
-//! Checks that what comments and pages cite is in the repository: files, anchors, links between pages.
+//! Checks that citations in comments and pages are in the repository: files, anchors, links between pages.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::tree;
 
-/// A citation that leads nowhere.
+/// A citation without a target.
 pub struct Broken {
     pub file: String,
     pub line: usize,
@@ -45,7 +45,7 @@ pub fn broken() -> Result<Vec<Broken>> {
     Ok(broken)
 }
 
-/// Pages by name (`docs/protocol/ipxe.md#3`) and what readers of the repository do not have.
+/// Pages by name (`docs/protocol/ipxe.md#3`) and files that readers of the repository do not have.
 fn in_source(file: &str, text: &str, pages: &mut Pages) -> Result<Vec<Broken>> {
     let page = Regex::new(r"[A-Za-z0-9_./-]*[A-Za-z0-9_-]\.md(#[A-Za-z0-9_.-]+)?")?;
     let table = Regex::new(r"\bdocs/[A-Za-z0-9_./-]+\.(tsv|json|yaml)(#[A-Za-z0-9_.-]+)?")?;
@@ -126,7 +126,7 @@ fn in_page(file: &str, text: &str, pages: &mut Pages) -> Result<Vec<Broken>> {
 struct Pages(HashMap<PathBuf, HashSet<String>>);
 
 impl Pages {
-    /// The reason why a citation leads nowhere.
+    /// The reason why a citation has no target.
     fn leads(&mut self, folder: &Path, citation: &str) -> Option<&'static str> {
         let (path, anchor) = citation.split_once('#').unwrap_or((citation, ""));
         let Some(path) = joined(folder, path) else {

@@ -10,7 +10,7 @@ const OPENERS: &str = r"^\s*//[/!] ?(What|Whether|How|Where|Why|Who|Whose|Which|
 
 pub struct Counted {
     pub doc_comments: usize,
-    /// Places that open so: `file:line: text`.
+    /// Places with such an opening: `file:line: text`.
     pub openers: Vec<String>,
 }
 

@@ -15,6 +15,16 @@ pub struct Storey {
 
 const HTTP: &str = "http";
 
+/// Controllers that change no record.
+const ABOVE_WORKLOADS: &[&str] = &[
+    "muster-api",
+    "muster-core",
+    "muster-resources",
+    "muster-outgoing",
+    "muster-controller",
+    "muster-workload",
+];
+
 /// From the ground up. A package that is not there yet is passed over.
 pub const STOREYS: &[Storey] = &[
     Storey {
@@ -57,8 +67,13 @@ pub const STOREYS: &[Storey] = &[
         never: &["axum", "kube", "kube-runtime", "reqwest", "hyper", HTTP],
     },
     Storey {
+        package: "muster-outgoing",
+        sees: Some(&[]),
+        never: &["sqlx", "kube", "kube-runtime", "axum", "reqwest", "hyper", HTTP],
+    },
+    Storey {
         package: "muster-bmc",
-        sees: Some(&["muster-trust"]),
+        sees: Some(&["muster-api", "muster-outgoing", "muster-trust"]),
         never: &["sqlx", "kube", "kube-runtime", "axum"],
     },
     Storey {
@@ -84,6 +99,7 @@ pub const STOREYS: &[Storey] = &[
             "muster-ipxe",
             "muster-operations",
             "muster-bmc",
+            "muster-outgoing",
             "muster-trust",
         ]),
         never: &["kube", "axum"],
@@ -92,6 +108,32 @@ pub const STOREYS: &[Storey] = &[
         package: "muster-rest",
         sees: None,
         never: &["muster-controllers", "muster-images"],
+    },
+    Storey {
+        package: "muster-controller",
+        sees: Some(&["muster-api", "muster-core", "muster-resources"]),
+        never: &["sqlx", "axum", "reqwest"],
+    },
+    Storey {
+        package: "muster-workload",
+        sees: Some(&[
+            "muster-api",
+            "muster-core",
+            "muster-resources",
+            "muster-outgoing",
+            "muster-controller",
+        ]),
+        never: &["sqlx", "axum", "reqwest"],
+    },
+    Storey {
+        package: "muster-cluster-api",
+        sees: Some(ABOVE_WORKLOADS),
+        never: &["sqlx", "axum", "reqwest"],
+    },
+    Storey {
+        package: "muster-metal3",
+        sees: Some(ABOVE_WORKLOADS),
+        never: &["sqlx", "axum", "reqwest"],
     },
     Storey {
         package: "muster-controllers",
@@ -118,7 +160,7 @@ pub const STOREYS: &[Storey] = &[
 /// Authors the live image on a developer's machine; links libisoburn (GPL).
 const NEVER_SEEN: &str = "muster-image-author";
 
-/// Pairs of a package and one that it must not be built from.
+/// Pairs of a package and one from which it must not be built.
 pub fn violations() -> Result<Vec<(String, String)>> {
     let packages = tree::packages()?;
     let members: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();

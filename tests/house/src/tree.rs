@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// The files that git knows or would add, relative to the root, with one of the endings.
+/// The files that git tracks or would add, relative to the root, with one of the endings.
 pub fn files(endings: &[&str]) -> Result<Vec<String>> {
     let listing = output(Command::new("git").args(["ls-files", "-co", "--exclude-standard"]))?;
     let wanted =

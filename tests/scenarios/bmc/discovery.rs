@@ -1,4 +1,5 @@
-//! Machines that `muster bmc import` names become hosts without a hand on them: by BMCs of two makers, under both firmwares.
+//! Machines in the table of `muster bmc import` become hosts without manual work: by BMCs of two makers, under both
+//! firmwares.
 
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Fi
     println!("{name}: {}", found["reason"]);
 }
 
-/// What `muster bmc list -o json` says of it.
+/// Its entry in the output of `muster bmc list -o json`.
 pub fn bmc(discovery: &Discovery, name: &str) -> Value {
     let url = format!("http://127.0.0.1:{}", discovery.service.port());
     let printed = discovery

@@ -1,5 +1,5 @@
-//! A BMC that others wrote: sushy-emulator with libvirt, and two domains behind it, one with each firmware. They take the
-//! [walk](muster_tests::bmc::walk) of machines behind the lab's BMCs.
+//! A BMC by another project: sushy-emulator with libvirt, and two domains behind it, one with each firmware. They take
+//! the [walk](muster_tests::bmc::walk) of machines behind the lab's BMCs.
 
 use muster_api::ids::InfraEnvId;
 use muster_tests::bmc::import_table;
@@ -26,7 +26,7 @@ const DOMAINS: [Domain<'static>; 2] = [
     },
 ];
 
-/// A domain and the programs that it is under.
+/// A domain and the programs that run it.
 struct Unit<'a> {
     name: &'static str,
     sushy: &'a Sushy,
@@ -73,14 +73,14 @@ fn two_machines_of_libvirt_become_nodes_through_sushy_emulator_again_and_again()
         "address,name,user,password,system",
         &lines,
     );
-    // Their network gives them no names; their BMCs do.
+    // Their network assigns no names; their BMCs do.
     let bmcs = await_discovered(&hub, infra_env, &units);
     watch.tell("two domains of libvirt are hosts");
     let client = hub.service.client();
     for domain in &DOMAINS {
         let bmc = bmcs.iter().find(|bmc| bmc.name == domain.name).unwrap();
         let host = client.host(infra_env, bmc.host_id.unwrap()).unwrap();
-        // Its BMC tells no serial number, and its cards and UUID.
+        // Its BMC reports cards and UUID, but no serial number.
         let vendor = inventory(&host).unwrap().system_vendor.unwrap();
         assert_eq!(vendor.serial_number, domain.serial);
     }

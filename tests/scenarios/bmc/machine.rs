@@ -57,16 +57,16 @@ fn boots_the_iso_once(name: &str, firmware: Firmware, disk: &Path) {
         "the disk was first"
     );
 
-    // The ISO is still there: the override held for one boot.
+    // The ISO is still inserted: the override was for one boot.
     bmc.reset("ForceRestart");
     await_old_system(&machine);
     bmc.eject();
-    // There is nothing in the drive.
+    // The drive is empty.
     bmc.boot_once_from_cd();
     bmc.reset("ForceRestart");
     await_old_system(&machine);
 
-    // The old system knows no power button.
+    // The old system ignores the power button.
     bmc.reset("GracefulShutdown");
     assert_eq!(bmc.system()["PowerState"], "On");
     bmc.reset("ForceOff");
@@ -90,7 +90,7 @@ fn boots_the_iso_once(name: &str, firmware: Firmware, disk: &Path) {
     assert_eq!(logins, 1);
 }
 
-/// A BMC that is as strict about the image's URL as one of the market can be.
+/// A BMC with the strictest limits for the image's URL on the market.
 fn bmc_of(machine: &Arc<BmcMachine>) -> Emulator {
     let quirks = Quirks {
         reads_image: true,
@@ -107,7 +107,7 @@ fn bmc_of(machine: &Arc<BmcMachine>) -> Emulator {
     setup.start().unwrap()
 }
 
-/// Waits until the machine's host has sent an inventory, which tells it by its serial number.
+/// Waits until the machine's host has sent an inventory, in which the serial number identifies it.
 #[track_caller]
 fn await_inventory(discovery: &Discovery, machine: &BmcMachine) {
     await_condition("the inventory", MACHINE_LIMIT, || {
@@ -121,7 +121,7 @@ fn await_inventory(discovery: &Discovery, machine: &BmcMachine) {
     });
 }
 
-/// Waits until the system on the disk has begun since power-on or reset.
+/// Waits until the system on the disk has started since power-on or reset.
 #[track_caller]
 fn await_old_system(machine: &BmcMachine) {
     await_condition("the system on the disk", MACHINE_LIMIT, || {
@@ -131,7 +131,7 @@ fn await_old_system(machine: &BmcMachine) {
     });
 }
 
-/// A disk whose boot loader for UEFI writes [`OLD_SYSTEM`] to the first serial port, and stops.
+/// A disk with a boot loader for UEFI that writes [`OLD_SYSTEM`] to the first serial port, and stops.
 fn old_uefi_system(folder: &Path) -> std::path::PathBuf {
     let [disk, loader, config] = ["disk", "loader", "grub.cfg"].map(|name| folder.join(name));
     let text = format!("serial --unit=0\nterminal_output serial\necho \"{OLD_SYSTEM}\"\nsleep 100000\n");

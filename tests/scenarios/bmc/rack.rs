@@ -1,5 +1,6 @@
-//! Racks of emulated machines behind BMCs of all vendors, each added by one import: all become hosts, faults of some of them are told and
-//! hold up no other, and it can be stopped in the middle. The machines are simulated; under QEMU: `bmc::discovery`, `bmc::vendors`.
+//! Racks of emulated machines behind BMCs of all vendors, each added by one import: all become hosts, faults of some of
+//! them are reported and delay no other, and it can be stopped in the middle. The machines are simulated; under QEMU:
+//! `bmc::discovery`, `bmc::vendors`.
 
 use std::time::Duration;
 
@@ -16,16 +17,16 @@ use muster_api::ids::InfraEnvId;
 /// BMCs of a rack: two of each vendor.
 const MACHINES: u32 = 24;
 
-/// Of these at once; the service must hold to it.
+/// Parallel discoveries; the service must keep the limit.
 const PARALLEL: usize = 6;
 
-/// Time limit of all of a rack: its power calls alone keep 10 s between each other, and a slow machine 40 s.
+/// Time limit of a whole rack: its power calls alone keep 10 s between each other, and a slow machine 40 s.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Time limit of what needs no machine.
+/// Time limit of steps without a machine.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Time in which a stopped service is looked at.
+/// Time in which a stopped service is observed.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// A service on this computer's loopback, where the lab's BMCs are.
@@ -77,7 +78,7 @@ fn a_rack_becomes_hosts_by_one_import_whatever_half_of_its_bmcs_do() {
         matches!(fault, Trouble::Busy | Trouble::Endless)
     });
     for unit in stuck {
-        // Somebody has reset the BMC, whose task would hold up the eject, too.
+        // A user has reset the BMC, whose task would delay the eject, too.
         unit.bmc.change(|quirks| quirks.tasks = None);
         stop(&service, &[&unit.name]);
         await_bmc(&service, infra_env, unit, "stopped and clean", |bmc| {
@@ -93,7 +94,7 @@ fn a_rack_becomes_hosts_by_one_import_whatever_half_of_its_bmcs_do() {
     println!("at most {most} of {MACHINES} BMCs at once");
 }
 
-/// The power that a BMC told is shown with its host.
+/// The power state that a BMC reported is shown with its host.
 #[track_caller]
 fn power_is_shown(service: &Service, unit: &Unit) {
     let (host, url) = (unit.host().to_string(), service.client().base());
@@ -169,16 +170,16 @@ fn a_rack_that_is_stopped_in_the_middle_goes_no_further() {
     });
 }
 
-/// What is wrong with a BMC.
+/// A fault of a BMC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     None,
     WrongPassword,
-    /// Internal errors, more in a row than one attempt overcomes.
+    /// Internal errors, more in a row than one attempt tolerates.
     Errors,
     /// Power off that takes 40 s.
     SlowPower,
-    /// A drive that somebody else uses.
+    /// A drive that another client uses.
     Busy,
     /// Tasks that never end.
     Endless,
@@ -188,7 +189,7 @@ enum Trouble {
     Metadata,
 }
 
-/// By the vendor, so that each kind meets BMCs where it can happen; the first of each vendor is well.
+/// Assigned by vendor, so that each fault is with BMCs that can have it; the first BMC of each vendor has none.
 fn fault_of(unit: &Unit) -> Trouble {
     let (vendor, number) = unit.name.rsplit_once('-').unwrap();
     if number.parse::<u32>().unwrap() < MACHINES / 2 {
@@ -206,7 +207,7 @@ fn fault_of(unit: &Unit) -> Trouble {
     }
 }
 
-/// Makes its trouble; the line by which it is imported.
+/// Sets the fault; returns the import's line for the BMC.
 fn spoil(unit: &Unit) -> String {
     match fault_of(unit) {
         Trouble::None => {}
@@ -240,7 +241,7 @@ fn spoil(unit: &Unit) -> String {
     unit.line()
 }
 
-/// Checks what is said of a BMC with which something is wrong.
+/// Checks the report about a BMC with a fault.
 #[track_caller]
 fn is_told(service: &Service, infra_env: InfraEnvId, unit: &Unit) {
     let seen = |what, is: &dyn Fn(&Bmc) -> bool| await_bmc(service, infra_env, unit, what, is);
@@ -298,14 +299,14 @@ fn await_bmc(
     })
 }
 
-/// `muster bmc stop`, as a person types it.
+/// `muster bmc stop`, as a user types it.
 #[track_caller]
 fn stop(service: &Service, bmcs: &[&str]) {
     let command = [&["bmc", "stop"], bmcs, &["--url", service.client().base()]].concat();
     service.muster(&command);
 }
 
-/// Nobody is logged in, and no drive has an image.
+/// No session is open, and no drive has an image.
 #[track_caller]
 fn assert_all_is_left_clean(rack: &Rack) {
     await_condition("all sessions to be ended", SOON, || {

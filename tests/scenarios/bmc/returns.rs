@@ -1,4 +1,5 @@
-//! What BMCs do in the life of a host: the live system heeds the power button, and a host that waits for a boot is booted without a hand.
+//! BMCs in the life of a host: the live system handles the power button, and a host that waits for a boot is booted
+//! without manual work.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,13 +33,14 @@ fn the_live_system_heeds_the_power_button() {
             lasts: false,
         };
         machine.power_on(Some(first)).unwrap();
-        // It is too small for any role, and has told so.
+        // It is too small for any role, and has reported that.
         await_status(&discovery, &machine, HostStatus::InsufficientUnbound);
         press(&machine);
     }
 }
 
-/// A press is heard once the driver of the button is there, which may be seconds after the host has registered: then somebody presses again.
+/// The system reacts to the button once its driver is loaded, which may be seconds after the host has registered: then
+/// the test presses again.
 const PRESSED_AGAIN: Duration = Duration::from_secs(5);
 
 /// Presses the power button until the machine is off.
@@ -49,7 +51,7 @@ fn press(machine: &BmcMachine) {
             return Ok(());
         }
         if pressed.is_none_or(|at| at.elapsed() >= PRESSED_AGAIN) {
-            // It may go off at this moment.
+            // It may be switched off at this moment.
             let done = machine.press_power_button();
             pressed = Some(Instant::now());
             done.map_err(|error| format!("{error:?}"))?;
@@ -58,7 +60,7 @@ fn press(machine: &BmcMachine) {
     });
 }
 
-/// Its host; machines are told apart by UUID.
+/// Waits for the status of its host; UUIDs distinguish the machines.
 #[track_caller]
 fn await_status(discovery: &Discovery, machine: &BmcMachine, status: HostStatus) {
     let id = machine.hardware().uuid.to_string();
@@ -105,7 +107,7 @@ fn a_host_that_is_reset_while_its_machine_is_off_comes_back_without_a_hand() {
     };
     discovered();
     await_status(&discovery, &machine, HostStatus::KnownUnbound);
-    // It is off for a minute and more below.
+    // It is off for more than a minute below.
     machine.give_slots_back();
     let host = format!(
         "/infra-envs/{}/hosts/{}",
@@ -137,7 +139,7 @@ fn a_host_that_is_reset_while_its_machine_is_off_comes_back_without_a_hand() {
     assert_eq!(boots.count(), 1);
 }
 
-/// Gives the host to a cluster that exists already, whose checks nobody minds.
+/// Binds the host to an imported cluster that ignores all checks.
 fn bind(discovery: &Discovery, host: &str) {
     let cluster = json!({
         "name": "edge", "openshift_version": "4.16.0", "api_vip_dnsname": "api.edge.lab.example",

@@ -14,9 +14,9 @@ use muster_tests::rest::inventory;
 
 use muster_tests::bmc::walk::{self, Watch, await_discovered};
 
-/// Machines where nothing else is said.
+/// Default number of machines.
 const MACHINES: usize = 10;
-/// BMCs that the service talks to at once; the machines run on when their turn is over.
+/// BMCs with a discovery at the same time; the machines keep running afterwards.
 const PARALLEL: usize = 4;
 
 /// A machine and its BMC.
@@ -71,7 +71,7 @@ impl walk::Unit for Unit {
     }
 
     fn console(&self) -> String {
-        // One that was never on has none.
+        // A machine that was never on has none.
         match self.machine.is_on() {
             true => self.machine.console().tail(),
             false => String::new(),
@@ -102,7 +102,7 @@ fn machines_of_ten_vendors_become_nodes_by_one_import_again_and_again() {
     for unit in &units {
         let bmc = bmcs.iter().find(|bmc| bmc.name == unit.name).unwrap();
         let host = client.host(infra_env, bmc.host_id.unwrap()).unwrap();
-        // It booted what its BMC alone was given, and says so.
+        // It booted the image that was inserted by its BMC only, as its kernel's arguments show.
         let line = inventory(&host).unwrap().boot.unwrap().command_line;
         let named = format!("muster.bmc={}", bmc.id.0.simple());
         assert!(

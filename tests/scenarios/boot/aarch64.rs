@@ -52,7 +52,7 @@ fn an_arm_server_boots_the_iso_from_a_usb_stick_and_reports_its_inventory() {
     );
     assert!(!interface(&found, MACS[0]).ipv4_addresses.is_empty());
 
-    // CoreOS on such machines fetches the agent that is in the image.
+    // CoreOS on such machines downloads the agent in the image.
     let program = format!(
         "/infra-envs/{}/downloads/agent-program?architecture=",
         discovery.infra_env.id

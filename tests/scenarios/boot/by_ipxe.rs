@@ -1,4 +1,4 @@
-//! The iPXE script, by the iPXE in a network card's ROM.
+//! The iPXE script, loaded by the iPXE in a network card's ROM.
 
 use muster_api::boot::BootFile;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
@@ -6,7 +6,7 @@ use muster_tests::service::Settings;
 
 use muster_tests::discovery::{Discovery, MACS, known_machine};
 
-// That of UEFI is booted in `by_pxe`.
+// The UEFI variant is booted in `by_pxe`.
 #[test]
 fn a_seabios_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
     let name = "ipxe-seabios-e1000e";

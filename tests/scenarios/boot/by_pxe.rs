@@ -1,5 +1,6 @@
-//! Firmware that only knows PXE: iPXE by TFTP, then the script by HTTP, from DHCP servers whose configurations `muster pxe-config` prints.
-//! A machine boots by one of them. From the others a client on a network card gets the same files.
+//! Firmware that supports only PXE: iPXE by TFTP, then the script by HTTP, from DHCP servers whose configurations
+//! `muster pxe-config` prints. A machine boots by one of them. A client on a network card gets the same files from the
+//! others.
 
 use std::net::Ipv4Addr;
 
@@ -64,7 +65,7 @@ fn kea_offers_ipxe_to_firmware_and_the_script_to_ipxe_as_its_recipe_is_printed()
     });
 }
 
-/// Firmware takes the address from one server, and which boot server to ask (by port 4011) from the other.
+/// Firmware gets the address from one server, and the address of the boot server (port 4011) from the other.
 #[test]
 fn proxydhcp_offers_ipxe_to_firmware_and_the_script_to_ipxe_beside_their_dhcp_server_as_its_recipe_is_printed()
  {

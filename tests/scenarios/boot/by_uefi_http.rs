@@ -1,4 +1,4 @@
-//! The ISO by plain HTTP into the firmware's memory, beside a DHCP server that offers its URL.
+//! The ISO by plain HTTP into the firmware's memory, with a DHCP server that offers its URL.
 
 use muster_api::boot::BootFile;
 use muster_tests::qemu::{Firmware, Medium, Nic};

@@ -1,4 +1,4 @@
-//! Machines that boot CoreOS live images: our ignition, kernel arguments and networks are found by the booted system, which fetches
+//! Machines that boot CoreOS live images: the booted system has our ignition, kernel arguments and networks, downloads
 //! the agent and registers.
 
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// With what loaders interpret.
+/// Kernel arguments with characters that loaders interpret.
 const ARGUMENTS: [&str; 3] = [r#"lab.one="a b;c&d $e""#, "lab.two=x#y&z;w", "lab.three"];
 
-/// In the case in which a person might type them.
+/// In upper case, as a user might type them.
 const PLAIN: &str = "52:54:00:CE:00:01";
 const BONDED: [&str; 2] = ["52:54:00:ce:00:02", "52:54:00:Ce:00:03"];
 
@@ -115,7 +115,7 @@ fn kernel_arguments() -> Value {
 fn assert_arguments_arrived(found: &Inventory, by_grub: bool) {
     let line = &found.boot.as_ref().unwrap().command_line;
     for argument in ARGUMENTS {
-        // GRUB's loader moves the quotes to the start of the word, which is the same to the kernel.
+        // GRUB's loader moves the quotes to the start of the word, which is equal for the kernel.
         let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
         let moved = format!("\"{name}={}\"", value.trim_matches('"'));
         let arrived = line.contains(argument) || (by_grub && line.contains(&moved));
@@ -152,7 +152,8 @@ fn networks() -> Value {
     ])
 }
 
-/// Two of the layouts of ISOs; an ordinary system starts slowly in an emulated machine, so each shows several things.
+/// Two of the layouts of ISOs; an ordinary system starts slowly in an emulated machine, so each machine covers several
+/// cases.
 #[test]
 fn without_dhcp_coreos_machines_take_their_networks_from_the_minimal_and_the_full_iso() {
     in_segment(|segment| {
@@ -198,19 +199,19 @@ fn without_dhcp_coreos_machines_take_their_networks_from_the_minimal_and_the_ful
                 addresses.any(|found| found == address)
             });
             is_ours(&host, &infra_env.name);
-            // OVMF's is started by GRUB.
+            // OVMF's loader is GRUB.
             assert_arguments_arrived(&found, machine.name() == "bonded");
         }
     });
 }
 
-/// Of the oldest layout.
+/// The oldest layout.
 #[test]
 fn with_dhcp_a_coreos_machine_boots_by_the_ipxe_script() {
     let generations = [("4.12", Generation::IgnitionHeader)];
     let lab = Lab::on(Settings::for_user_networks().auth_local(), &generations);
     let mut more = kernel_arguments();
-    // What the kernel and units print, for when this fails; the script names the serial port of BMCs.
+    // The kernel's and units' messages, for failures; the script names the serial port of BMCs.
     let console = json!({"operation": "append", "value": "console=ttyS0,115200n8"});
     more["kernel_arguments"].as_array_mut().unwrap().push(console);
     let by_ipxe = lab.infra_env("by-ipxe", "4.12", &more);

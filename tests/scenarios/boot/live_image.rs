@@ -1,4 +1,4 @@
-//! The live image in bad times: kernels that panic or hang, modules that the kernel asks for, clocks that are wrong.
+//! The live image under faults: kernels that panic or hang, modules that the kernel requests, wrong clocks.
 
 use muster_api::host::{Host, HostStatus};
 use muster_tests::artifacts::live_image;
@@ -12,12 +12,12 @@ use serde_json::json;
 use muster_tests::discovery::login::Key;
 use muster_tests::discovery::{Discovery, MACS, known_machine};
 
-/// The image as tests have it, whose compression is quick.
+/// The tests' image, which is compressed quickly.
 const LARGEST_IMAGE: u64 = 50_000_000;
-/// The agent as it is released.
+/// The released agent.
 const LARGEST_AGENT: u64 = 12_000_000;
 
-/// A discovery on a segment of its own, into whose machines the holder of the key logs in; they have these kernel arguments, too.
+/// A discovery on a segment of its own, with logins to its machines by the key; they have these kernel arguments, too.
 fn discovery(segment: &mut Segment, arguments: &[&str]) -> (Discovery, Key) {
     let discovery = Discovery::on(Settings::on_address(ADDRESS));
     let key = Key::generate();
@@ -27,7 +27,7 @@ fn discovery(segment: &mut Segment, arguments: &[&str]) -> (Discovery, Key) {
     (discovery, key)
 }
 
-/// A machine in the segment that goes on after a reset.
+/// A machine in the segment that continues after a reset.
 fn machine(name: &str, discovery: &Discovery, segment: &mut Segment) -> Machine {
     let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
     known_machine(name)
@@ -36,7 +36,7 @@ fn machine(name: &str, discovery: &Discovery, segment: &mut Segment) -> Machine 
         .lasting()
 }
 
-/// Waits for a problem of the machine that its inventory tells.
+/// Waits for a problem in the machine's inventory.
 #[track_caller]
 fn await_problem(discovery: &Discovery, machine: &mut Running, wanted: &str) -> Host {
     await_condition("the problem to be told", machine.time_left(), || {
@@ -62,13 +62,14 @@ fn a_kernel_that_panics_starts_again_and_tells_why_and_modules_that_it_asks_for_
             .start();
         discovery.await_host(&mut machine, HostStatus::KnownUnbound);
 
-        // Nothing but the kernel's own request (`rtnl-link-vlan`) loads this module: no static network of this machine has a VLAN.
+        // Only the kernel's own request (`rtnl-link-vlan`) loads this module: no static network of this machine has a
+        // VLAN.
         let script = "grep -c ^8021q /proc/modules; card=$(ls /sys/class/net | grep -v lo | head -1); \
              ip link add link $card name v5 type vlan id 5 && grep -c ^8021q /proc/modules";
         let asked = key.run(&discovery, script);
         assert_eq!(String::from_utf8_lossy(&asked.stdout), "0\n1\n", "{asked:?}");
 
-        // The connection does not outlive it.
+        // The command ends the connection.
         let _ = key.run(
             &discovery,
             "(sleep 1; echo c > /proc/sysrq-trigger) > /dev/null 2>&1 &",
@@ -98,7 +99,7 @@ fn a_kernel_that_panics_starts_again_and_tells_why_and_modules_that_it_asks_for_
 #[test]
 fn a_machine_that_hangs_is_started_again_by_its_watchdog_and_reports() {
     in_segment(|segment| {
-        // A kernel that stops for ever after a panic hangs as any other.
+        // A kernel that stops forever after a panic hangs like any other.
         let (discovery, key) = discovery(segment, &["panic=0"]);
         let machine = machine("hangs", &discovery, segment).device("i6300esb");
         let mut machine = machine.start();
@@ -126,7 +127,7 @@ fn a_machine_whose_clock_is_decades_ahead_reports_over_tls() {
     in_segment(|segment| {
         let discovery = Discovery::on(Settings::on_address(ADDRESS).own_tls());
         segment.serve(&Offer::Addresses);
-        // Certificates of the service are valid for ten years, and nothing here tells the time by NTP.
+        // Certificates of the service are valid for ten years, and there is no time source by NTP here.
         let decades = 30 * 365 * 24 * 3600;
         let mut machine = machine("of-the-future", &discovery, segment)
             .clock_ahead(decades)

@@ -63,7 +63,7 @@ fn of_two_networks_with_routers_the_second_leads_to_the_service_ovmf() {
     the_card_that_leads_to_the_service_is_found("routes-ovmf", Firmware::Ovmf, [false, true]);
 }
 
-/// By name servers that only DHCPv6 tells, on request.
+/// Name servers only by DHCPv6, on request.
 #[test]
 fn a_network_without_ipv4_whose_routers_give_addresses_is_enough() {
     in_segment(|segment| {
@@ -90,7 +90,7 @@ fn a_network_without_ipv4_whose_routers_give_addresses_is_enough() {
 #[test]
 fn another_cable_and_a_dhcp_server_that_refuses_the_address_move_the_host() {
     in_segment(|segment| {
-        // For an hour.
+        // The address is valid for an hour.
         segment.serve(&Offer::Addresses);
         let discovery = Discovery::on(Settings::on_address(ADDRESS));
         let machine = known_machine("moves")
@@ -99,13 +99,14 @@ fn another_cable_and_a_dhcp_server_that_refuses_the_address_move_the_host() {
         let mut machine = machine.start();
         let host = discovery.await_host(&mut machine, HostStatus::KnownUnbound);
         assert!(!address(&host).is_empty());
-        // For leases that end, minutes.
+        // Leases take minutes to expire.
         machine.give_slots_back();
         let await_move = |machine: &mut Running, why: &str, range: &str| {
             let moved = |host: &Host| address(host).starts_with(range);
             discovery.await_one_host(machine, why, moved);
         };
-        // As if the cable were put into the port of another network: the lease is asked for again, though it has its hour.
+        // Like a cable moved to a port of another network: the lease is requested again, though it is valid for an
+        // hour.
         machine.plug(MACS[0], false);
         // After the address: a machine may show the card before its driver has found the carrier.
         machine.await_serial(r"(?s)10\.91\.0\.\d+/24.*no carrier");
@@ -113,11 +114,11 @@ fn another_cable_and_a_dhcp_server_that_refuses_the_address_move_the_host() {
         segment.serve(&short_leases("10.91.0.200", "10.91.0.209"));
         machine.plug(MACS[0], true);
         await_move(&mut machine, "an address of the other network", "10.91.0.20");
-        // Asked again after half of two minutes.
+        // The lease is renewed after half of two minutes.
         segment.stop_serving();
         segment.serve(&short_leases("10.91.0.210", "10.91.0.219"));
         await_move(&mut machine, "the address of the new range", "10.91.0.21");
-        // Without a server the address is lost after two minutes, and another one is given when it is back.
+        // Without a server the address is lost after two minutes, and another one is assigned when the server is back.
         segment.stop_serving();
         machine.await_serial("the lease has expired");
         segment.serve(&short_leases("10.91.0.220", "10.91.0.229"));
@@ -133,7 +134,7 @@ fn short_leases(first: &'static str, last: &'static str) -> Offer {
     Offer::ShortLeases { first, last }
 }
 
-/// Of the first card of a known machine; empty: none.
+/// The address of the first card of a known machine; empty: none.
 fn address(host: &Host) -> String {
     let found = inventory(host).unwrap();
     let card = found.interfaces.iter().find(|card| card.mac_address == MACS[0]);
@@ -178,7 +179,7 @@ fn a_lun_by_two_paths_is_one_disk() {
     assert_eq!(host.installation_disk_id, units[0].id);
 }
 
-/// Boards of a maker that prints one serial number, and whose controllers show the same card by USB.
+/// Boards of a maker with one serial number on all of them, and controllers that show the same card by USB.
 #[test]
 fn two_such_boards_with_two_cards_each_in_one_segment_are_two_hosts_without_a_conflict() {
     in_segment(|segment| {
@@ -230,7 +231,7 @@ fn two_such_boards_with_two_cards_each_in_one_segment_are_two_hosts_without_a_co
             assert!(kinds.contains("duplicate-host-id"), "{:?}", host.findings);
             assert!(!kinds.contains("duplicate-address"), "{:?}", host.findings);
             let found = inventory(&host).unwrap();
-            // By which address, is up to the driver that came first.
+            // The address depends on the driver that was first.
             let has_gadget = found
                 .interfaces
                 .iter()
@@ -244,7 +245,7 @@ fn two_such_boards_with_two_cards_each_in_one_segment_are_two_hosts_without_a_co
     });
 }
 
-/// On the segment the host has found one owner of each of the other's addresses: the card that has it.
+/// On the segment the host has found one owner of each of the other's addresses: the card with that address.
 fn reaches_all_cards(host: &Host) -> Result<(), String> {
     if host.connectivity.is_empty() {
         return Err(format!("{} has not reported", host.id));

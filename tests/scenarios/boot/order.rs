@@ -1,4 +1,4 @@
-//! Machines that boot from the network first and from their disk second: only an installed one gets to its disk.
+//! Machines that boot from the network first and from their disk second: only an installed one boots its disk.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,7 +17,7 @@ use muster_tests::discovery::{Discovery, MACS};
 /// The card of the host that [`muster_tests::database::inventory`] calls 1.
 const INSTALLED: &str = "02:00:00:00:00:01";
 
-/// What the system on the disk says.
+/// Output of the system on the disk.
 pub const OLD_SYSTEM: &str = "OLD SYSTEM BOOTS";
 
 #[test]
@@ -69,7 +69,7 @@ fn machine(name: &str, mac: &str, tftp: &Path, disk: &Path) -> Machine {
         .nic(Nic::user("virtio-net-pci", mac, network))
 }
 
-/// Starts a machine, and answers its first two requests in place of the service: with errors.
+/// Starts a machine, and responds to its first two requests in place of the service: with errors.
 fn machine_that_waits(discovery: &Discovery, tftp: &Path, disk: &Path) -> muster_tests::qemu::Running {
     let broken = TcpListener::bind(("127.0.0.1", discovery.service.boot_port())).unwrap();
     let machine = machine("waiting", MACS[0], tftp, disk).start();
@@ -78,7 +78,7 @@ fn machine_that_waits(discovery: &Discovery, tftp: &Path, disk: &Path) -> muster
         let mut request = String::new();
         BufReader::new(&stream).read_line(&mut request).unwrap();
         let asks = format!("boot.ipxe?mac={}&", MACS[0]);
-        // iPXE encodes what it puts into a URL.
+        // iPXE encodes values in a URL.
         assert!(
             request.replace("%3A", ":").contains(&asks),
             "{request} does not ask for {asks}"
@@ -90,7 +90,7 @@ fn machine_that_waits(discovery: &Discovery, tftp: &Path, disk: &Path) -> muster
     machine
 }
 
-/// A host with the card [`INSTALLED`] goes into a cluster, as its agent would report it.
+/// Binds a host with the card [`INSTALLED`] to a cluster, with the reports of an agent.
 fn install(discovery: &Discovery) {
     let client = discovery.service.http();
     let infra_env = format!("/infra-envs/{}", discovery.infra_env.id);

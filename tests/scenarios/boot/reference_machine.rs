@@ -19,7 +19,7 @@ fn the_reference_machine_under_seabios_reports_the_recorded_inventory() {
     compare(Firmware::SeaBios, RECORDED_BIOS, &[]);
 }
 
-/// Of kernel arguments the recording knows nothing, so they may ask for something else.
+/// The recording has no kernel arguments, so they may request something else.
 #[test]
 fn the_reference_machine_under_ovmf_reports_the_recorded_inventory_and_has_a_rescue_shell_on_the_serial_line_that_the_user_named()
  {
@@ -37,7 +37,7 @@ fn compare(firmware: Firmware, recorded: &str, arguments: &[&str]) {
 }
 
 fn compare_isolated(firmware: Firmware, recorded: &str, arguments: &[&str]) {
-    // What the agent sends, not what the service makes of it.
+    // The agent's requests, not the service's data.
     let listener = Recorder::reserve();
     let discovery = Discovery::on(Settings::for_user_networks().public_port(listener.port()));
     discovery.append(arguments);
@@ -119,7 +119,7 @@ fn sent_inventory(recorder: &Recorder, machine: &mut Running) -> Value {
                 let inventory: Value =
                     serde_json::from_str(reply.body["output"].as_str().unwrap_or_default()).unwrap();
                 let text = inventory.to_string();
-                // Links come up in an order of their own.
+                // Links come up in any order.
                 let late = ["10.0.2.15", "10.0.3.15", "10.0.4.15", "fd00:2::5054", "SER-U"];
                 if late.iter().all(|what| text.contains(what)) {
                     return Ok(inventory);
@@ -137,7 +137,7 @@ fn comparable(mut inventory: Value) -> Value {
     // Additive.
     remove(&mut inventory, &["problems"]);
     remove(&mut inventory["boot"], &["command_line"]);
-    // Given where the kernel knows it; the recording has none.
+    // Reported if the kernel knows it; the recording has none.
     remove(&mut inventory["cpu"], &["frequency"]);
     remove(&mut inventory["memory"], &["usable_bytes"]);
     let disks = list(&mut inventory["disks"]);
@@ -186,7 +186,7 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
     value.as_array_mut().unwrap()
 }
 
-/// Every path whose value differs.
+/// Every path with different values.
 fn differences(ours: &Value, recorded: &Value) -> Vec<String> {
     let (ours, recorded) = (leaves("", ours), leaves("", recorded));
     let value = |leaves: &[(String, String)], path: &str| {

@@ -1,5 +1,9 @@
 //! Machines on networks without DHCP: each takes its own configuration out of one image, or from kernel arguments.
 
+mod asked_for;
+mod many_boots;
+mod reported;
+
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
 
@@ -17,21 +21,21 @@ use muster_tests::tagged_switch::TaggedSwitch;
 use serde_json::{Value, json};
 
 const VLAN: u16 = 100;
-/// Claimed by a port in place of it.
+/// Announced by a port in place of it.
 const OTHER_VLAN: u16 = 200;
 
-/// In the case in which a person might type them; QEMU has them in lower case.
+/// In upper case, as a user might type them; QEMU has them in lower case.
 const PLAIN: &str = "52:54:00:DD:00:01";
 const BONDED: [&str; 2] = ["52:54:00:dd:00:02", "52:54:00:Dd:00:03"];
 const AGGREGATED: [&str; 2] = ["52:54:00:dd:00:06", "52:54:00:dd:00:07"];
 /// No machine here has it.
 const ANOTHER: &str = "52:54:00:dd:00:08";
 
-/// In the second network, where nothing else leads to the machine.
+/// In the second network, which no other address of the machine is in.
 const PLAIN_ADDRESS: &str = "10.92.0.11";
 const BONDED_ADDRESS: &str = "10.91.0.12";
 
-/// The networks in the image: one is of another machine.
+/// The networks in the image: one belongs to another machine.
 fn networks() -> Value {
     let address = |address: &str| json!({"enabled": true, "dhcp": false, "address": [{"ip": address, "prefix-length": 24}]});
     let host = |document: Value, cards: &[(&str, &str)]| {
@@ -84,9 +88,9 @@ fn without_dhcp_a_plain_card_bonds_and_vlans_are_set_up_by_the_image_and_by_kern
             client.download(&url, &iso).unwrap();
             iso
         };
-        let by_image = json!({"static_network_config": networks()});
-        let by_image = client.create_infra_env_with("by-image", &by_image).unwrap();
         let key = Key::generate();
+        let by_image = json!({"static_network_config": networks(), "ssh_authorized_key": key.public()});
+        let by_image = client.create_infra_env_with("by-image", &by_image).unwrap();
         let by_arguments =
             json!({"kernel_arguments": kernel_arguments(), "ssh_authorized_key": key.public()});
         let by_arguments = client
@@ -97,7 +101,7 @@ fn without_dhcp_a_plain_card_bonds_and_vlans_are_set_up_by_the_image_and_by_kern
         let bonded = (0..2)
             .map(|port| Nic::udp("virtio-net-pci", &BONDED[port].to_lowercase(), switch.cable(port)))
             .collect();
-        // LACP needs cards that know their speed.
+        // LACP needs cards that report their speed.
         let aggregated = (0..2).map(|port| Nic::udp("e1000e", AGGREGATED[port], switch.cable(2 + port)));
         let plain = Nic::tap("virtio-net-pci", &PLAIN.to_lowercase(), &segment.second_tap());
         let slots = Slots::one();
@@ -124,11 +128,17 @@ fn without_dhcp_a_plain_card_bonds_and_vlans_are_set_up_by_the_image_and_by_kern
         assert_eq!((&plain.name, plain.mtu), (&same.name, 1400));
         assert_has_default_route(&found, SECOND_ADDRESS);
         assert_is_reached(PLAIN_ADDRESS);
-        // It has reported by this one, for which the switch and the machine must agree.
+        // It has reported by this network, which needs a matching switch.
         assert_eq!(
             (aggregated.name.as_str(), aggregated.kind.as_str()),
             ("lag.100", "vlan")
         );
+        let options = key.run_at(
+            PLAIN_ADDRESS,
+            "cd /sys/class/net && cat bonding_masters && cd lag/bonding && cat mode miimon lacp_rate",
+        );
+        let wanted = "lag\n802.3ad 4\n100\nfast 1\n";
+        assert_eq!(String::from_utf8_lossy(&options.stdout), wanted, "{options:?}");
 
         let address = format!("{BONDED_ADDRESS}/24");
         let found = await_host(client, &by_arguments, &mut machines, &[&address]);
@@ -184,12 +194,14 @@ fn only_host(client: &Client, infra_env: &InfraEnv) -> Result<Host, String> {
     }
 }
 
-/// Packets go to that address and back: nothing listens there.
+/// Checks that packets reach that address and return: no program listens there.
 #[track_caller]
 fn assert_is_reached(address: &str) {
-    let closed = SocketAddr::new(address.parse().unwrap(), 22);
-    let error = TcpStream::connect_timeout(&closed, MACHINE_LIMIT).expect_err("there is a server");
-    assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+    let ssh = SocketAddr::new(address.parse().unwrap(), 22);
+    // With a key in the image an SSH server listens there.
+    if let Err(error) = TcpStream::connect_timeout(&ssh, MACHINE_LIMIT) {
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+    }
 }
 
 #[track_caller]

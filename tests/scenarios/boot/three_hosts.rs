@@ -1,5 +1,4 @@
-//! Three machines on one segment, for a cluster that exists already: who reaches whom, and what is wrong
-//! between them.
+//! Three machines on one segment, for a cluster that exists already: reachability, and faults between them.
 
 use std::time::Instant;
 
@@ -110,7 +109,7 @@ fn machine(segment: &mut Segment, name: &str, macs: &[&str; 2]) -> Machine {
     }
 }
 
-/// An InfraEnv whose hosts join a cluster that is imported.
+/// An InfraEnv with hosts that join an imported cluster.
 pub fn infra_env_of_a_cluster(client: &Client) -> InfraEnv {
     let cluster = json!({
         "name": "edge", "openshift_version": "4.16.0", "api_vip_dnsname": "api.edge.lab.example",
@@ -155,7 +154,8 @@ fn find(hosts: &[Host], host: &str, kind: &str, about: &str, others: &[&str]) ->
     })
 }
 
-/// On the first network every host is reached on the segment and by echo. A busy machine loses some, and asks again a minute later.
+/// On the first network every host is reached on the segment and by echo. A busy machine loses some packets, and probes
+/// again a minute later.
 fn everybody_reaches_everybody(hosts: &[Host]) -> Result<(), String> {
     for host in hosts {
         let report: ConnectivityReport = serde_json::from_str(&host.connectivity).unwrap();
@@ -209,7 +209,7 @@ fn compatible_ids_keep_their_values(hosts: &[Host]) -> Result<(), String> {
     Ok(())
 }
 
-/// The message of the finding of that kind.
+/// Text in the message of the finding of that kind.
 fn word_of(kind: &str) -> &'static str {
     match kind {
         "duplicate-address" => TWICE,
@@ -219,7 +219,7 @@ fn word_of(kind: &str) -> &'static str {
     }
 }
 
-/// Each finding was an event, too. One that appeared before the host had a name names it by its id.
+/// Each finding was an event, too. An event from before the host had a name has its id.
 #[track_caller]
 fn events_tell(client: &Client, infra_env: &InfraEnv, expected: &[(&Host, &str)]) {
     await_condition("an event for each finding", MACHINE_LIMIT, || {

@@ -1,5 +1,5 @@
-//! `muster` commands against a service, and what they print when something is wrong: what `service/tests/command_line` has no golden file
-//! for.
+//! `muster` commands against a service, and their output on errors, as far as `service/tests/command_line` has no
+//! golden file for it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -16,10 +16,10 @@ use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::{SERVE_ON_FREE_PORTS, Settings};
 
-/// Only a program that hangs takes so long.
+/// Only reached by a program that hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs `muster` with nothing of our environment that it would read.
+/// Runs `muster` without the variables of our environment that it would read.
 fn muster(arguments: &[&str], token: Option<&str>) -> Output {
     let mut command = Command::new(muster_program());
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
@@ -235,7 +235,7 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
             &["--auth", "none", "--public-url", "http://192.0.2.1:8090"][..],
             false,
         ),
-        // A proxy on this machine leads here.
+        // A proxy on this machine forwards to this address.
         ("127.0.0.1:0", &elsewhere[..], true),
         ("127.0.0.1:0", &[][..], false),
         ("127.0.0.1:0", &["--auth", "local"][..], true),
@@ -258,7 +258,7 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
         service.await_output("(muster hosts)", LIMIT);
         let text = service.transcript().text();
         assert_eq!(
-            text.contains("muster token create --operator"),
+            text.contains("muster token create --operator --expires 30d"),
             asks,
             "{address} {more:?}: {text}"
         );

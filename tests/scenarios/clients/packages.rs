@@ -1,9 +1,11 @@
-//! What `make release` makes: the package is installed, upgraded and purged on a Debian under systemd; the container image runs.
+//! The results of `make release`: the package is installed, upgraded and purged on a Debian under systemd; the
+//! container image runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use muster_tests::architecture::Architecture;
 use muster_tests::artifacts::{fleet_program, muster_program, project_root, static_program};
 use muster_tests::process::run;
 use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Nic, UserNet};
@@ -12,7 +14,7 @@ use nix::unistd::Uid;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Runs in the guest. `/usr` gets room on a disk of its own, for unoptimised programs are large.
+/// Script for the guest. `/usr` gets space on a disk of its own, since unoptimised programs are large.
 const WALK: &str = r#"
 exec > /run/walk.log 2>&1
 set -ex
@@ -128,7 +130,7 @@ fn the_package_is_installed_upgraded_and_purged_under_systemd_and_the_data_survi
         .arg("-C")
         .arg(&second)
         .arg("muster_1.0.1_amd64.deb"));
-    let image = TargetImage::built().with_config(&config(), folder.path());
+    let image = TargetImage::built(Architecture::X86_64).with_config(&config(), folder.path());
     let disk = |name: &str, size| Disk::new(DiskBus::Virtio, size, name);
     let mut machine = Machine::new("packages")
         .memory_mib(2048)
@@ -195,8 +197,8 @@ fn checksums_bill_of_materials_and_container_image_agree_and_the_image_runs_by_i
     runs_as_a_pod(&root, &config);
 }
 
-/// Unpacks an image of one layer into `folder`; answers its root and its configuration. From index to layer, every digest is that
-/// of the bytes.
+/// Unpacks an image of one layer into `folder`; returns its root and its configuration. From index to layer, every
+/// digest is that of the bytes.
 fn image_root(archive: &Path, folder: &Path) -> (PathBuf, Value) {
     let (layout, root) = (folder.join("layout"), folder.join("root"));
     unpack(archive, &layout);
@@ -206,9 +208,10 @@ fn image_root(archive: &Path, folder: &Path) -> (PathBuf, Value) {
     (root, json_of(&blob(&layout, &manifest["config"])))
 }
 
-/// Runs as root in a network of its own, in the folder with the image's `root`. As a pod under OpenShift's `restricted-v2`: an arbitrary
-/// user in group 0, a root that cannot be written, and folders for data and for temporary files that its group may write (`emptyDir` with
-/// `fsGroup`). Names are in `/etc/hosts` and at a name server whose search domains they are below, as a kubelet writes them.
+/// Runs as root in a network of its own, in the folder with the image's `root`. Like a pod under OpenShift's
+/// `restricted-v2`: an arbitrary user in group 0, a read-only root, and folders for data and for temporary files that
+/// its group may write (`emptyDir` with `fsGroup`). Names are in `/etc/hosts` and on a name server with matching search
+/// domains, as a kubelet writes them.
 const AS_A_POD: &str = r#"
 set -eu
 ip link set lo up
@@ -246,7 +249,7 @@ stat -c '%u %a' root/var/lib/muster/data
 if as_the_user "$@" serve --data-dir /elsewhere > answer 2>&1; then echo 'the root can be written'; exit 1; fi
 "#;
 
-/// Checks that nothing is inside but what the program needs, and that the program serves and finds names as a pod's.
+/// Checks that the image holds only what the program needs, and that the program serves and resolves names like a pod.
 fn runs_as_a_pod(root: &Path, config: &Value) {
     assert!(Uid::effective().is_root(), "another user and a network need root");
     let files = run(Command::new("find").arg(root).args(["-type", "f"]));
@@ -292,7 +295,7 @@ pub fn unpack(archive: &Path, folder: &Path) {
     run(Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(folder));
 }
 
-/// The file that a descriptor means; its size and digest are checked.
+/// The file of a descriptor; its size and digest are checked.
 fn blob(layout: &Path, descriptor: &Value) -> PathBuf {
     let digest = descriptor["digest"]
         .as_str()

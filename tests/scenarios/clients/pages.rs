@@ -1,4 +1,4 @@
-//! The pages of the documentation, typed as they stand (`muster_tests::pages` says how).
+//! The pages of the documentation, typed literally (see `muster_tests::pages`).
 
 use std::fs;
 use std::path::Path;
@@ -25,6 +25,8 @@ typed! {
     node_pools_work_as_typed: "docs/node-pools.md",
     coreos_images_work_as_typed: "docs/coreos-images.md",
     operations_work_as_typed: "docs/operations.md",
+    reverse_proxies_work_as_typed: "docs/reverse-proxy.md",
+    hypershift_works_as_typed: "docs/hypershift.md",
     administration_works_as_typed: "docs/administration.md",
     troubleshooting_works_as_typed: "docs/troubleshooting.md",
     the_recipes_for_servers_are_those_that_are_printed: "docs/pxe/README.md",

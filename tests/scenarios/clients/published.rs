@@ -1,5 +1,5 @@
-//! Published clients, as PyPI has them, against a service with the live image and machines that answer: from
-//! an InfraEnv to a worker of an imported cluster and back. What they ask: docs/protocol/rest-behaviour.md#8.
+//! Published clients from PyPI, against a service with the live image and machines that respond: from an InfraEnv to a
+//! worker of an imported cluster and back. Their requests: docs/protocol/rest-behaviour.md#8.
 
 use std::fs;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use muster_tests::database::{Database, Served};
 /// Time limit of a walk. `aicli wait` polls every five seconds.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A public key that no private key belongs to.
+/// A public key without a private key.
 const SSH_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHGk0Q0m2mFf1b0yJk7Yd0m9V8zq4WcDkXr3p1b5aGZl a@b";
 
-/// `aicli`, its user being the operator of a service that asks for tokens.
+/// `aicli`, with the operator's token of a service that requires tokens.
 #[test]
 fn aicli_discovers_binds_installs_and_gives_back_hosts() {
     let service = Database::Postgres.serve_with(|settings| settings.auth_local().live_image(&live_image()));

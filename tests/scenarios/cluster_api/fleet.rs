@@ -1,6 +1,6 @@
-//! Twenty hosts are installed at once on a real API server, for Machines that Cluster API's own controllers make: none is
-//! lost, none claimed twice. Cluster API is installed after Muster, whose provider waits for its kinds and holds up nothing else. The hosts
-//! are muster-fleet's, their nodes are played (`tests/src/walk/kubelets.rs`).
+//! Twenty hosts are installed at once on a real API server, for Machines that Cluster API's own controllers make: none
+//! is lost, none claimed twice. Cluster API is installed after Muster, whose provider waits for its kinds and delays
+//! nothing else. The hosts are muster-fleet's, their nodes are simulated (`tests/src/walk/kubelets.rs`).
 
 use std::time::Duration;
 

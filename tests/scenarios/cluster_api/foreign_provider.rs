@@ -1,6 +1,6 @@
-//! The requests of the unmodified cluster-api-provider-agent, one by one, on our custom resources: with `--capi-provider` off
-//! it does the provider's work. Source: docs/protocol/capi-agent-provider.md#1.1 to §6. This file plays it, and Cluster API's
-//! own controllers; hosts and kubelets' identities are played as in `kube::joining`.
+//! The requests of the unmodified cluster-api-provider-agent, one by one, on our custom resources: with
+//! `--capi-provider` off it does the provider's work. Source: docs/protocol/capi-agent-provider.md#1.1 to §6. This file
+//! simulates it, and Cluster API's own controllers; hosts and kubelets' identities are simulated as in `kube::joining`.
 
 mod claim;
 mod cluster;
@@ -41,7 +41,7 @@ fn a_foreign_provider_takes_an_agent_through_its_life(api: Api) {
     provider.gives_back(&lab, &agent);
 }
 
-/// A host of the pool, approved: what the provider looks for.
+/// An approved host of the pool, as the provider expects it.
 fn approved_agent(lab: &Lab) -> String {
     known_host(&lab.world.client(), &lab.infra_env, 1);
     let agent = host_id(1);
@@ -53,7 +53,7 @@ fn approved_agent(lab: &Lab) -> String {
     agent
 }
 
-/// The host goes into the cluster, is installed, and becomes a node.
+/// The host enters the cluster, is installed, and becomes a node.
 fn becomes_a_node(lab: &Lab, workload: &Workload, provider: &Provider) {
     lab.reboots(1);
     let shown = lab.world.client().get(&lab.path(1)).expect(200).json();

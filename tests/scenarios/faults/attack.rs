@@ -1,5 +1,5 @@
-//! What hostile clients can do; others must not notice ([`muster_tests::attack`]). `make bench` shows in numbers how little, one by one and
-//! all at once.
+//! Attacks of hostile clients, which must not affect others ([`muster_tests::attack`]). `make bench` measures the
+//! effect, one by one and all at once.
 
 use muster_tests::attack;
 use muster_tests::database::{Database, infra_env, inventory, register, reply};
@@ -29,7 +29,7 @@ fn an_infra_env_stores_no_more_than_its_share() {
     let service = Database::Sqlite.serve_with(|settings| settings.argument("--max-inventories=1"));
     let client = service.http();
     let path = infra_env(&client);
-    // Of no length that another has, so that no database stores it shorter.
+    // Texts of different lengths that do not compress, so that no database stores them shorter.
     let noise = |n: u64| {
         (0..40_000)
             .map(|k| format!("{:x}", (n + 7) * 2_654_435_761 % (k + 1_000_003)))
@@ -50,7 +50,7 @@ fn an_infra_env_stores_no_more_than_its_share() {
         "{}",
         refused.text()
     );
-    // Hosts as they are still come in, and so do those of others.
+    // Reports of hosts that are unchanged are accepted, and so are those of others.
     report(9, String::new()).expect(204);
     let other = infra_env(&client);
     let host = register(&client, &other, 20);

@@ -1,4 +1,4 @@
-//! Hosts that go into clusters and come back, over REST. Rules: docs/protocol/rest-behaviour.md#5 and §6.
+//! Hosts that enter clusters and return, over REST. Rules: docs/protocol/rest-behaviour.md#5 and §6.
 
 use muster_tests::artifacts::live_image;
 use muster_tests::clusters::{import, known_in, wait};
@@ -57,7 +57,7 @@ fn a_host_is_bound_validated_installed_and_unbound(database: Database) {
     client
         .put(&format!("{host}/progress"), &json!({"current_stage": "Dancing"}))
         .expect(400);
-    // Its firmware that asks for the boot script is sent on to its disk; an unknown machine gets one.
+    // The boot script for its firmware redirects it to its disk; an unknown machine gets a script.
     let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
     let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
     let script = |mac: &str| {
@@ -184,7 +184,7 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
     let free = client.get(&bound).expect(200).json();
     assert_eq!(free["status"], "unbinding");
     assert!(free.get("cluster_id").is_none());
-    // Agents stop for ever at 409, which is right where nothing can come of it.
+    // Agents stop forever at 409, which is right if a retry cannot succeed.
     let body = json!({"host_id": host_id(3)});
     let message = client
         .post(&format!("{infra_env}/hosts"), &body)

@@ -1,4 +1,4 @@
-//! Logs of hosts go up as agents send them and come down as clients ask for them.
+//! Logs of hosts are uploaded in the agents' form and downloaded in the clients' form.
 
 use muster_tests::service::Settings;
 use serde_json::json;
@@ -13,7 +13,7 @@ on_each_database!(
 
 const BOUNDARY: &str = "muster-test-boundary";
 
-/// A form as agents send it.
+/// A form in the agents' format.
 fn form(field: &str, content: &[u8]) -> Vec<u8> {
     let head = format!(
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"logs.tar.gz\"\r\n\
@@ -84,7 +84,7 @@ fn logs_go_up_and_come_down_whole(database: Database) {
         .expect(409)
         .error_message();
 
-    // Longer than one chunk, and nothing that a text could be.
+    // Longer than one chunk, and no valid text.
     let content: Vec<u8> = (0..1_500_000u32).map(|n| (n * 31 % 251) as u8).collect();
     for round in [&content[..1000], &content] {
         agent

@@ -1,4 +1,4 @@
-//! A recorded conversation with another implementation of the protocol, held again with ours. See
+//! A recorded conversation with another implementation of the protocol, repeated with ours. See
 //! docs/wire-differences.md.
 
 use std::process::Command;
@@ -9,7 +9,7 @@ use muster_tests::database::{Database, on_postgres};
 
 on_postgres!(the_recorded_conversation_is_replayed);
 
-/// Share of equal points that is asked for.
+/// Required share of equal points.
 const LEAST: f64 = 0.97;
 
 pub fn the_recorded_conversation_is_replayed(database: Database) {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 on_postgres!(each_fault_is_contained_and_affects_no_other_host);
 
-/// The hosts of an InfraEnv, as the service sees them.
+/// The hosts of an InfraEnv, as the service shows them.
 #[track_caller]
 fn hosts(client: &HttpClient, infra_env: &str) -> Vec<Value> {
     let list = client.get(&format!("{infra_env}/hosts")).expect(200).json();
@@ -35,7 +35,7 @@ fn id(infra_env: &str) -> &str {
     infra_env.trim_start_matches("/infra-envs/")
 }
 
-/// Requests of agents without a fault ended well, each as the protocol says.
+/// Requests of agents without a fault succeeded, as the protocol requires.
 #[track_caller]
 fn good_agents_met_nothing_bad(run: &Run) {
     for (operation, ending, count) in run.endings() {
@@ -44,7 +44,7 @@ fn good_agents_met_nothing_bad(run: &Run) {
             "reply" | "logs" => "204",
             _ => "200",
         };
-        // Answers to logs depend on the cluster, which these hosts do not have.
+        // Responses to logs depend on the cluster, which these hosts do not have.
         assert!(
             ending == good || operation == "logs",
             "{count} times {operation} ended with {ending}: {}",
@@ -77,7 +77,7 @@ pub fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
         "0",
         "--poll-interval",
         "500ms",
-        // However busy this computer is: the slow ones are waited for.
+        // However busy this computer is: slow hosts are awaited.
         "--until-inventory",
         "--duration",
         "10s",
@@ -101,13 +101,13 @@ pub fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
 
     good_agents_met_nothing_bad(&run);
     assert_eq!(run.count("/registrations/count"), 50);
-    // All whose inventory is one.
+    // All valid inventories.
     assert_eq!(run.count("/inventories/taken"), 43, "{}", run.text());
 
     // The harmless form of strange texts is kept; everything else is refused by name.
     for (what, ending, count) in run.met("hostile-inventory") {
         let strange_texts = what.contains("control characters");
-        // Nobody waits for the rest of a body that is too large, so its sender may only see the connection
+        // The service does not read the rest of a body that is too large, so its sender may only see the connection
         // end.
         let too_large = what.contains("12 MiB");
         assert!(
@@ -129,7 +129,7 @@ pub fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     all_ended(&run, "foreign-reply", &["404"]);
     all_ended(&run, "replayed-reply", &["204"]);
     all_ended(&run, "slow", &["204"]);
-    // Nobody waits for the rest of a body that is refused, so its sender may only see the connection end.
+    // The service does not read the rest of a refused body, so its sender may only see the connection end.
     all_ended(
         &run,
         "long-log",
@@ -146,8 +146,7 @@ pub fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     );
 
     let seen = hosts(&client, &infra_env);
-    // Two machines claim an id of another. They are either one record with it, or were given ids of their
-    // own.
+    // Two machines claim an id of another. They are either one record with it, or got ids of their own.
     assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
     let states = by_status(&seen);
     let validated =
@@ -223,7 +222,7 @@ fn agents_learn_their_token_as_machines_do() {
     assert_eq!(run.count("/inventories/taken"), 5, "{}", run.text());
     good_agents_met_nothing_bad(&run);
 
-    // Without the operator's token it cannot begin, and says what to give.
+    // Without the operator's token it fails to start, and names the option.
     let refused = Command::new(fleet_program())
         .args(["--url", service.client().base()])
         .args(arguments)
@@ -237,7 +236,7 @@ fn agents_learn_their_token_as_machines_do() {
         "{message}"
     );
 
-    // With the token of another InfraEnv, its agents are turned away and do not try again.
+    // With the token of another InfraEnv, its agents are refused and do not retry.
     let own = format!("/infra-envs/{}", run.infra_env_id());
     let client = service
         .http()

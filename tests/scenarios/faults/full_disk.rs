@@ -1,5 +1,5 @@
-//! The disk of the data dir is full: reading goes on, writing says what to do, and continues by itself when
-//! there is space.
+//! The disk of the data dir is full: reads work, writes fail with the remedy, and the service continues when there is
+//! space.
 
 use std::fs;
 
@@ -20,14 +20,14 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
     let client = service.http();
     let infra_env = infra_env(&client);
     let host = known_host(&client, &infra_env, 1);
-    // It is set aside when the service has started.
+    // The reserve is made after the start of the service.
     let reserve = service.data_dir().join("reserve");
     await_condition("a reserve", LEAST_LIMIT, || {
         reserve.exists().then_some(()).ok_or("there is none".to_owned())
     });
     let others_file = disk.fill();
 
-    // A write of a page that is in the log already may still find room; soon there is none.
+    // A write of a page that is in the log already may still have space; soon there is none.
     let mut accepted = Vec::new();
     let refused = (2..2000).find_map(|n| {
         let body = json!({"host_id": host_id(n), "discovery_agent_version": "v"});
@@ -57,7 +57,7 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
         .error_message();
     client.delete(&host).expect(503).error_message();
 
-    // Reading continues, and polling; and who looks is told.
+    // Reads and polls continue; and the state reports the full disk.
     client.request("GET", "/health", None).expect(200);
     let ready = client.request("GET", "/ready", None).expect(200).json();
     let told = ready["database"].as_str().unwrap();
@@ -78,14 +78,14 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
         .get(&format!("{infra_env}/downloads/files?file_name=discovery.ign"))
         .expect(200);
 
-    // It starts again, too, by what it kept in reserve.
+    // It starts again, too, with the reserved space.
     assert!(reserve.exists());
     service.terminate();
     service.start_again();
     let client = service.http();
     client.get(&host).expect(200);
 
-    // With space it continues by itself, and nothing that was answered is lost.
+    // With space it continues without a restart, and no acknowledged write is lost.
     fs::remove_file(&others_file).unwrap();
     client.patch(&host, &json!({"host_name": "other"})).expect(201);
     known_host(&client, &infra_env, 3000);
@@ -110,7 +110,7 @@ fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
         client.get(&host).expect(200).json()["requested_hostname"],
         "other"
     );
-    // The service ends before its disk goes.
+    // The service ends before its disk is unmounted.
     drop(service);
     drop(disk);
 }

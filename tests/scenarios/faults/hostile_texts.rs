@@ -1,5 +1,5 @@
-//! Texts and numbers of hostile machines and clients on PostgreSQL, which refuses more of them than SQLite does. What a service answers
-//! on either is in `service/rest/tests/routes/hostile_input.rs`.
+//! Texts and numbers of hostile machines and clients on PostgreSQL, which refuses more of them than SQLite does. The
+//! responses of a service on either are in `service/rest/tests/routes/hostile_input.rs`.
 
 use muster_tests::clusters::import;
 use muster_tests::database::{Database, host_id, infra_env, inventory, known_host, register, reply};
@@ -89,7 +89,7 @@ fn texts_come_out_harmless() {
             3,
             "two hosts, two lines and a heading: {table}"
         );
-        // The service is alive, and the good machine is served.
+        // The service runs, and the good machine is served.
         client.request("GET", "/health", None).expect(200);
         let steps = client.get(&format!("{good}/instructions")).expect(200).json();
         assert!(!steps["instructions"].as_array().unwrap().is_empty());
@@ -102,7 +102,7 @@ fn texts_come_out_harmless() {
     );
 }
 
-/// Queries whose values reach the database, or would without a check.
+/// Queries with values that reach the database, or would without a check.
 const QUERIES: [&str; 13] = [
     "?host_ids=%00",
     "?limit=99999999999999999999999",

@@ -1,13 +1,13 @@
-//! What happens to a service in years, in one run: hosts of a cluster poll two replicas, ten of them are being installed, and one
-//! thing after the other goes wrong. Afterwards no host is lost, misjudged or failed, every event is there once, and memory and
-//! database are as large as they were.
+//! Events of years in the life of a service, in one run: hosts of a cluster poll two replicas, ten of them are being
+//! installed, and one fault follows the other. Afterwards no host is lost, misjudged or failed, every event is
+//! there once, and memory and database are as large as they were.
 //!
-//! `make test-long` plays it on a scale of one to six: 300 hosts that poll every 10 s and may be silent for 30 s, outages of 50 s. With
-//! `MUSTER_LONG=1` it has its true measure: 3,000 hosts, a poll a minute, three minutes of silence, outages of five. Where an outage
-//! is meant to last, it lasts: no clock is turned to make it look longer.
+//! `make test-long` runs it on a scale of one to six: 300 hosts that poll every 10 s and may be silent for 30 s,
+//! outages of 50 s. With `MUSTER_LONG=1` it has its true measure: 3,000 hosts, a poll a minute, three minutes of
+//! silence, outages of five. Outages last as long as stated: no clock is changed to make them look longer.
 //!
-//! The database is begun by the dump of the previous release. `MUSTER_PREVIOUS_BIN` names a `muster` of it that serves until the
-//! upgrade; without one the present program is replaced by itself.
+//! The database starts from the dump of the previous release. `MUSTER_PREVIOUS_BIN` names a `muster` of it that serves
+//! until the upgrade; without one the present program is replaced by itself.
 
 mod identity;
 mod running;
@@ -87,7 +87,7 @@ fn service_stopped(running: &mut Running) {
         .for_each(|replica| replica.signal(Signal::SIGCONT));
 }
 
-/// That of the whole computer: of both replicas and of PostgreSQL, whose time they take.
+/// Sets the clock of the whole computer forward: of both replicas and of PostgreSQL, whose time they use.
 fn clock_forward(running: &mut Running) {
     running.clock.forward(3600);
     running.nobody_is_judged(running.scale.silence + running.scale.poll);
@@ -98,7 +98,7 @@ fn clock_back(running: &mut Running) {
     running.nobody_is_judged(running.scale.silence + running.scale.poll);
 }
 
-/// That of PostgreSQL's tables.
+/// Fills the disk of PostgreSQL's tables.
 fn disk_full(running: &mut Running) {
     let somebody_elses = running.disk.fill();
     let try_write = |running: &Running| {

@@ -1,4 +1,4 @@
-//! Hosts that poll, hosts that fall silent, and what that costs the database.
+//! Hosts that poll, hosts that become silent, and their cost for the database.
 
 use std::time::{Duration, Instant};
 
@@ -20,16 +20,18 @@ on_each_database!(
     a_clock_that_is_set_either_way_loses_no_host,
 );
 
-/// Without a write for so long, what was caused before is done: longer than the three seconds that an Agent's first status may wait.
+/// Time without a write after which all earlier effects are done: longer than the three seconds that an Agent's first
+/// status may wait.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// Polls of each host that are looked at.
+/// Measured polls of each host.
 const POLLS: usize = 10;
 
-/// Most reads of a host until it is known: one goes with what another may have changed meanwhile.
+/// Most reads of a host until it is known: one for changes by other writers meanwhile.
 const READS: usize = 3;
 
-/// The beginnings of what is written without a poll, or for all polls of half a minute together: check-ins, the replica's beat, its lease.
+/// The beginnings of statements that are written without a poll, or for all polls of half a minute together: check-ins,
+/// the replica's beat, its lease.
 const BACKGROUND: [&str; 9] = [
     "BEGIN",
     "COMMIT",
@@ -44,7 +46,8 @@ const BACKGROUND: [&str; 9] = [
 
 const CHECK_INS: &str = "UPDATE hosts SET checked_in_at";
 
-/// The time of a host whose clock is right: one that stands still would move away from the service's, and that is written.
+/// The time of a host with a correct clock: a clock that stands still would differ more and more from the service's,
+/// and that is written.
 fn seconds() -> i64 {
     Utc::now().timestamp()
 }
@@ -53,8 +56,8 @@ fn with_statements(settings: Settings) -> Settings {
     settings.argument("--log").argument("info,sqlx::query=debug")
 }
 
-/// The statements that the database driver has sent for the service so far, the first `before` left out.
-/// (`sqlx::query` logs them, any client, so none is forgotten.)
+/// The statements that the database driver has sent for the service so far, without the first `before`. (`sqlx::query`
+/// logs them for any client, so none is missing.)
 fn statements(service: &Served, before: usize) -> Vec<String> {
     let log = service.log();
     let sent = log
@@ -63,7 +66,7 @@ fn statements(service: &Served, before: usize) -> Vec<String> {
         .skip(before);
     sent.map(|line| {
         let of = |field: &str| Some(line.split_once(field)?.1.split('"').next()?.replace("\\n", " "));
-        // The driver logs the first words, and what has more in full.
+        // The driver logs the first words, and longer statements in full.
         let whole = of("db.statement=\"").filter(|text| !text.is_empty());
         let words = whole.or_else(|| of("summary=\"")).unwrap_or_default();
         words.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -71,7 +74,7 @@ fn statements(service: &Served, before: usize) -> Vec<String> {
     .collect()
 }
 
-/// Those that change something, but for what goes on by itself.
+/// Statements that change something, except background writes.
 fn changes(statements: &[String]) -> Vec<&String> {
     let changing = statements
         .iter()
@@ -81,7 +84,7 @@ fn changes(statements: &[String]) -> Vec<&String> {
         .collect()
 }
 
-/// Those that read hosts or what they belong to; the judgement of hosts that are due looks for them by itself.
+/// Statements that read hosts or their context; the search for due hosts is not among them.
 fn reads(statements: &[String]) -> Vec<&String> {
     let is_read = |statement: &&String| {
         let (columns, table) = statement.split_once(" FROM ").unwrap_or_default();
@@ -114,12 +117,12 @@ fn await_rest(service: &Served) {
     );
 }
 
-/// Asserts that what was sent since then changes nothing for a poll, and reads each of so many hosts a few times at most.
+/// Asserts that the statements change nothing for a poll, and read each of so many hosts a few times at most.
 #[track_caller]
 fn cost_nothing(what: &str, sent: &[String], hosts: usize) {
     let changes = changes(sent);
     assert!(changes.is_empty(), "{what} changed something: {changes:#?}");
-    // They are written twice a minute: of so many polls that were written each there would be more.
+    // They are written twice a minute: with a write for each poll there would be more.
     let check_ins = sent.iter().filter(|statement| statement.starts_with(CHECK_INS));
     assert!(check_ins.count() < POLLS, "{what} were written: {sent:#?}");
     let reads = reads(sent);
@@ -150,7 +153,7 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         &statements(&service, before),
         hosts.len(),
     );
-    // Of the objects only the leader's lease, where there can be several replicas.
+    // Of the objects only the leader's lease is written, if there can be several replicas.
     let changed = format!("SELECT DISTINCT resource FROM kube_versions WHERE revision > {revision}");
     let changed = service.query(&changed);
     assert!(
@@ -158,7 +161,7 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         "100 polls of idle hosts changed {changed}"
     );
 
-    // The counting counts: a change is seen, and a read of a host that is not known any more.
+    // A check of the counting: it includes a change, and a read of a host that is not cached any more.
     let before = statements(&service, 0).len();
     client
         .patch(&hosts[0], &json!({"host_name": "renamed"}))
@@ -207,7 +210,7 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
             host
         })
         .collect();
-    // Everybody reaches everybody; only the times differ from report to report.
+    // All hosts reach each other; only the times differ from report to report.
     let report = |of: u64, round: u64| {
         let remote = |n: u64| {
             json!({"host_id": host_id(n), "l2_connectivity": [], "mtu_report": [], "l3_connectivity": [
@@ -231,7 +234,8 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
                 .expect(200);
         }
     };
-    // The first poll tells the host's time. A host that has told none is written by the report after it, for a validation waits for it.
+    // The first poll reports the host's time. Without a time the host is written by the report after it, since a
+    // validation waits for it.
     all_poll();
     all_report(0);
     all_poll();
@@ -267,7 +271,7 @@ fn await_status(client: &HttpClient, host: &str, wanted: &str) {
     });
 }
 
-/// The shortest silence that can be allowed.
+/// The shortest configurable silence.
 const SILENCE: TimeDelta = TimeDelta::seconds(10);
 
 fn serve_impatiently(database: Database) -> Served {
@@ -318,7 +322,7 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     );
     assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
 
-    // It is told to report, twice as slowly, and its report brings it back.
+    // It is instructed to report, with twice the interval, and its report brings it back.
     let steps = poll(&silent);
     assert!(
         steps["instructions"]
@@ -358,7 +362,7 @@ fn a_restart_disconnects_no_client(database: Database) {
     let infra_env = infra_env(&client);
     let host = known_host(&client, &infra_env, 1);
     service.terminate();
-    // It is started again later than a host may be silent: the silence was ours.
+    // The service is started again later than a host may be silent: the silence is due to the service.
     let heard_until = Utc::now();
     let away = SILENCE + TimeDelta::seconds(2);
     await_condition("time to pass without the service", LEAST_LIMIT, || {
@@ -390,13 +394,13 @@ fn a_clock_that_is_set_either_way_loses_no_host(database: Database) {
     let client = service.http();
     let infra_env = infra_env(&client);
     let host = known_host(&client, &infra_env, 1);
-    // An hour forward, and back again: each time no deadline is left that has passed, or that is far away.
+    // An hour forward, and back again: each time no deadline is in the past or far in the future.
     for ahead in [3600, 0] {
         clock.forward(ahead);
         await_condition("the deadline to follow the clock", LEAST_LIMIT, || {
             let now = match database {
                 Database::Sqlite => Utc::now().timestamp() + i64::from(ahead),
-                // Its replicas take the server's time.
+                // Its replicas use the server's time.
                 Database::Postgres => Utc::now().timestamp(),
             };
             let (late, far) = (now * 1_000_000, (now + 190) * 1_000_000);

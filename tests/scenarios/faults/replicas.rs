@@ -66,7 +66,7 @@ fn a_key_from_a_file_is_used() {
         key.to_str().unwrap(),
     ];
     muster_tests::process::run(std::process::Command::new("openssl").args(make));
-    // The operator's token needs the same key, so it is asked for with it.
+    // The operator's token needs the same key, so tokens are required with it.
     let service = Database::Sqlite
         .serve_with(|settings| settings.argument("--auth-key").argument(key.to_str().unwrap()));
     let mut arguments = vec![
@@ -96,7 +96,7 @@ fn two_services_on_one_database_share_keys_and_hosts() {
             .auth_local()
             .database(&url)
     };
-    // Both begin with the empty database at once. The thread that starts a service has to last as long as it.
+    // Both start with the empty database at once. The thread that starts a service has to live as long as it.
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();
         let (sender, receiver) = channel();
@@ -166,7 +166,7 @@ fn share(first: &HttpClient, second: &HttpClient) {
         (&json!("pool-19"), &json!("name-19"))
     );
 
-    // A change of the InfraEnv is known to the other when its cache is over.
+    // A change of the InfraEnv is visible to the other replica when its cache entry expires.
     first
         .patch(&path, &json!({"additional_ntp_sources": "192.0.2.9"}))
         .expect(201);
@@ -180,7 +180,8 @@ fn share(first: &HttpClient, second: &HttpClient) {
     });
 }
 
-/// The token of an InfraEnv that is deleted through one of two services opens nothing of the other, which has seen both.
+/// The token of an InfraEnv that was deleted through one of two services is refused by the other, though both have used
+/// it.
 fn token_dies(operator: &HttpClient, agent: &HttpClient, infra_env: &str) {
     let host = known_host(agent, infra_env, 1);
     let steps = format!("{host}/instructions");
@@ -227,8 +228,8 @@ fn fleet_of(service: &Service, infra_env: &str, seed: &str, log: &std::path::Pat
     Program::start("muster-fleet", &mut fleet, log)
 }
 
-/// All hosts of both fleets, and these alone, are known to this replica, have reported, and are connected; those that poll it have polled
-/// since then.
+/// All hosts of both fleets, and no others, are known to this replica, have reported, and are connected; those that
+/// poll it have polled since then.
 fn all_are_known(client: &HttpClient, infra_env: &str, since: DateTime<Utc>) -> Result<(), String> {
     let path = format!("{}{infra_env}/hosts", muster_api::BASE_PATH);
     let list = client.try_request("GET", &path, None)?.json();
@@ -280,7 +281,7 @@ fn replicas_are_replaced_one_by_one_over_newer_tables_and_no_host_notices() {
     known(&one);
     known(&two);
 
-    // A newer version has begun to run beside these, and has written a host that they cannot read.
+    // A newer version runs in parallel to these, and has written a host that they cannot read.
     cluster.query(name, NEWER);
     let stranger = register(&one.http(), &path, 0xffff);
     let id = stranger.rsplit('/').next().unwrap();
@@ -304,7 +305,7 @@ fn replicas_are_replaced_one_by_one_over_newer_tables_and_no_host_notices() {
         }
     }
     known(&one);
-    // Beside the newer columns, all check-ins and what is due after them are written.
+    // In spite of the newer columns, all check-ins and later deadlines are written.
     let now = Utc::now().timestamp_micros();
     let behind = format!(
         "SELECT count(*) FROM hosts WHERE id <> '{id}' AND (checked_in_at < {now} OR due_at < {now})"
@@ -337,7 +338,7 @@ fn replicas_are_replaced_one_by_one_over_newer_tables_and_no_host_notices() {
     let twice = "SELECT host_id, name, message FROM events WHERE name IN ('host_status_updated', 'host_registration_succeeded') GROUP BY host_id, name, message HAVING count(*) > 1";
     assert_eq!(count(twice), "0", "{}", cluster.query(name, twice));
 
-    // Written again in a form that all know.
+    // Written again in a form that all can read.
     state("discovering-unbound");
     for replica in [&one, &two] {
         replica.http().get(&stranger).expect(200);

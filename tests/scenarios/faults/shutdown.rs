@@ -1,4 +1,4 @@
-//! SIGTERM: what was begun is finished, nothing new is begun, and no client can hold the service for ever.
+//! SIGTERM: started work is finished, no new work is accepted, and no client can block the service forever.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 on_each_database!(writes_that_were_begun_are_finished);
 
-/// The head of a registration, so far that the service has begun to read its body; and the body.
+/// The head of a registration, up to the point at which the service begins to read its body; and the body.
 fn begun_registration(service: &Served, infra_env: &str, n: u64) -> (TcpStream, String) {
     let body = json!({"host_id": host_id(n), "discovery_agent_version": "v"}).to_string();
     let head = format!(
@@ -34,7 +34,7 @@ fn signal(service: &Served, signal: Signal) {
     kill(Pid::from_raw(id), signal).unwrap();
 }
 
-/// Waits until the service takes no connection any more: it has received the signal.
+/// Waits until the service accepts no connection any more: it has received the signal.
 fn await_deaf(service: &Served) {
     await_condition(
         "the listener to close",
@@ -46,7 +46,7 @@ fn await_deaf(service: &Served) {
     );
 }
 
-/// Waits for the service to end by itself, and returns its status.
+/// Waits for the service to end, and returns its status.
 fn exit_of(service: &mut Served) -> ExitStatus {
     let stat = format!("/proc/{}/stat", service.id());
     await_condition("the service to end", LEAST_LIMIT, || {
@@ -115,7 +115,7 @@ fn a_download_that_was_begun_is_finished() {
     assert_eq!(status.code(), Some(0), "{}", service.log());
 }
 
-/// It would stall for ever.
+/// Its client would stall forever.
 #[test]
 fn a_client_that_stalls_is_waited_for_only_so_long() {
     let mut service =

@@ -1,4 +1,4 @@
-//! `kill -9` while many write: everything that was answered 2xx is there after the next start, with its
+//! `kill -9` during many writes: everything that was acknowledged with 2xx exists after the next start, with its
 //! events.
 
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ pub fn what_was_answered_survives_a_kill(database: Database) {
     let next = AtomicU64::new(1);
     for round in 0..3 {
         let before = ledger.lock().unwrap().len();
-        // Some thousandths of a second after some dozens of hosts: elsewhere in the work each time.
+        // Some thousandths of a second after some dozens of hosts: at another point of the work each time.
         let chance = u64::from(uuid_byte());
         let enough = before + 10 + usize::try_from(chance % 20).unwrap();
         let stop = AtomicBool::new(false);
@@ -163,7 +163,7 @@ fn check(client: &HttpClient, infra_env: &str, promised: &BTreeMap<u64, Promised
             assert_eq!(host["requested_hostname"], format!("named-{n}"));
         }
     }
-    // A host that is there was registered with its event, answered or not: they are committed together.
+    // An existing host was registered with its event, acknowledged or not: they are committed together.
     for (id, host) in hosts {
         assert!(
             events

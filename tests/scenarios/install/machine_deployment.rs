@@ -1,6 +1,6 @@
-//! A MachineDeployment of Cluster API's own controllers, on a real API server, makes a node of a blank machine and a machine of the
-//! node. The power of one fails while its disk is written, and it is installed all the same. (Several nodes at once, without
-//! machines: `cluster_api::fleet`.)
+//! A MachineDeployment of Cluster API's own controllers, on a real API server, makes a node of a blank machine and a
+//! machine of the node. One machine loses power while its disk is written, and is installed nevertheless. (Several
+//! nodes at once, without machines: `cluster_api::fleet`.)
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn a_machine_deployment_makes_nodes_of_hosts_and_hosts_of_nodes() {
     let hub = Hub::real(Hub::settings(), &plane);
     let story = hub.story();
     let iso = hub.iso();
-    // A UEFI installs in `node_pool`.
+    // `node_pool` installs with UEFI.
     let mut hosts = ["left", "right"]
         .map(|name| Host::switch_on(name, Firmware::SeaBios, &iso, Vec::new(), slots.with()));
     let workload = Workload::start();
@@ -40,8 +40,8 @@ fn a_machine_deployment_makes_nodes_of_hosts_and_hosts_of_nodes() {
     );
 }
 
-/// The host comes back from the ISO, for its disk does not boot, and says what happened. Whoever watches the cluster deletes
-/// the Machine, and its replacement finds a host.
+/// The host returns with the ISO, since its disk does not boot, and reports the failure. A cluster's administrator
+/// deletes the Machine, and its replacement finds a host.
 fn cut_power_while_it_writes(hub: &Hub, walk: &MachineDeploymentWalk<'_>, hosts: &mut [Host], story: &Story) {
     let writer = hub.await_writing(hosts, INSTALLATION);
     let host = &mut hosts[writer];

@@ -1,7 +1,8 @@
-//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real installations, real
-//! kubelets. Along the way the service is killed while it installs, a disk that nobody chose stays as it is, and `muster-agent
-//! self-check` finds on a node what udev, lsblk and dmidecode find. By name also: new bootstrap data is rolled out onto a spare machine,
-//! whose firmware is another. (Several nodes at once, without machines: `cluster_api::fleet`.)
+//! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real
+//! installations, real kubelets. Along the way the service is killed while it installs, a disk that was not chosen
+//! stays unchanged, and `muster-agent self-check` on a node reports the same as udev, lsblk and dmidecode. By name
+//! also: new bootstrap data is rolled out onto a spare machine with another firmware. (Several nodes at once, without
+//! machines: `cluster_api::fleet`.)
 
 use muster_tests::artifacts::agent_program;
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
@@ -11,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 /// The number of the part of a machine that is its other disk: after the system's disk and the network card.
 const OTHER_DISK: usize = 2;
-/// The serial number of the disk whose content is the agent.
+/// The serial number of the disk that holds the agent.
 const AGENT_DISK: &str = "AGENT";
-/// Bytes of that disk: all are copied by an emulated processor.
+/// Bytes of that disk: an emulated processor copies all of them.
 const AGENT_DISK_SIZE: u64 = 16 << 20;
 
 #[test]
@@ -85,7 +86,7 @@ fn new_bootstrap_data_is_rolled_out_onto_a_spare_machine() {
     story.tell("both are available again");
 }
 
-/// The unit that checks a node which has the agent's disk, and says on the console what came of it.
+/// The unit that runs the check on a node with the agent's disk, and prints the result on the console.
 fn self_check() -> Value {
     let disk = format!("/dev/disk/by-id/virtio-{AGENT_DISK}");
     let unit = format!(
@@ -96,13 +97,13 @@ fn self_check() -> Value {
     json!({"name": "self-check.service", "enabled": true, "contents": unit})
 }
 
-/// Each difference that is not explained is on the console.
+/// Each unexplained difference is on the console.
 fn assert_self_check(host: &mut Host) {
     let status = host.machine.await_serial(r"self-check ended with (\d+)");
     assert_eq!(status, "0", "{}", host.machine.console().tail());
 }
 
-/// A host goes on writing while the service is gone, and is not asked to begin again.
+/// A host keeps writing while the service is stopped, and gets no second install step.
 fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host], story: &Story) {
     walk.hub.await_writing(hosts, MACHINE_LIMIT);
     story.tell("the service is killed");
@@ -111,7 +112,7 @@ fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host],
     story.tell("the service is there again");
 }
 
-/// A file system's and a partition table's beginnings, and bytes that nothing else has.
+/// The beginnings of a file system and a partition table, and unique bytes.
 fn other_content() -> Vec<u8> {
     let mut content = vec![0; 8 << 20];
     content[0x438] = 0x53;

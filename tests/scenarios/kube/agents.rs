@@ -1,5 +1,5 @@
-//! Agents beyond the walk: what they cost, machines that move, records that are lost, labels by queries that
-//! fail. The hosts are played over REST.
+//! Agents beyond the walk: their cost, machines that move, records that are lost, labels by queries that fail. The
+//! hosts are simulated over REST.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use muster_tests::kube::{Api, on_each_api};
 
 on_each_api!(
     an_agent_costs_few_writes_and_none_when_nothing_changes,
-    a_machine_that_moves_to_another_infra_env_keeps_its_settings,
+    a_machine_moves_to_another_infra_env_when_its_host_is_deleted_and_begins_anew,
     a_host_and_its_agent_go_together,
     queries_that_fail_or_never_end_are_reported_and_leave_no_label_behind,
     one_bad_setting_holds_up_no_other,
@@ -53,7 +53,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     const OBSERVED: Duration = Duration::from_secs(3);
     let world = World::of(api.serve());
     let path = make_infra_env(&world);
-    // Listed before it is watched: whoever sees the first Agent misses no later write.
+    // Listed before it is watched: no write after the first Agent is missed.
     known_host(&world.client(), &path, FIRST);
     world.await_agreement(&path);
     let one_a_line = "jsonpath={.metadata.name} {.metadata.resourceVersion}{'\\n'}";
@@ -79,7 +79,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
         let of_hosts = |line: &&str| ids.iter().any(|id| line.starts_with(id));
         text.lines().filter(of_hosts).count() as u64
     };
-    // Writes that come late would be too many as well.
+    // Late writes would be too many as well.
     assert_throughout("at most three writes an Agent", OBSERVED, || match writes() {
         ..=MOST => Ok(()),
         _ => Err(written()),
@@ -87,7 +87,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     let all = writes();
     println!("{all} writes for {HOSTS} Agents with inventory");
     assert!(all >= HOSTS * 2, "the watch missed some: {}", written());
-    // A report that says what is known costs nothing.
+    // A report without news costs nothing.
     for n in 0..HOSTS {
         let host = format!("{path}/hosts/{}", host_id(n));
         let again = reply("inventory", &inventory(n));
@@ -101,7 +101,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     });
 }
 
-fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
+fn a_machine_moves_to_another_infra_env_when_its_host_is_deleted_and_begins_anew(api: Api) {
     let world = World::of(api.serve());
     let path = make_infra_env(&world);
     known_host(&world.client(), &path, 1);
@@ -116,6 +116,19 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     other["metadata"]["name"] = json!("other");
     world.kubectl.apply(&[other]);
     let there = infra_env_path(&world, "other");
+    // It has polled just now: another machine with its id moves nothing.
+    let refused = world
+        .client()
+        .post(&format!("{there}/hosts"), &json!({"host_id": agent}))
+        .expect(503);
+    assert!(refused.text().contains("delete that host"), "{}", refused.text());
+    world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
+    world.client().get(&format!("{path}/hosts/{agent}")).expect(200);
+
+    world
+        .client()
+        .delete(&format!("{path}/hosts/{agent}"))
+        .expect(204);
     known_host(&world.client(), &there, 1);
     let moved = world
         .kubectl
@@ -127,18 +140,14 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     let owners = moved["metadata"]["ownerReferences"].as_array().unwrap();
     assert_eq!(owners.len(), 1, "{owners:?}");
     assert_eq!(owners[0]["name"], "other");
-    assert_eq!(moved["spec"]["hostname"], "keeper");
-    world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
+    assert_eq!(moved["spec"]["approved"], false);
+    assert_eq!(moved["spec"]["hostname"], json!(null));
     let host = world
         .client()
         .get(&format!("{there}/hosts/{agent}"))
         .expect(200)
         .json();
-    assert_eq!(
-        (&host["requested_hostname"], &host["role"]),
-        (&json!("keeper"), &json!("worker"))
-    );
-    world.client().get(&format!("{path}/hosts/{agent}")).expect(404);
+    assert!(host["requested_hostname"] != "keeper", "{host}");
 }
 
 fn a_host_and_its_agent_go_together(api: Api) {
@@ -165,11 +174,11 @@ fn a_host_and_its_agent_go_together(api: Api) {
         &format!("agent/{}", host_id(2)),
         "--timeout=120s",
     ]);
-    // The machine still runs, and comes back as an unknown one.
+    // The machine still runs, and registers again as an unknown one.
     known_host(&world.client(), &path, 2);
     world.await_state(&host_id(2), "known-unbound");
 
-    // One that was made by hand says so, and goes when it is deleted.
+    // A manually created one has a condition about that, and can be deleted.
     let made = json!({
         "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": {"name": "by-hand"},
         "spec": {"approved": true, "role": ""},
@@ -264,8 +273,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     register(&world.client(), &path, 1);
     let agent = host_id(1);
     world.await_state(&agent, "discovering-unbound");
-    // Before the host has reported anything: the disk and the cluster wait, the name is bad, the rest is
-    // taken.
+    // Before the host has reported anything: the disk and the cluster wait, the name is invalid, the rest is applied.
     world.patch_agent(
         &agent,
         &json!({
@@ -313,7 +321,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
         .client()
         .post(&format!("{path}/hosts/{agent}/instructions"), &report)
         .expect(204);
-    // Into the cluster as soon as both are there.
+    // Bound as soon as both exist.
     world.await_state(&agent, "binding");
     let host = rest(&world);
     assert_eq!(host["requested_hostname"], "good");
@@ -325,7 +333,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     register(&world.client(), &path, 1);
     world.await_agent(&agent, "Bound", "True", "Bound");
 
-    // A rotated Secret is taken over: the host's record changes without a change of the Agent.
+    // A rotated Secret is applied: the host's record changes without a change of the Agent.
     let before = rest(&world)["updated_at"].clone();
     world.kubectl.apply(&[token("two")]);
     await_condition("the new token to be taken", SOON, || {
@@ -338,7 +346,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     });
 }
 
-/// The service starts on an empty database, and the API server has what it had.
+/// The service starts on an empty database, and the API server has the earlier objects.
 #[test]
 fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     let mut world = World::of(Api::Real.serve());
@@ -367,7 +375,7 @@ fn hosts_come_back_from_their_agents_when_the_database_is_another() {
         (&host["requested_hostname"], &host["role"]),
         (&json!("first"), &json!("worker"))
     );
-    // Their agents go on as if nothing had been.
+    // Their agents continue unchanged.
     let polled = world
         .client()
         .get(&format!("{path}/hosts/{}/instructions", host_id(2)));

@@ -1,5 +1,5 @@
-//! BMCs as custom resources: `kubectl` and a Secret are all that it takes until a machine is an Agent. Machines are in memory, and the
-//! test speaks for their agents.
+//! BMCs as custom resources: `kubectl` and a Secret are sufficient until a machine is an Agent. Machines are in memory,
+//! and the test sends their agents' requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ on_each_api!(
 /// From the first connection to the boot, of a machine in memory.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Where BMCs of these tests are.
+/// Allows BMCs in the network of these tests.
 pub fn bmcs_are_here(settings: Settings) -> Settings {
     settings
         .live_image(&live_image())
@@ -31,7 +31,7 @@ pub fn bmcs_are_here(settings: Settings) -> Settings {
         .argument("--bmc-allow-http")
 }
 
-/// A BMC, with the Secret that it names.
+/// A BMC, with its Secret.
 pub fn objects(name: &str, address: &str, password: &str) -> [Value; 2] {
     [
         json!({
@@ -53,7 +53,7 @@ pub fn await_phase(world: &World, name: &str, phase: &str) -> Value {
     })
 }
 
-/// The message of a condition that is so.
+/// Waits for a condition with this status and reason; returns its message.
 #[track_caller]
 pub fn await_reason(world: &World, name: &str, type_: &str, status: &str, reason: &str) -> String {
     let what = format!("{name} to say {reason}");
@@ -67,14 +67,17 @@ fn logins(bmc: &Emulator) -> usize {
     requests.iter().filter(|request| request.is_login()).count()
 }
 
-/// The agent of the machine speaks.
+/// Registers the machine that has booted the image of that URL: its kernel's arguments name the BMC, like the URL.
 #[track_caller]
-fn register(world: &World, path: &str, hardware: &Hardware) {
+fn register(world: &World, path: &str, hardware: &Hardware, image: &str) {
     let (client, id) = (world.client(), hardware.uuid.to_string());
     let registration = json!({"host_id": id, "discovery_agent_version": "muster-agent/0.1.0"});
     client.post(&format!("{path}/hosts"), &registration).expect(201);
     let cards = hardware.macs.iter().map(|mac| json!({"mac_address": mac}));
-    let inventory = json!({"hostname": "r1u7", "interfaces": cards.collect::<Vec<_>>()});
+    let bmc = image.trim_end_matches(".iso").rsplit('/').next();
+    let bmc = bmc.and_then(|file| file.split('-').nth(1)).unwrap();
+    let boot = json!({"command_line": format!("muster.bmc={bmc}")});
+    let inventory = json!({"hostname": "r1u7", "interfaces": cards.collect::<Vec<_>>(), "boot": boot});
     let step = reply("inventory", &inventory);
     client
         .post(&format!("{path}/hosts/{id}/instructions"), &step)
@@ -106,8 +109,10 @@ fn a_machine_becomes_an_agent_by_a_secret_and_a_bmc(api: Api) {
     world.kubectl.apply(&objects("r1u7", &bmc.url(), "password"));
     await_phase(&world, "r1u7", "waiting-for-agent");
     let booted = machine.boots();
-    assert!(matches!(booted.last(), Some(Booted::Image(_))), "{booted:?}");
-    register(&world, &path, &hardware);
+    let Some(Booted::Image(image)) = booted.last() else {
+        panic!("{booted:?}");
+    };
+    register(&world, &path, &hardware, image);
     world
         .kubectl
         .run(&["wait", "--for=condition=Discovered", "bmc/r1u7", "--timeout=120s"]);
@@ -128,7 +133,7 @@ fn a_machine_becomes_an_agent_by_a_secret_and_a_bmc(api: Api) {
         bmc.image().map_or(Ok(()), Err)
     });
 
-    // REST shows it, and leaves to the resource what it decides.
+    // REST shows it, and refuses changes that the resource decides.
     let bmcs = format!("/api/muster/v1{path}/bmcs");
     let listed = world.client().request("GET", &bmcs, None).expect(200).json();
     assert_eq!(listed[0]["custom_resource"], "hardware/r1u7");
@@ -136,7 +141,7 @@ fn a_machine_becomes_an_agent_by_a_secret_and_a_bmc(api: Api) {
     let refused = world.client().request("DELETE", &one, None).expect(409);
     assert!(refused.text().contains("delete bmc r1u7"), "{}", refused.text());
 
-    // It is asked for again, and deleted with the image in the drive.
+    // It is requested again, and deleted with the image in the drive.
     world
         .kubectl
         .run(&["annotate", "bmc", "r1u7", "bmc.muster.dev/discover=again"]);
@@ -153,7 +158,7 @@ fn a_machine_becomes_an_agent_by_a_secret_and_a_bmc(api: Api) {
 fn a_bmc_that_does_not_answer_is_told_and_deleted_all_the_same(api: Api) {
     let world = World::of(api.serve_with(bmcs_are_here));
     world.infra_env(&json!({}));
-    // Outside of the networks that BMCs are in.
+    // Outside of the networks for BMCs.
     world
         .kubectl
         .apply(&objects("elsewhere", "https://192.0.2.7", "password"));
@@ -168,7 +173,7 @@ fn a_bmc_that_does_not_answer_is_told_and_deleted_all_the_same(api: Api) {
         .kubectl
         .run(&["delete", "bmc", "elsewhere", "--timeout=120s"]);
 
-    // What the API server can refuse itself, it does.
+    // The API server itself refuses what its schema can express.
     let [secret, mut bmc] = objects("wrong", "https://192.0.2.8", "password");
     bmc["spec"]["boot"] = "floppy".into();
     let text =

@@ -1,4 +1,4 @@
-//! The Kubernetes API of a service: the built-in one and a real one, who leads, what `/ready` says of it.
+//! The Kubernetes API of a service: the built-in one and a real one, the leader, and its state in `/ready`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -54,7 +54,7 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts() {
     let file = service.data_dir().join("kubeconfig");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let named = format!("export KUBECONFIG={}", file.display());
-    // It leads before it has said all.
+    // It leads before all of its output is written.
     let log = await_condition("it to say what to do next", LEAST_LIMIT, || {
         let log = service.log();
         if log.contains(&named) { Ok(log) } else { Err(log) }
@@ -102,7 +102,7 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts() {
             "{printed:?}"
         );
     }
-    // Nobody else is let in.
+    // No other token is accepted.
     let token = format!("--token={}x", &secret[1..]);
     let server = format!("--server=https://127.0.0.1:{}", service.kube_port());
     let anonymous = Kubectl::new(&folder.path().join("none"));
@@ -178,10 +178,10 @@ fn a_taken_port_of_the_kubernetes_api_is_reported_with_its_flag() {
     }
 }
 
-/// Another local cluster has the usual port, as often as not.
+/// Often another local cluster has the usual port.
 #[test]
 fn a_usual_port_that_is_taken_is_no_reason_to_stop() {
-    // If somebody has it already, all the better.
+    // If another program has it already, that is sufficient.
     let _taken = std::net::TcpListener::bind("127.0.0.1:6443");
     let folder = tempfile::tempdir().unwrap();
     let mut serve = command(muster_program());
@@ -258,14 +258,14 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
     services[first].kill();
     await_leader_status(&services[second], "ok, leading");
 
-    // It does not take the lease back.
+    // The lease is not taken back.
     services[first].start_again();
     assert_eq!(
         await_condition("one of two to lead", LEAST_LIMIT, || find(&services)),
         second
     );
 
-    // Who ends in order has given the lease back by then: it is nobody's, or the other has taken it.
+    // A replica that stops in an orderly way has released the lease by then: it has no holder, or the other replica.
     let holder = |service: &Service| holder(&service.kubectl(), "default");
     let before = holder(&services[first]);
     assert!(services[second].terminate().success());
@@ -273,7 +273,7 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
     await_leader_status(&services[first], "ok, leading");
 }
 
-/// The name of the replica that leads; empty: the lease is nobody's.
+/// The name of the leading replica; empty: the lease has no holder.
 #[track_caller]
 fn holder(kubectl: &Kubectl, namespace: &str) -> String {
     let shown = "jsonpath={.spec.holderIdentity}";

@@ -1,5 +1,5 @@
-//! Custom resources on API servers that are not as the lab has them: objects that nobody can read, kinds that go, servers that refuse,
-//! somebody else's controllers, and the end of an installation.
+//! Custom resources on unusual API servers: objects that cannot be read, kinds that are removed, servers that refuse,
+//! controllers of another service, and the end of an installation.
 
 use muster_tests::artifacts::muster_program;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
@@ -17,7 +17,7 @@ on_each_api! {
     conditions_say_of_which_spec_they_are,
 }
 
-/// Definitions, each with an object that its controller cannot read once the schema lets it in.
+/// Definitions, each with an object that its controller cannot read if the schema accepts it.
 fn unreadable() -> [(&'static str, Value); 6] {
     let object = |api_version: &str, kind: &str, name: &str, spec: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
     let (own, hive) = ("agent-install.openshift.io/v1beta1", "hive.openshift.io/v1");
@@ -80,14 +80,14 @@ fn unreadable() -> [(&'static str, Value); 6] {
     ]
 }
 
-/// Replaces a definition's schema by one that lets everything in, as that of a newer version may.
+/// Replaces a definition's schema by one that accepts everything, like that of a newer version.
 fn loosen(kubectl: &Kubectl, definition: &str) {
     let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
     let patch = json!([{"op": "replace", "path": "/spec/versions/0/schema", "value": schema}]).to_string();
     kubectl.run(&["patch", "crd", definition, "--type", "json", "-p", &patch]);
 }
 
-/// The message of a condition, or nothing.
+/// The message of a condition, or an empty text.
 fn message(object: &Value, type_: &str) -> Option<String> {
     let conditions = object["status"]["conditions"].as_array()?;
     let found = conditions.iter().find(|one| one["type"] == type_)?;
@@ -124,7 +124,7 @@ fn objects_that_cannot_be_read_cost_themselves_and_nobody_else(api: Api) {
         }
     };
     told(&world);
-    // Those that have no condition of ours are told by Events alone.
+    // Kinds without a condition of ours are reported by Events only.
     await_condition("Events of what cannot be read", SOON, || {
         let events = world
             .kubectl
@@ -137,7 +137,7 @@ fn objects_that_cannot_be_read_cost_themselves_and_nobody_else(api: Api) {
         }
     });
 
-    // The first list is where one bad item would fail all.
+    // The first list is where one bad item would make all others fail.
     world.service.terminate();
     world.service.start_again();
     world.service.await_leading();
@@ -159,7 +159,7 @@ fn objects_that_cannot_be_read_cost_themselves_and_nobody_else(api: Api) {
     );
     await_leader_status(&world.client(), "ok, leading");
 
-    // Corrected, it is an object like others.
+    // After the correction it is an object like others.
     world.kubectl.run(&[
         "patch",
         "infraenv",
@@ -179,7 +179,7 @@ fn objects_that_cannot_be_read_cost_themselves_and_nobody_else(api: Api) {
 
 fn agents_that_the_api_server_refuses_are_told_on_their_infra_env(api: Api) {
     let world = World::on(api);
-    // A label that no Agent could have is the InfraEnv's mistake.
+    // A label that is invalid for Agents is reported on the InfraEnv.
     let path = world.infra_env(&json!({}));
     let label = |value: &str| {
         let patch = json!({"spec": {"agentLabels": {"rack": value}}}).to_string();
@@ -201,7 +201,7 @@ fn agents_that_the_api_server_refuses_are_told_on_their_infra_env(api: Api) {
     label("a");
     world.await_image();
 
-    // Whatever else refuses Agents: a quota, a webhook, a schema.
+    // Other reasons to refuse Agents: a quota, a webhook, a schema.
     let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/minProperties";
     let definition = "agents.agent-install.openshift.io";
     let patch = |patch: Value| {
@@ -259,7 +259,7 @@ fn conditions_say_of_which_spec_they_are(api: Api) {
     known_host(&world.client(), &path, 1);
     let id = host_id(1);
     world.await_agent(&id, "SpecSynced", "True", "SyncOK");
-    // What was true of the spec before does not end this wait.
+    // Conditions of the earlier spec do not end this wait.
     world.patch_agent(&id, &json!({"hostname": "worker-1"}));
     let agent = format!("agent/{id}");
     world
@@ -299,7 +299,7 @@ fn a_kind_that_goes_while_it_is_watched_is_told_and_the_rest_works_on() {
     kept["metadata"] = json!({"name": definition});
     kept["status"] = Value::Null;
     world.kubectl.run_with(&["create", "-f", "-"], &kept.to_string());
-    // A watch that works again shows nothing while there is nothing to show.
+    // A watch that works again is silent while there are no objects.
     let network = json!({"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig", "metadata": {"name": "one"}, "spec": {}});
     let file = world.kubectl.file("network.json", &network.to_string());
     await_condition("the kind to be back", SOON, || {
@@ -325,12 +325,15 @@ fn somebody_elses_controllers_are_left_alone_until_they_end() {
             "spec": {"holderIdentity": "assisted-service-0", "leaseDurationSeconds": 15, "renewTime": renewed}})
     };
     let theirs = world.kubectl.namespace("mce");
-    let hour = chrono::Utc::now() + chrono::TimeDelta::hours(1);
-    theirs.apply(&[lease(&hour.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string())]);
+    let renewed = chrono::Utc::now() + chrono::TimeDelta::seconds(50);
+    theirs.apply(&[lease(&renewed.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string())]);
+    // A service that ran its controllers within the last hour would continue.
+    let own = world.kubectl.namespace("muster");
+    own.run(&["delete", "lease", "77190dcb.agent-install.openshift.io"]);
     world.service.start_again();
     let said = await_leader_status(&world.client(), "assisted-service-0 in the namespace mce");
     assert!(said.contains("--take-over"), "{said}");
-    // REST works meanwhile; and so do controllers once the lease has run out.
+    // REST works meanwhile; and so do controllers after the lease has expired.
     world.client().get("/infra-envs").expect(200);
     theirs.apply(&[lease("2026-01-01T00:00:00.000000Z")]);
     await_leader_status(&world.client(), "ok, leading");
@@ -442,7 +445,7 @@ fn definitions_that_somebody_else_owns_are_left_out() {
     assert!(err.contains("infraenvs.agent-install.openshift.io is there and left as it is (installed by the operator multicluster-engine.mce)"), "{err}");
 }
 
-/// Its finalizer was taken off by hand while no controller ran.
+/// Its finalizer was removed manually while no controller ran.
 #[test]
 fn hosts_whose_infra_env_went_without_us_wait_for_it_and_are_told() {
     let mut world = World::on(Api::Real);

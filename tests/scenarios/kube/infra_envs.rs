@@ -1,5 +1,4 @@
-//! InfraEnvs with what they refer to, and clusters, as custom resources: what their conditions say, and how
-//! they go.
+//! InfraEnvs with their references, and clusters, as custom resources: their conditions, and their deletion.
 
 use muster_tests::artifacts::live_image;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
@@ -49,7 +48,7 @@ fn serve(api: Api) -> (KubeServed, Kubectl) {
     (served, kubectl)
 }
 
-/// Waits for a condition; answers its message.
+/// Waits for a condition; returns its message.
 #[track_caller]
 fn await_condition_of(kubectl: &Kubectl, object: &[&str], type_: &str, reason: &str, word: &str) -> String {
     let what = format!("{type_} of {object:?} to say {reason} and {word:?}");
@@ -103,7 +102,7 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
     let rest = client.get(&format!("/infra-envs/{id}")).expect(200).json();
     assert_eq!(rest["download_url"], first["status"]["isoDownloadURL"]);
 
-    // Rotated: noticed at once, and no value is shown.
+    // Rotated: handled at once, and no value is shown.
     kubectl.apply(&[pull_secret("hunter2 is no JSON")]);
     let reported = await_condition_of(
         &kubectl,
@@ -151,7 +150,7 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
         first["status"]["isoDownloadURL"]
     );
 
-    // Nothing is written when nothing differs, also by a service that reconciles everything again.
+    // Nothing is written without a difference, even by a service that reconciles everything again.
     let mut served = served;
     assert!(served.terminate().success());
     served.start_again();
@@ -281,7 +280,7 @@ fn edits_are_reconciled_once_each(api: Api) {
     const EDITS: u64 = 10;
     let (served, kubectl) = serve(api);
     kubectl.apply(&[good_pull_secret(), infra_env("hw", json!({}))]);
-    // It changes nothing of the record, and of the status the generation that was seen.
+    // The edit changes nothing in the record, and only the observed generation in the status.
     let edit = |rack: u64| {
         let edit = json!({"spec": {"agentLabels": {"rack": rack.to_string()}}}).to_string();
         kubectl.run(&["patch", "infraenv", "hw", "--type", "merge", "-p", &edit]);
@@ -293,7 +292,7 @@ fn edits_are_reconciled_once_each(api: Api) {
     let before = reconciles(&served);
     (1..=EDITS).for_each(edit);
     let all = reconciles(&served) - before;
-    // Something that was new before may be looked at meanwhile; the status of each edit, which is its own, is not.
+    // Earlier news may be reconciled meanwhile; the status of each edit, which is the controller's own, is not.
     assert!(
         (EDITS..EDITS * 3 / 2).contains(&all),
         "{all} reconciles for {EDITS} edits"
@@ -309,17 +308,23 @@ fn rest_does_not_win_against_a_resource(api: Api) {
     let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
     let client = served.http();
     let sources = || client.get(&path).expect(200).json()["ntp_sources"].clone();
-    client
-        .patch(&path, &json!({"ntp_sources": "203.0.113.9"}))
-        .expect(201);
-    await_condition(
-        "the resource's time source to be back",
-        LEAST_LIMIT,
-        || match sources() {
-            Value::String(text) if text == "198.51.100.1" => Ok(()),
+    let other = json!({"ntp_sources": "203.0.113.9"});
+    let refused = client.patch(&path, &other).expect(409).error_message();
+    let patch = r#"{"spec":{"ntpSources":["203.0.113.9"]}}"#;
+    let command = format!("kubectl -n {NAMESPACE} patch infraenv hw --type merge -p '{patch}'");
+    assert!(refused.ends_with(&command), "{refused}");
+    assert_eq!(sources(), "198.51.100.1");
+    let refused = client.delete(&path).expect(409).error_message();
+    let command = format!("kubectl -n {NAMESPACE} delete infraenv hw");
+    assert!(refused.ends_with(&command), "{refused}");
+    kubectl.run(&["patch", "infraenv", "hw", "--type", "merge", "-p", patch]);
+    await_condition("the time source of the resource", LEAST_LIMIT, || {
+        match sources() {
+            Value::String(text) if text == "203.0.113.9" => Ok(()),
             other => Err(other.to_string()),
-        },
-    );
+        }
+    });
+    client.patch(&path, &other).expect(201);
 }
 
 fn cluster(spec: Value) -> [Value; 2] {
@@ -411,7 +416,7 @@ fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
     ]);
     await_condition_of(&kubectl, &object, "SpecSynced", "InputError", "spec.apiVIPs");
 
-    // An InfraEnv of the cluster: its hosts belong to it from the start.
+    // An InfraEnv of the cluster: its hosts are bound to it from the start.
     let of_cluster = json!({"clusterRef": {"name": "hc1", "namespace": NAMESPACE}});
     kubectl.apply(&[
         good_pull_secret(),
@@ -480,7 +485,7 @@ fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Ap
     let envs = client.get("/infra-envs").expect(200).json();
     assert_eq!(envs.as_array().unwrap().len(), 1);
 
-    // The cluster goes, with the hosts that were its own.
+    // The cluster is deleted, with the hosts that were its own.
     kubectl.run(&["delete", "clusterdeployment", "hc1", "--timeout=120s"]);
     kubectl.run(&["wait", "infraenv/own", "--for=delete", "--timeout=120s"]);
     let envs = client.get("/infra-envs").expect(200).json();

@@ -1,4 +1,4 @@
-//! Installations that controllers start by themselves, and the way back. The host is played over REST.
+//! Installations that controllers start, and the return. The host is simulated over REST.
 
 use muster_tests::artifacts::live_image;
 use muster_tests::condition::{assert_throughout, await_condition};
@@ -18,7 +18,7 @@ on_each_api!(
 const CLUSTER: &str = "edge";
 const SECRET_WORD: &str = "hunter2-of-kubeadm";
 
-/// A cluster, and an approved Agent that is to join it with bootstrap data of a Secret. The path of its host.
+/// A cluster, and an approved Agent that joins it with bootstrap data of a Secret. Returns the path of its host.
 fn joining(world: &World) -> (String, String) {
     let path = world.infra_env(&json!({}));
     let config = json!({
@@ -161,7 +161,7 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
     assert_eq!(left.status, 404, "{}", left.text());
 }
 
-/// A host of the pool reports what it is made of.
+/// A host of the pool reports its inventory.
 fn report_alone(world: &World, host: &str) {
     let inventory = reply("inventory", &muster_tests::database::inventory(1));
     world
@@ -195,7 +195,7 @@ fn without_an_image_or_on_hold_the_agent_says_what_to_do_and_nothing_begins(api:
         }
     });
 
-    // An image that the installer's arguments name does as well; then the administrator's hold counts.
+    // An image in the installer's arguments suffices as well; then the administrator's hold counts.
     let hold = |held: bool| {
         let patch = json!({"spec": {"holdInstallation": held}}).to_string();
         world.kubectl.run(&[
@@ -209,7 +209,7 @@ fn without_an_image_or_on_hold_the_agent_says_what_to_do_and_nothing_begins(api:
         ]);
     };
     hold(true);
-    let own = "[\"--image-url\", \"http://mirror.example.test/metal.raw\"]";
+    let own = "[\"--image-url\", \"https://mirror.example.test/metal.raw\"]";
     world.patch_agent(&agent, &json!({"installerArgs": own}));
     world.kubectl.await_that(
         "its condition to name the hold",

@@ -1,5 +1,6 @@
-//! From the reboot of an installed host to the node: certificate requests, Nodes, stages, and workload clusters that do not
-//! answer. The workload cluster is a real API server with its signer; hosts and kubelets' identities are played.
+//! From the reboot of an installed host to the node: certificate requests, Nodes, stages, and workload clusters that do
+//! not respond. The workload cluster is a real API server with its signer; hosts and kubelets' identities are
+//! simulated.
 
 use muster_tests::clusters::report;
 use muster_tests::condition::await_condition;
@@ -36,7 +37,7 @@ impl Lab {
         Self { world, infra_env }
     }
 
-    /// Makes a cluster whose kubeconfig is in `secret`, which is called `<name>-kubeconfig`.
+    /// Creates a cluster with its kubeconfig in `secret`, which is named `<name>-kubeconfig`.
     #[track_caller]
     fn cluster(&self, name: &str, secret: Value) {
         let [deployment, install] = imported_cluster(name);
@@ -51,7 +52,7 @@ impl Lab {
         format!("{}/hosts/{}", self.infra_env, host_id(n))
     }
 
-    /// Brings the host number `n` (`host-<n>`) into the cluster, and to its reboot.
+    /// Moves the host number `n` (`host-<n>`) into the cluster, and to its reboot.
     #[track_caller]
     fn rebooted(&self, n: u64, cluster: &str, spec: &Value) {
         known_host(&self.world.client(), &self.infra_env, n);
@@ -105,7 +106,7 @@ impl Lab {
         })
     }
 
-    /// Waits until the condition `Installed` says this.
+    /// Waits until the condition `Installed` has this message.
     #[track_caller]
     fn await_words(&self, n: u64, words: &str) {
         self.await_agent(n, &format!("to say {words:?}"), |agent| {
@@ -113,7 +114,7 @@ impl Lab {
         });
     }
 
-    /// Waits for an Event about an object whose note has these words; answers how often it was published.
+    /// Waits for an Event about an object with these words in its note; returns how often it was published.
     #[track_caller]
     fn await_event(&self, object: &str, reason: &str, words: &str) -> usize {
         let what = format!("an Event {reason} about {object} with {words:?}");
@@ -155,7 +156,7 @@ fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
     let seen = lab.await_stage(1, "Configuring");
     assert_eq!(approved_sorts(&seen), ["client"]);
 
-    // A service that dies in between loses nothing.
+    // A service that is killed in between loses nothing.
     lab.world.service.kill();
     node.make_node(ADDRESS);
     node.ask_serving("serving-1", &[ADDRESS]);
@@ -194,7 +195,7 @@ fn requests_of_other_names_are_told_and_never_approved() {
     );
     lab.await_words(1, "spec.hostname");
 
-    // Meanwhile the host's own is approved, and those are told once.
+    // Meanwhile the host's own request is approved, and the others are reported once.
     let node = workload.join("own", "host-1");
     node.make_node(ADDRESS);
     lab.await_stage(1, "Joined");
@@ -203,7 +204,7 @@ fn requests_of_other_names_are_told_and_never_approved() {
     lab.await_event(&host_id(1), "CertificateRequestNotApproved", "203.0.113.99");
     node.report(ADDRESS, true);
     lab.await_words(1, "lying");
-    // Each was judged: it was told.
+    // Each was evaluated, since it was reported.
     let pending = ["stranger", "long", "lying"].map(|csr| workload.is_pending(csr));
     assert_eq!(pending, [true; 3]);
     assert_eq!(
@@ -244,7 +245,7 @@ fn a_dead_cluster_costs_only_its_own_hosts() {
     lab.await_words(2, "exec");
     lab.await_words(3, "has not asked for a certificate yet");
 
-    // One that is silent is told, and goes on when it answers again.
+    // A silent cluster is reported, and the wait continues when it responds again.
     workload.plane.signal_server(Signal::SIGSTOP);
     lab.await_words(3, "cannot be asked: the cluster has not answered since");
     lab.await_event(&host_id(1), "InstallationStage", "efused");
@@ -255,7 +256,7 @@ fn a_dead_cluster_costs_only_its_own_hosts() {
     lab.await_stage(3, "Done");
     assert_eq!(lab.stage(1), "Rebooting");
 
-    // A kubeconfig that is corrected is noticed.
+    // A corrected kubeconfig is detected.
     lab.kubectl().apply(&[workload.secret("refusing-kubeconfig")]);
     workload.join("client-1", "host-1");
     lab.await_stage(1, "Configuring");

@@ -1,5 +1,5 @@
-//! BareMetalHosts and PreprovisioningImages of Metal3. The baremetal-operator is played by kubectl, the host over REST; the BMC is an
-//! emulated one.
+//! BareMetalHosts and PreprovisioningImages of Metal3. The baremetal-operator is simulated with kubectl, the host over
+//! REST; the BMC is an emulated one.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ on_each_api!(
 const CLUSTER: &str = "edge";
 const DETACHED: &str = "baremetalhost.metal3.io/detached";
 
-/// Metal3's definitions, as far as they are used here. A real API server gets them while the service runs, which waits for them.
+/// Metal3's definitions, as far as they are needed here. A real API server gets them while the service runs, which
+/// waits for them.
 fn make_metal3(kubectl: &Kubectl) {
     for (plural, definition) in [
         (
@@ -48,7 +49,8 @@ fn make_metal3(kubectl: &Kubectl) {
     }
 }
 
-/// A service with an InfraEnv whose image is as good as an hour old; the InfraEnv's path in REST, and the image.
+/// A service with an InfraEnv whose image counts as an hour old; returns it with the InfraEnv's path in REST, and the
+/// image.
 fn world(api: Api) -> (World, String, String) {
     let world = World::of(api.serve_with(bmcs_are_here));
     make_metal3(&world.kubectl);
@@ -91,7 +93,7 @@ fn reports(kubectl: &Kubectl, state: &str, operational: &str) {
     patch_status(kubectl, "baremetalhost", "node-1", &status);
 }
 
-/// One whose BMC is at that URL.
+/// A BareMetalHost with its BMC at that URL.
 fn bare_metal_host(bmc: &str) -> Value {
     json!({
         "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
@@ -185,7 +187,7 @@ fn a_bare_metal_host_becomes_an_agent_and_is_detached_before_its_disk_boots(api:
         (seen["metadata"]["annotations"][DETACHED] == "assisted-service-controller").then_some(())
     });
 
-    // Two must not talk to one BMC: the drive is emptied when Metal3 has let go of it.
+    // Only one program may use a BMC: the drive is emptied after Metal3 has released it.
     assert!(bmc.image().is_some());
     assert_eq!(bmc.requests().len(), 0);
     reports(kubectl, "provisioned", "detached");
@@ -229,7 +231,7 @@ fn a_preprovisioning_image_is_an_iso_or_kernel_and_initramfs(api: Api) {
         "{initrd}"
     );
 
-    // Nothing that was asked for by the baremetal-operator goes because of us.
+    // Settings of the baremetal-operator are not removed by us.
     world.kubectl.run(&[
         "patch",
         "preprovisioningimage",

@@ -1,5 +1,5 @@
-//! Metal3's own baremetal-operator, unmodified, with Ironic: a BareMetalHost becomes an Agent by the live ISO that its BMC boots or by a
-//! PreprovisioningImage; it is detached, attached again, and goes with its media ejected.
+//! Metal3's own baremetal-operator, unmodified, with Ironic: a BareMetalHost becomes an Agent by the live ISO that its
+//! BMC boots or by a PreprovisioningImage; it is detached, attached again, and deleted with its media ejected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const CLUSTER: &str = "edge";
 
 /// A service, the operator with Ironic, and a machine behind a BMC.
 struct Lab {
-    // The operator ends before what it asks.
+    // The operator ends before the API server that it uses.
     _metal3: Metal3,
     world: World,
     machine: Arc<BmcMachine>,
@@ -36,7 +36,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// On a real API server, with an InfraEnv whose image is as good as an hour old.
+    /// Starts on a real API server, with an InfraEnv whose image counts as an hour old.
     #[track_caller]
     fn start(more: impl FnOnce(Settings) -> Settings) -> Self {
         let settings = |settings: Settings| {
@@ -77,7 +77,7 @@ impl Lab {
         &self.world.kubectl
     }
 
-    /// Waits until the BareMetalHost fits.
+    /// Waits until the BareMetalHost meets the condition.
     #[track_caller]
     fn await_host(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         self.kubectl().await_that(what, &HOST, MACHINE_LIMIT, |seen| {
@@ -85,7 +85,7 @@ impl Lab {
         })
     }
 
-    /// Waits for the Agent that is the BareMetalHost's, in that state.
+    /// Waits for the Agent of the BareMetalHost in that state.
     #[track_caller]
     fn await_agent(&self, state: &str) -> Value {
         let what = format!("the Agent to be {state}");
@@ -152,7 +152,7 @@ fn a_bare_metal_host_becomes_an_agent_by_the_operator_itself_and_goes_with_its_m
 fn a_host_is_detached_when_its_installation_is_over_and_the_operator_boots_it_again_when_it_leaves_its_cluster()
  {
     let folder = tempfile::tempdir().unwrap();
-    // Nothing starts from that image, so the installation fails after it has begun to write.
+    // No machine boots from that image, so the installation fails after it has begun to write.
     let os_images = format!("--os-images={}", FleetHosts::os_images(folder.path()));
     let lab = Lab::start(|settings| settings.argument(&os_images));
     let name = lab.await_agent("known-unbound")["metadata"]["name"]
@@ -172,7 +172,7 @@ fn a_host_is_detached_when_its_installation_is_over_and_the_operator_boots_it_ag
         seen["status"]["operationalStatus"] == "detached"
     });
     lab.await_agent("error");
-    // The operator makes no call for a host that it lets go of: the ISO is taken out by Muster.
+    // The operator makes no call for a host that it releases: Muster ejects the ISO.
     assert!(lab.machine.is_on(), "it was switched off");
     await_condition("the ISO to be taken out", MACHINE_LIMIT, || {
         lab.emulator.image().map_or(Ok(()), Err)

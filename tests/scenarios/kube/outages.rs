@@ -1,5 +1,5 @@
-//! The custom-resource bridge loses nothing through faults: death at any time, a Kubernetes API or a database
-//! that is away, a leader that dies. The hosts are played over REST.
+//! The custom-resource bridge loses nothing through faults: crashes at any time, a Kubernetes API or a database that is
+//! unavailable, a leader that is killed. The hosts are simulated over REST.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -26,9 +26,9 @@ on_each_api!(
 
 /// Kills of one scenario.
 const ROUNDS: usize = 8;
-/// So many more may follow, until one has come between a host and its Agent.
+/// Further kills until one has occurred between a host and its Agent.
 const MORE_ROUNDS: usize = 24;
-/// Plays hosts at the same time.
+/// Threads that simulate hosts.
 const PLAYERS: usize = 3;
 
 fn settings() -> Settings {
@@ -46,7 +46,7 @@ struct Promised {
     deleted: BTreeSet<String>,
 }
 
-/// One of those who work on both sides until the service is gone.
+/// One of the writers on both sides, until the service is killed.
 struct Writers<'a> {
     world: &'a World,
     path: &'a str,
@@ -62,7 +62,7 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
     world.await_agreement(&path);
     let (next, promised) = (AtomicU64::new(1), Mutex::new(Promised::default()));
     let mut behind = 0;
-    // In the built-in API nothing can be read while the service is dead.
+    // The built-in API cannot be read while the service is stopped.
     let shown = |behind: usize| api == Api::BuiltIn || behind > 0;
     for round in 0..ROUNDS + MORE_ROUNDS {
         if round >= ROUNDS && shown(behind) {
@@ -85,7 +85,7 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
                     Err(format!("{played} of {enough}"))
                 }
             });
-            // Some thousandths of a second later, elsewhere in the work each time.
+            // Some thousandths of a second later, at another point of the work each time.
             let at = Instant::now() + Duration::from_micros(chance * 100);
             while Instant::now() < at {
                 std::hint::spin_loop();
@@ -94,7 +94,7 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
             nix::sys::signal::kill(id, Signal::SIGKILL).unwrap();
             stop.store(true, Ordering::Relaxed);
         });
-        // Takes note of its end.
+        // Waits for its end.
         world.service.kill();
         let stale = if api == Api::Real {
             behind_of(&world.kubectl, &promised)
@@ -178,7 +178,7 @@ impl Writers<'_> {
     fn administrate(&self) {
         let kubectl = &self.world.kubectl;
         while !self.stop.load(Ordering::Relaxed) {
-            // Nobody else works on a host that is not among each fifth and has reported twice.
+            // Only this writer changes a host that is not among each fifth and has reported twice.
             let free = {
                 let promised = self.promised.lock().unwrap();
                 let done = |n: u64| n % 5 != 4 && !promised.approved.contains_key(&host_id(n));
@@ -199,7 +199,7 @@ impl Writers<'_> {
                 if printed.succeeded {
                     promised.deleted.insert(agent.clone());
                 }
-                // If there was no answer, it may be deleted or not.
+                // Without a response, it may be deleted or not.
                 promised.reports.remove(&n);
                 continue;
             }
@@ -244,7 +244,7 @@ fn check(agents: &BTreeMap<String, Value>, promised: &Promised) {
         let shown = agent["status"]["inventory"]["bmcAddress"]
             .as_str()
             .unwrap_or_default();
-        // A second report may have been taken without an answer.
+        // A second report may have been accepted without a response.
         assert!(
             (*report..=2).any(|report| shown == format!("192.0.2.{report}")),
             "report {report} of host {n} is lost: {shown}"
@@ -293,7 +293,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
     await_leader_status(&client, "leading");
 
-    // Connections that swallow everything.
+    // Connections that accept everything without a response.
     world.service.plane().unwrap().signal_server(Signal::SIGSTOP);
     println!("stopped: {}", await_leader_status(&client, "no answer since"));
     known_host(&client, &path, 4);
@@ -380,7 +380,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     println!("the second says: {}", await_leader_status(&client, "leads"));
     let world = World::of(KubeServed::on_real(second, plane));
     let path = world.infra_env(&json!({}));
-    // Hosts register with the one that does not lead; the one that leads makes their Agents.
+    // Hosts register with the replica that does not lead; the leader makes their Agents.
     for n in 1..=3 {
         known_host(&client, &path, n);
     }
@@ -400,7 +400,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
         "AgentIsReady"
     ));
 
-    // The one that was killed comes back and follows.
+    // The killed one comes back and follows.
     first.start_again();
     await_leader_status(&first.http(), "leads");
     known_host(&first.http(), &path, 5);

@@ -1,5 +1,6 @@
-//! The container image as pods of a real kubelet: `deploy/base` with two replicas, and the same with the component `tls/` in a namespace that
-//! admits restricted pods alone, as a user that the image does not name. Each time one is killed and the other goes on.
+//! The container image as pods of a real kubelet: `deploy/base` with two replicas, and the same with the component
+//! `tls/` in a namespace that admits only restricted pods, as a user that the image does not name. Each time one is
+//! killed and the other continues.
 
 mod cluster;
 
@@ -18,13 +19,13 @@ use tempfile::TempDir;
 use crate::clients::packages::{pack_with, unpack};
 use cluster::{ARBITRARY_USER, Cluster, DATABASE, NAME, SOON};
 
-/// For two pods to be ready one after the other, unoptimised on an emulated processor.
+/// Time limit until two pods are ready one after the other, unoptimised on an emulated processor.
 const ROLLOUT_LIMIT: Duration = Duration::from_secs(600);
 const LEASE: &str = "77190dcb.agent-install.openshift.io";
 
 /// A cluster with a node that runs the pods.
 struct Lab {
-    // The node ends before the API server that it asks.
+    // The node ends before the API server that it uses.
     node: PodNode,
     cluster: Cluster,
     _postgres: Postgres,
@@ -61,7 +62,7 @@ impl Lab {
         self.cluster.kubectl()
     }
 
-    /// Applies an overlay, and waits until both replicas are of it and ready.
+    /// Applies an overlay, and waits until both replicas have it and are ready.
     #[track_caller]
     fn roll_out(&self, overlay: &str) {
         self.cluster.apply(overlay);
@@ -83,7 +84,7 @@ impl Lab {
         });
     }
 
-    /// Names and addresses of the pods that are to stay.
+    /// Names and addresses of the pods that are not being deleted.
     #[track_caller]
     fn pods(&self) -> Vec<(String, String)> {
         let all = self.cluster.pods();
@@ -105,7 +106,7 @@ impl Lab {
         })
     }
 
-    /// Makes an InfraEnv; answers the path of its image on the listener of boot artifacts.
+    /// Creates an InfraEnv; returns the path of its image on the listener of boot artifacts.
     #[track_caller]
     fn image_of(&self, infra_env: &str) -> String {
         let kubectl = self.cluster.workload.kubectl().namespace("lab");
@@ -122,7 +123,7 @@ impl Lab {
             .to_owned()
     }
 
-    /// Each pod answers the first bytes of the image.
+    /// Each pod serves the first bytes of the image.
     #[track_caller]
     fn all_serve(&self, image: &str) {
         for (pod, address) in self.pods() {
@@ -132,12 +133,12 @@ impl Lab {
         }
     }
 
-    /// Of a port of a pod that speaks without TLS.
+    /// A client of a plain port of a pod.
     fn client(&self, address: &str, port: PodPort) -> HttpClient {
         HttpClient::new(&format!("http://127.0.0.1:{}", self.node.port(address, port)))
     }
 
-    /// Kills the pod that runs the controllers: the other goes on with them, and a new one comes.
+    /// Kills the pod that runs the controllers: the other takes them over, and a new pod starts.
     #[track_caller]
     fn survives_the_death_of_its_leader(&self) {
         let leader = self.leader();
@@ -155,7 +156,7 @@ impl Lab {
     }
 }
 
-/// True when the answer begins as a disc does.
+/// True if the response begins like a disc.
 fn is_a_disc(bytes: &[u8]) -> bool {
     bytes.get(32769..32774) == Some(b"CD001")
 }

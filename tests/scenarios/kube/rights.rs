@@ -1,11 +1,11 @@
-//! Rights on a real API server: those of `deploy/namespaced` are enough for chosen namespaces, and replicas that hosts report to need none, as
-//! with `deploy/split`.
+//! Rights on a real API server: those of `deploy/namespaced` are enough for chosen namespaces, replicas that hosts report to need none, as
+//! with `deploy/split`, and who names an object of another namespace needs a right there (`deploy/base/references.yaml`).
 
 use muster_tests::condition::await_condition;
 use muster_tests::database::{host_id, known_host};
 use muster_tests::http::HttpClient;
-use muster_tests::kube::world::{SOON, is};
-use muster_tests::kube::{KubeServed, Kubectl, control_plane, serve_in_namespaces};
+use muster_tests::kube::world::{SOON, imported_cluster, is};
+use muster_tests::kube::{Api, KubeServed, Kubectl, Output, control_plane, serve_in_namespaces};
 use muster_tests::postgres::Postgres;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::Settings;
@@ -35,7 +35,7 @@ fn infra_env(name: &str) -> Value {
     })
 }
 
-/// The path of an InfraEnv in REST. There is no image, which is told, and needs none.
+/// The path of an InfraEnv in REST. There is no image, which is reported, and none is needed.
 #[track_caller]
 fn await_path(rest: &HttpClient, name: &str) -> String {
     await_condition("REST to know the InfraEnv", SOON, || {
@@ -91,7 +91,7 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
         let agent = host_id(number);
         await_known(&of(namespace), &agent);
         approve(&of(namespace), &agent);
-        // A Secret that is named is watched: what is wrong with it now is told at once.
+        // A referenced Secret is watched: a fault in it is reported at once.
         of(namespace).run(&["patch", "secret", "pull-secret", "--type", "merge", "-p", BROKEN]);
         let infra_env = ["infraenv", &format!("of-{namespace}")];
         of(namespace).await_that("the broken Secret to be told", &infra_env, SOON, |seen| {
@@ -102,7 +102,7 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
             events.to_string().contains("ImageCreationError").then_some(())
         });
     }
-    // They were made before those that have been worked on.
+    // They were created before those that have been handled.
     let (infra_env, agent) = (["infraenv", "of-other"], ["agent", "nobody"]);
     for one in [infra_env, agent].map(|one| of(OTHER).get(&one)) {
         assert!(is_untouched(&one), "{one}");
@@ -113,7 +113,7 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
     // Its Secret was not read, which would have labelled it.
     let secret = of(OTHER).get(&["secret", "pull-secret"]);
     assert_eq!(secret["metadata"]["labels"], Value::Null);
-    // What was made goes again, with its hosts.
+    // The objects are deleted again, with their hosts.
     for namespace in CHOSEN {
         of(namespace).run(&["delete", "infraenvs", "--all", "--timeout=120s"]);
         assert_eq!(of(namespace).get(&["agents"])["items"], json!([]));
@@ -121,7 +121,7 @@ fn rights_in_the_chosen_namespaces_are_enough_and_others_are_left_alone() {
     assert_no_right_was_missing(&served);
 }
 
-/// Whoever may edit an Agent of one tenant gets nothing of another's.
+/// A user who may edit an Agent of one tenant gets access to nothing of another's.
 #[track_caller]
 fn references_into_others_are_told_and_not_followed(kubectl: &Kubectl, agent: &str) {
     let told = |object: &[&str], what: &str| {
@@ -148,6 +148,229 @@ fn references_into_others_are_told_and_not_followed(kubectl: &Kubectl, agent: &s
     bound["spec"]["clusterRef"] = json!({"name": "prod", "namespace": OTHER});
     kubectl.apply(&[bound]);
     told(&["infraenv", "bound"], "the ClusterDeployment other/prod");
+}
+
+/// Where the ClusterDeployment is that a tenant of another namespace names.
+const CLUSTERS: &str = "clusters";
+
+/// A user who may write the kinds of his namespace, and nothing in others.
+struct Tenant<'a>(&'a Kubectl);
+
+impl Tenant<'_> {
+    const NAME: &'static str = "tenant";
+
+    fn tries(&self, arguments: &[&str]) -> Output {
+        let user = format!("--as={}", Self::NAME);
+        self.0.try_run(&[&[user.as_str()], arguments].concat())
+    }
+
+    fn changes(&self, object: [&str; 2], spec: &Value) -> Output {
+        let patch = json!({ "spec": spec }).to_string();
+        self.tries(&[&["patch"], &object[..], &["--type", "merge", "-p", &patch]].concat())
+    }
+
+    fn applies(&self, object: &Value) -> Output {
+        let file = self.0.file("object.json", &object.to_string());
+        self.tries(&["create", "-f", &file])
+    }
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, what: &str) {
+    assert!(!output.succeeded, "{what} was taken");
+    assert!(output.err.contains(what), "{what}: {}", output.err);
+}
+
+#[track_caller]
+fn assert_taken(output: &Output) {
+    assert!(output.succeeded, "{}", output.err);
+}
+
+#[test]
+fn a_reference_into_another_namespace_needs_a_right_on_what_it_names() {
+    let served = Api::Real.serve();
+    let administrator = served.kubectl();
+    let [lab, clusters] = [CHOSEN[0], CLUSTERS].map(|name| {
+        administrator.run(&["create", "namespace", name]);
+        administrator.namespace(name)
+    });
+    lab.apply(&[pull_secret(), infra_env("rack")]);
+    clusters.apply(&[pull_secret()]);
+    clusters.apply(&imported_cluster("prod"));
+    lab.run(&[
+        "create",
+        "role",
+        "tenant",
+        "--verb=*",
+        "--resource=agents.agent-install.openshift.io,infraenvs.agent-install.openshift.io,agentclusterinstalls.extensions.hive.openshift.io",
+    ]);
+    lab.run(&[
+        "create",
+        "rolebinding",
+        "tenant",
+        "--role=tenant",
+        "--user=tenant",
+    ]);
+    let path = await_path(&served.http(), "rack");
+    known_host(&served.http(), &path, 0);
+    let id = host_id(0);
+    await_known(&lab, &id);
+    let (agent, tenant) = (["agent", id.as_str()], Tenant(&lab));
+    let named = |kind: &str, name: &str| format!("the {kind} {CLUSTERS}/{name} is in another namespace");
+    let theirs = |name: &str| json!({"name": name, "namespace": CLUSTERS});
+    let joins = json!({"clusterDeploymentName": theirs("prod")});
+    // The API server takes a moment to heed a policy, and a role.
+    let dry = json!({ "spec": joins }).to_string();
+    let dry = [
+        "patch",
+        "agent",
+        &id,
+        "--type",
+        "merge",
+        "-p",
+        &dry,
+        "--dry-run=server",
+    ];
+    await_condition("the policy to be heeded", SOON, || {
+        let output = tenant.tries(&dry);
+        let heeded = output.err.contains(&named("ClusterDeployment", "prod"));
+        heeded.then_some(()).ok_or(output.err)
+    });
+
+    assert_refused(&tenant.changes(agent, &joins), "muster-bind-hosts");
+    let token = json!({"ignitionEndpointTokenReference": theirs("pull-secret")});
+    assert_refused(&tenant.changes(agent, &token), &named("Secret", "pull-secret"));
+    let mut bound = infra_env("bound");
+    bound["spec"]["clusterRef"] = theirs("prod");
+    assert_refused(&tenant.applies(&bound), &named("ClusterDeployment", "prod"));
+    let mut mirrored = infra_env("mirrored");
+    mirrored["spec"]["mirrorRegistryRef"] = theirs("registries");
+    assert_refused(&tenant.applies(&mirrored), &named("ConfigMap", "registries"));
+    let [_, mut install] = imported_cluster("own");
+    install["spec"]["ignitionEndpoint"] =
+        json!({"url": "https://192.0.2.1", "caCertificateReference": theirs("ca")});
+    assert_refused(&tenant.applies(&install), &named("Secret", "ca"));
+    a_bare_metal_host_is_no_way_around(&lab, &named("ClusterDeployment", "prod"));
+
+    // Within the namespace nothing is asked for.
+    let own = json!({"clusterDeploymentName": {"name": "own", "namespace": CHOSEN[0]}});
+    assert_taken(&tenant.changes(agent, &own));
+    // What was there is not asked about again, by the tenant or by the service.
+    let patch = json!({ "spec": joins }).to_string();
+    lab.run(&["patch", "agent", &id, "--type", "merge", "-p", &patch]);
+    assert_taken(&tenant.changes(agent, &json!({"hostname": "worker-0"})));
+    // Its machine would have to register again to be bound.
+    lab.await_that("the Agent to be given to the cluster", &agent, SOON, |agent| {
+        (agent["status"]["debugInfo"]["state"] == "binding").then_some(())
+    });
+    assert_taken(&tenant.changes(agent, &json!({"clusterDeploymentName": null})));
+    // The owner of the cluster allows it.
+    clusters.run(&[
+        "create",
+        "rolebinding",
+        "lab",
+        "--clusterrole=muster-bind-hosts",
+        "--user=tenant",
+    ]);
+    await_condition("the role to be heeded", SOON, || {
+        let output = tenant.tries(&dry);
+        output.succeeded.then_some(()).ok_or(output.err)
+    });
+    assert_taken(&tenant.changes(agent, &joins));
+    hypershifts_provider_goes_on(&lab, &clusters, agent);
+    let log = served.log();
+    assert!(
+        !log.contains("ValidatingAdmissionPolicyBinding"),
+        "the policy is there: {log}"
+    );
+    assert_no_right_was_missing(&served);
+}
+
+/// With the rights that HyperShift gives the provider in the namespace of the control plane and in that of the Agents. Source:
+/// docs/protocol/capi-agent-provider.md#8.
+#[track_caller]
+fn hypershifts_provider_goes_on(lab: &Kubectl, clusters: &Kubectl, agent: [&str; 2]) {
+    let account = format!("--serviceaccount={CLUSTERS}:capi-provider");
+    for (kubectl, verbs, resources) in [
+        (
+            clusters,
+            "*",
+            "secrets,clusterdeployments.hive.openshift.io,agentclusterinstalls.extensions.hive.openshift.io",
+        ),
+        (
+            lab,
+            "get,list,watch,update,patch",
+            "agents.agent-install.openshift.io",
+        ),
+    ] {
+        kubectl.run(&[
+            "create",
+            "role",
+            "capi-provider",
+            &format!("--verb={verbs}"),
+            &format!("--resource={resources}"),
+        ]);
+        kubectl.run(&[
+            "create",
+            "rolebinding",
+            "capi-provider",
+            "--role=capi-provider",
+            &account,
+        ]);
+    }
+    let claim = json!({"spec": {
+        "clusterDeploymentName": {"name": "east", "namespace": CLUSTERS},
+        "ignitionEndpointTokenReference": {"name": "agent-user-data", "namespace": CLUSTERS},
+    }});
+    let user = format!("--as=system:serviceaccount:{CLUSTERS}:capi-provider");
+    let claim = claim.to_string();
+    let patch = [
+        &[user.as_str(), "patch"],
+        &agent[..],
+        &["--type", "merge", "-p", &claim],
+    ]
+    .concat();
+    await_condition("the provider's claim to be taken", SOON, || {
+        let output = lab.try_run(&patch);
+        output.succeeded.then_some(()).ok_or(output.err)
+    });
+}
+
+/// Its annotation becomes the reference of its Agent.
+#[track_caller]
+fn a_bare_metal_host_is_no_way_around(lab: &Kubectl, named: &str) {
+    let definition = include_str!("../../../api-spec/crds/builtin/metal3.io_baremetalhosts.yaml");
+    lab.run_with(&["apply", "-f", "-"], definition);
+    lab.run(&[
+        "wait",
+        "--for=condition=Established",
+        "crd/baremetalhosts.metal3.io",
+        "--timeout=120s",
+    ]);
+    lab.run(&[
+        "create",
+        "role",
+        "hosts",
+        "--verb=*",
+        "--resource=baremetalhosts.metal3.io",
+    ]);
+    lab.run(&["create", "rolebinding", "hosts", "--role=hosts", "--user=tenant"]);
+    let host = |name: &str, cluster: &str| {
+        json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": name, "annotations": {"bmac.agent-install.openshift.io/cluster-reference": cluster}},
+            "spec": {"online": false},
+        })
+    };
+    let tenant = Tenant(lab);
+    await_condition("the policy for BareMetalHosts to be heeded", SOON, || {
+        let output = tenant.applies(&host("theirs", &format!("{CLUSTERS}/prod")));
+        let heeded = output.err.contains(named);
+        heeded.then_some(()).ok_or(output.err)
+    });
+    for (name, cluster) in [("own", format!("{}/own", CHOSEN[0])), ("none", String::new())] {
+        assert_taken(&tenant.applies(&host(name, &cluster)));
+    }
 }
 
 const BROKEN: &str = r#"{"stringData":{".dockerconfigjson":"no JSON"}}"#;
@@ -194,12 +417,12 @@ fn hosts_report_to_replicas_whose_controllers_are_elsewhere() {
     known_host(&rest, &path, 0);
     await_known(&kubectl, &host_id(0));
     approve(&kubectl, &host_id(0));
-    // The Agent has the last word, as where the controllers are in the same process.
+    // The Agent decides, as with controllers in the same process.
     let bind = format!("{path}/hosts/{}/actions/bind", host_id(0));
     let cluster = json!({"cluster_id": "6f0e1c7e-7e0d-4a52-8a3b-6a0a3a0f1f10"});
     let refusal = rest.post(&bind, &cluster).expect(400).error_message();
     assert!(refusal.contains("Agent lab/"), "{refusal}");
-    // What hosts report while there are no controllers waits for them.
+    // Hosts' reports without controllers wait for them.
     assert!(controllers.terminate().success());
     known_host(&rest, &path, 1);
     controllers.start_again();

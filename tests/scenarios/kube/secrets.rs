@@ -1,5 +1,5 @@
-//! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value ever
-//! stands where it can be read by those who may not read Secrets.
+//! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value is readable
+//! without the right to read Secrets.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn pull_secret(password: &str) -> String {
     json!({"auths": {"registry.lab.example": {"auth": auth}}}).to_string()
 }
 
-/// The credentials that hosts of the InfraEnv at `path` get, in their Ignition.
+/// The credentials in the Ignition for hosts of the InfraEnv at `path`.
 fn credentials_of_hosts(world: &World, path: &str) -> String {
     let ignition = format!("{path}/downloads/files?file_name=discovery.ign");
     let ignition = world.client().get(&ignition).expect(200).json();
@@ -81,7 +81,7 @@ fn a_secret_is_followed_and_its_absence_reported(api: Api) {
     await_credentials(&world, &path, &pull_secret("third"));
 }
 
-/// Passwords that stand in Secrets and nowhere else. None is part of another.
+/// Passwords that are in Secrets and nowhere else. None is part of another.
 const CANARIES: [&str; 10] = [
     "CanaryPullOneQ7w2Zk9Lm",
     "CanaryPullTwoX4c8Vb1Nh",
@@ -165,7 +165,7 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
     world.patch_agent(&agent, &json!({"fencingCredentialsSecretRef": null}));
     world.await_agent(&agent, "SpecSynced", "True", "SyncOK");
 
-    // A cluster's kubeconfig that is good, and one that is not.
+    // A valid kubeconfig of a cluster, and an invalid one.
     let file = std::fs::read_to_string(kubectl.kubeconfig()).unwrap();
     let file = kubectl.file("edge.kubeconfig", &file);
     let user = format!("--token={kubeconfig}");
@@ -195,7 +195,7 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
         &format!("apiVersion: v1\nusers: [{{token: {broken_kubeconfig}"),
     );
 
-    // A BMC refuses a password, and takes another.
+    // A BMC refuses a password, and accepts another.
     let machine = Arc::new(InMemory::running(Hardware::example(7)));
     let bmc = Setup::new(machine)
         .account("admin", taken_by_bmc)
@@ -206,7 +206,7 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
     kubectl.apply(&bmcs::objects("r1u7", &bmc.url(), taken_by_bmc));
     bmcs::await_phase(&world, "r1u7", "waiting-for-agent");
 
-    // Credentials change, then break in the middle of a value, where a parser likes to quote.
+    // Credentials change, then break in the middle of a value, which parsers tend to quote.
     world.secret(&pull_secret(rotated));
     await_credentials(&world, &path, &pull_secret(rotated));
     world.secret(&format!(
@@ -221,7 +221,7 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
     world.patch_agent(&agent, &json!({"approved": true, "hostname": "Not_Valid"}));
     world.await_agent(&agent, "SpecSynced", "False", "InputError");
 
-    // The search finds what is there.
+    // The search finds existing values.
     let secrets = kubectl.run(&["get", "secrets", "-A", "-o", "yaml"]);
     for canary in [
         broken,
@@ -245,7 +245,7 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
     }
 }
 
-/// Everything that those read who may not read Secrets.
+/// All texts that are readable without the right to read Secrets.
 fn everything_told(world: &World, path: &str) -> Vec<(String, String)> {
     let kubectl = &world.kubectl;
     let kinds = kubectl.run(&["api-resources", "--verbs=list", "-o", "name"]);
@@ -308,7 +308,7 @@ fn encoded(bytes: &[u8]) -> Vec<String> {
     {
         let padded = [&vec![0; before], bytes].concat();
         let text = engine.encode(&padded[..padded.len() / 3 * 3]);
-        // Characters that hold bits of what stands before.
+        // Characters with bits of the preceding bytes.
         forms.push(text[if before == 0 { 0 } else { 4 }..].to_owned());
     }
     forms.dedup();

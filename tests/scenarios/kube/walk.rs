@@ -1,6 +1,6 @@
-//! The walk of an administrator with `kubectl`: from an InfraEnv to an approved host, into a cluster, back,
-//! and everything gone again. The API is the built-in one or a real one, the commands are the same. A machine boots from the image on
-//! the built-in one; on the real one the same machine is played over REST.
+//! The walk of an administrator with `kubectl`: from an InfraEnv to an approved host, into a cluster, back, and the
+//! deletion of everything. The API is the built-in one or a real one, the commands are the same. A machine boots from
+//! the image on the built-in one; on the real one the same machine is simulated over REST.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 on_each_api!(an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back);
 
-/// As a person writes it, comments and all.
+/// As a user writes it, with comments.
 const INFRA_ENV_YAML: &str = r#"
 # The machines of rack one.
 apiVersion: agent-install.openshift.io/v1beta1
@@ -81,12 +81,12 @@ struct Walk<'a> {
 }
 
 const HOSTNAME: &str = "walker";
-/// Of the played one.
+/// Number of the simulated host.
 const NUMBER: u64 = 1;
 
 enum Host {
     Machine(Box<Running>),
-    /// An agent of a [`known_machine`], whose requests are written out.
+    /// A simulated agent of a [`known_machine`], whose requests are written out.
     Played,
 }
 
@@ -102,7 +102,7 @@ impl Host {
         Self::Played
     }
 
-    /// A machine that switched itself off does nothing more.
+    /// Fails for a machine that switched itself off.
     #[track_caller]
     fn assert_on(&mut self) {
         if let Self::Machine(machine) = self {
@@ -110,7 +110,7 @@ impl Host {
         }
     }
 
-    /// Time left for what the host does.
+    /// Time left for the host's work.
     fn limit(&self) -> Duration {
         match self {
             Self::Machine(machine) => machine.time_left(),
@@ -118,7 +118,7 @@ impl Host {
         }
     }
 
-    /// Begins anew in that state, as an agent does by itself.
+    /// Registers again in that state, as an agent does without a request.
     #[track_caller]
     fn moves(&self, world: &World, agent: &str, state: &str) {
         if let Self::Played = self {
@@ -128,7 +128,7 @@ impl Host {
     }
 }
 
-/// The played host registers, and reports what it is made of.
+/// The simulated host registers, and reports its inventory.
 #[track_caller]
 fn begins_anew(world: &World) {
     let client = world.client();
@@ -202,7 +202,7 @@ impl Walk<'_> {
         iso
     }
 
-    /// Network settings are checked and in the image; which of them cannot be used is reported.
+    /// Network settings are checked and in the image; unusable ones are reported.
     fn network_settings_are_reported(&self) {
         let config = |name: &str, mac: &str, config: &Value| {
             json!({
@@ -235,7 +235,7 @@ impl Walk<'_> {
             "{applied_to}"
         );
 
-        // For a card that has its settings already.
+        // For a card that has settings already.
         let wrong = config("rack-one-b", "52:54:00:dd:00:01", &interface);
         self.kubectl.apply(&[wrong]);
         let applied_to = applied("False", "InvalidNMStateConfig");
@@ -288,9 +288,11 @@ impl Walk<'_> {
         let heading = table(&wide)[0].join(" ");
         assert_eq!(
             heading,
-            "NAME CLUSTER APPROVED ROLE STAGE HOSTNAME REQUESTED HOSTNAME"
+            "NAME CLUSTER APPROVED ROLE STAGE HOSTNAME REQUESTED HOSTNAME REQUIREMENTS WHY"
         );
-        assert!(wide.contains("walker"), "{wide}");
+        for words in ["walker", "AgentIsNotApproved", "waits for approval"] {
+            assert!(wide.contains(words), "{wide}");
+        }
         let everywhere = self.k("get agent -A --no-headers");
         assert_eq!(table(&everywhere)[0][..2], ["hardware", agent]);
         let states = "jsonpath={range .items[*]}{@.metadata.name}={@.status.debugInfo.state};{end}";
@@ -385,7 +387,7 @@ impl Walk<'_> {
     }
 
     fn edits(&self, agent: &str) {
-        // With a person's editor.
+        // With an interactive editor.
         let script = self.kubectl.file(
             "editor.sh",
             "#!/bin/sh\nexec sed -i 's/^  hostname: worker-0$/  hostname: worker-1/' \"$1\"\n",
@@ -393,14 +395,14 @@ impl Walk<'_> {
         let printed = self.kubectl.edit(&["agent", agent], &format!("sh {script}"));
         assert!(printed.contains("edited"), "{printed}");
         self.host_becomes(agent, "worker-1");
-        // A name that no host can have is reported, and the host keeps its own.
+        // A name that is invalid for hosts is reported, and the host keeps its own.
         self.world.patch_agent(agent, &json!({"hostname": "Not_Valid"}));
         self.world.await_agent(agent, "SpecSynced", "False", "InputError");
         assert_eq!(self.host(agent)["requested_hostname"], "worker-1");
         self.world.patch_agent(agent, &json!({"hostname": "worker-2"}));
         self.world.await_agent(agent, "SpecSynced", "True", "SyncOK");
         self.host_becomes(agent, "worker-2");
-        // By server-side apply, over what client-side apply made.
+        // By server-side apply, over the result of client-side apply.
         let keyed = INFRA_ENV_YAML.replace(
             "  agentLabels:",
             "  additionalNTPSources: [198.51.100.1]\n  agentLabels:",
@@ -486,13 +488,13 @@ impl Walk<'_> {
             });
         let listed = self.k("get agents --no-headers");
         assert_eq!(table(&listed)[0][..2], [agent, "true"], "{listed}");
-        // What deletes a cluster's objects waits for nothing of ours.
+        // The deletion of a cluster's objects does not wait for ours.
         self.k("delete clusterdeployment edge --timeout=120s");
         self.k("delete agentclusterinstall edge --ignore-not-found --timeout=120s");
     }
 
     fn everything_goes(&self, agent: &str, host: Host) {
-        // A machine that goes on would register again.
+        // A running machine would register again.
         drop(host);
         self.k(&format!("delete agent {agent} --timeout=120s"));
         let path = self.world.rest_path();

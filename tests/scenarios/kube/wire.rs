@@ -1,5 +1,4 @@
-//! Custom resources as another implementation showed them, walked through again with ours. See
-//! docs/wire-differences.md.
+//! Custom resources as recorded from another implementation, repeated with ours. See docs/wire-differences.md.
 
 use std::process::Command;
 use std::time::Duration;
@@ -12,9 +11,9 @@ use muster_tests::kube::{Api, on_each_api};
 
 on_each_api!(the_recorded_custom_resources_are_reproduced);
 
-/// Share of equal points that is asked for.
+/// Required share of equal points.
 const LEAST: f64 = 0.95;
-/// The step at which the walk ends; what comes later needs nodes that join.
+/// The step at which the walk ends; later ones need nodes that join.
 const UNTIL: &str = "Agent, binding";
 
 fn the_recorded_custom_resources_are_reproduced(api: Api) {

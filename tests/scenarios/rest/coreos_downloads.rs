@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const LIMIT: Duration = Duration::from_secs(60);
 const ARGUMENTS: &str = "ignition.firstboot ignition.platform.id=metal";
 
-/// A server with one file. It cuts the first answer in the middle, and gives the second when it is told to.
+/// A server with one file. It cuts the first response in the middle, and sends the second when the test allows it.
 struct CuttingServer {
     url: String,
     go_on: Sender<()>,
@@ -207,7 +207,7 @@ fn what_does_not_fit_into_the_image_is_refused_when_it_is_configured() {
     let service = serve(&json!([entry("4.20", iso.to_str().unwrap())]));
     let client = service.http();
     let url = iso_of(&client, &json!({"openshift_version": "4.20"}));
-    // It is open once it was served.
+    // It is opened by the first request.
     get(&service, &url).expect(200);
     let argument = |length: usize| json!([{"operation": "append", "value": "k".repeat(length)}]);
     let own = format!("coreos.liveiso=fedora-coreos-muster-lab {ARGUMENTS}");

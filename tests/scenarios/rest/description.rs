@@ -1,6 +1,6 @@
-//! The service answers as its description says, whatever it is asked: schemathesis makes up requests from
-//! `api-spec/openapi.json`, good and bad, alone and in sequences, and compares the answers. It asks about
-//! what exists as well, and with texts of the right form (`tests/clients/schemathesis_hooks.py`).
+//! Responses match the description for any request: schemathesis generates requests from `api-spec/openapi.json`, valid
+//! and invalid, alone and in sequences, and compares the responses. It also requests existing objects, and sends texts
+//! of the right form (`tests/clients/schemathesis_hooks.py`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use muster_tests::database::{Database, Served, inventory};
 
-/// Made-up requests for each operation in the phase of random ones; the others have as many as the
-/// description gives cause for.
+/// Generated requests for each operation in the phase of random ones; the others have as many as the description
+/// requires.
 const EXAMPLES: &str = "8";
 
 /// The same requests each time, as long as the description stays.
@@ -23,13 +23,13 @@ const SEED: &str = "20261121";
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Checks of every answer: no 5xx; status, media type, headers and body as described; `Allow` beside a 405;
-/// what is deleted is gone. Not that all of what was made is there at once: a host's ignition comes with its cluster.
+/// Checks of every response: no 5xx; status, media type, headers and body as described; `Allow` with a 405; deleted
+/// objects are gone. Not that all created objects exist at once: a host's ignition exists only with its cluster.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
     response_schema_conformance,unsupported_method,allow_header_conformance,use_after_free";
 
-/// More where tokens are asked for: without one, or with a wrong one, 401; and what the description forbids
-/// is refused.
+/// Further checks if tokens are required: without one, or with a wrong one, 401; and what the description forbids is
+/// refused.
 const CHECKS_WITH_TOKENS: &str = "ignored_auth,missing_required_header,negative_data_rejection";
 
 #[test]
@@ -48,7 +48,7 @@ fn every_answer_is_described() {
     );
 }
 
-/// The operations that do not refuse always.
+/// The operations that can succeed.
 fn can_succeed(description: &Value) -> impl Iterator<Item = &str> {
     let paths = description["paths"].as_object().expect("there are paths");
     let operations = paths
@@ -69,7 +69,7 @@ fn every_answer_is_described_where_tokens_are_asked_for() {
     compare(&service, Some(&token));
 }
 
-/// Returns the statuses that each operation has answered.
+/// Returns the statuses with which each operation has responded.
 fn compare(service: &Served, token: Option<&str>) -> BTreeMap<String, Vec<u16>> {
     let home = tempfile::tempdir().unwrap();
     let good_machine = home.path().join("inventory.json");

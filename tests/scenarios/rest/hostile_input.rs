@@ -1,5 +1,5 @@
-//! Bytes of broken and hostile machines are refused clearly, and all others are served as before. What arrives as requests is in
-//! `service/rest/tests/routes/hostile_input.rs`, what a database might refuse in `faults/hostile_texts.rs`.
+//! Bytes of broken and hostile machines are refused with a reason, and all others are served as before. Valid requests
+//! are in `service/rest/tests/routes/hostile_input.rs`, data that a database might refuse in `faults/hostile_texts.rs`.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    /// The service is alive and the good machine is served, quickly.
+    /// Checks that the service runs and the good machine is served, quickly.
     #[track_caller]
     fn is_well(&self) {
         self.client.request("GET", "/health", None).expect(200);
@@ -55,7 +55,7 @@ impl World {
     }
 }
 
-/// Sends while it listens: the service answers before it has read everything.
+/// Sends while it reads: the service responds before it has read everything.
 fn post_large(service: &Served, path: &str, length: usize, with_length: bool) -> String {
     let framing = if with_length {
         format!("Content-Length: {length}")
@@ -122,7 +122,7 @@ fn bodies_without_measure_are_refused() {
     );
 }
 
-/// What is no request, with its name; `head` begins one.
+/// Invalid requests, with names; `head` begins one.
 fn no_requests(head: &str) -> Vec<(&'static str, Vec<u8>)> {
     let many_headers: String = (0..2000).map(|n| format!("X-Flood-{n}: {n}\r\n")).collect();
     let long_header = format!("X-Long: {}\r\n", "y".repeat(2 << 20));
@@ -238,7 +238,7 @@ fn requests_that_are_no_requests_harm_no_other_client() {
         let answer = ask(&bytes);
         let status = if answer.is_empty() { 0 } else { status_of(&answer) };
         println!("{what}: {status}");
-        // Without an answer the connection is closed, which is an answer to noise.
+        // Without a response the connection is closed, which is a valid reaction to noise.
         assert!(status == 0 || (400..500).contains(&status), "{what}: {answer}");
         world.is_well();
     }
@@ -247,7 +247,7 @@ fn requests_that_are_no_requests_harm_no_other_client() {
     not_utf8.extend([0xff, 0xfe]);
     assert_eq!(status_of(&ask(&not_utf8)), 400);
 
-    // Many who send nothing more after their first bytes, while others are served.
+    // Many clients that send nothing more after their first bytes, while others are served.
     let slow: Vec<TcpStream> = (0..200)
         .map(|_| {
             connect(

@@ -1,6 +1,6 @@
-//! Requests that no client library would send, to every path of the description: each is answered, none with
-//! a 5xx, and the service is well afterwards. Those that a library could send are in
-//! `service/rest/tests/routes/hostile_input.rs`, what made-up clients send in `description`.
+//! Requests that no client library would send, to every path of the description: each has a response, none a 5xx, and
+//! the service is healthy afterwards. Requests of libraries are in `service/rest/tests/routes/hostile_input.rs`, those
+//! of generated clients in `description`.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// Sends these bytes and returns the whole answer, which must be one, and not 5xx.
+    /// Sends these bytes and returns the whole response, which must be exactly one, and not 5xx.
     #[track_caller]
     fn send(&self, what: &str, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.service.port())).unwrap();
@@ -64,7 +64,7 @@ impl World {
         self.send(what, &bytes)
     }
 
-    /// The service is alive and has lost nothing.
+    /// Checks that the service runs and has lost nothing.
     #[track_caller]
     fn is_well(&self) {
         let client = self.service.http();
@@ -105,7 +105,7 @@ fn headers_that_come_twice_are_answered() {
     world.is_well();
 }
 
-/// RFC 9112, 6.3: chunks count, and the connection ends, for a proxy in front may have counted otherwise.
+/// RFC 9112, 6.3: chunks count, and the connection ends, since a proxy in front may have counted otherwise.
 #[test]
 fn two_lengths_of_one_body_make_no_second_request() {
     let world = World::start();

@@ -146,7 +146,7 @@ fn a_file_that_is_not_what_the_list_says_is_never_served() {
     });
     let why = install(&client, &host).expect(409).error_message();
     assert!(why.contains("download it again, or correct the list"), "{why}");
-    // Only for those who may.
+    // Only with credentials.
     service.http().get(&path).expect(401);
     let other = muster_tests::database::infra_env(&operator);
     let foreign = service.http().with("x-secret-key", &service.token(Some(&other)));

@@ -42,7 +42,7 @@ impl Identity {
         self.folder.path().join(name)
     }
 
-    /// A client that trusts this certificate alone.
+    /// A client that trusts only this certificate.
     fn client(&self, port: u16) -> HttpClient {
         HttpClient::trusting(&format!("https://127.0.0.1:{port}"), self.pem.as_bytes())
     }
@@ -83,13 +83,13 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     let host = known_host(&client, &path, 1);
     assert_eq!(client.get(&host).expect(200).json()["status"], "known-unbound");
 
-    // Plain HTTP is no way in.
+    // Plain HTTP is refused.
     let plain = read_to_end(&mut connect(
         port,
         b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     ));
     assert!(!plain.contains(" 200 "), "{plain}");
-    // Nor is a client that does not know the certificate.
+    // So is a client that does not trust the certificate.
     let table = |ca: &[&str]| {
         let mut hosts = Command::new(muster_program());
         hosts
@@ -105,7 +105,7 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
         String::from_utf8_lossy(&shown.stderr)
     );
 
-    // Machines are given the certificate, and addresses on the plain listener for what firmware loads.
+    // Machines get the certificate, and addresses on the plain listener for files that firmware loads.
     let ignition = client
         .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
         .expect(200)
@@ -185,7 +185,7 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     }
 }
 
-/// A service on every address, which asks for nothing but a public URL, and the port of its API.
+/// A service on every address, which needs only a public URL, and the port of its API.
 fn serve_everywhere(data: &Path, more: &[&str]) -> (Program, u16) {
     let mut serve = command(muster_program());
     serve.args([
@@ -222,7 +222,7 @@ fn beyond_loopback_the_api_speaks_tls_by_an_authority_that_outlives_it() {
     assert_eq!(config["service_url"], "https://muster.lab.test:8090", "{config}");
     assert_eq!(config["ca_certificates"].as_str().unwrap().as_bytes(), authority);
 
-    // Plain HTTP is answered with what is wrong.
+    // The response to plain HTTP names the fault.
     let plain = read_to_end(&mut connect(port, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"));
     let (head, body) = plain.split_once("\r\n\r\n").unwrap();
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -247,7 +247,7 @@ fn a_renewed_certificate_is_taken_while_the_service_runs() {
     let tag = || boot.request("HEAD", &iso, None).expect(200).headers["etag"].clone();
     let before = tag();
 
-    // Half of a pair, or nonsense, changes nothing.
+    // Half of a pair, or an invalid file, changes nothing.
     let old_key = fs::read_to_string(identity.path("key.pem")).unwrap();
     fs::write(identity.path("key.pem"), "nonsense").unwrap();
     let new = Identity::new();
@@ -344,15 +344,12 @@ fn bad_certificate_files_are_reported_at_the_start() {
         }
         assert!(!printed.contains("panicked"), "{printed}");
     }
-    for alone in ["--tls-cert", "--tls-key"] {
+    for (alone, other) in [("--tls-cert", "--tls-key"), ("--tls-key", "--tls-cert")] {
         let mut serve = Command::new(muster_program());
         serve.args(["serve", alone]).arg(&cert).stdin(Stdio::null());
         let output = muster_within(serve);
         let printed = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            !output.status.success() && printed.contains("--tls-cert") && printed.contains("--tls-key"),
-            "{printed}"
-        );
+        assert!(!output.status.success() && printed.contains(other), "{printed}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! The main job: a machine with Secure Boot boots the ISO from its optical drive and becomes known. It boots untouched; at the menu of most
-//! others somebody presses Enter.
+//! The main job: a machine with Secure Boot boots the ISO from its optical drive and becomes known. It boots without
+//! input; for most others the lab presses Enter in the menu.
 
 use muster_tests::discovery::logs::assert_sends_its_logs;
 use muster_tests::discovery::{Discovery, MACS, known_machine};

@@ -1,4 +1,4 @@
-//! An image is written to one of 28 disks, on which volumes and an array over several disks lie: nothing but that disk changes.
+//! An image is written to one of 28 disks, with volumes and an array over several disks: nothing but that disk changes.
 
 use std::path::Path;
 use std::process::Command;

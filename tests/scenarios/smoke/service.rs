@@ -1,4 +1,4 @@
-//! What `faults` shows on PostgreSQL, of the service with its own database.
+//! The scenarios that `faults` runs on PostgreSQL, for the service with its own database.
 
 use muster_tests::database::on_sqlite;
 

@@ -1,4 +1,4 @@
-//! All attacks at once, each again and again, while the hosts of a fleet go on.
+//! All attacks at once, each repeatedly, while the hosts of a fleet continue.
 
 use std::time::{Duration, Instant};
 
@@ -9,25 +9,25 @@ use super::{ALL, Attack, SILENT_BOOT};
 use crate::condition::await_condition;
 use crate::fleet::{Fleet, Run};
 
-/// Files that the service may open: fewer than attackers ask for, more than the fleet needs.
+/// Files that the service may open: fewer than attackers try to use, more than the fleet needs.
 const FILES: u32 = 16_384;
 
-/// An attack that lasts is made anew after so long.
+/// Time after which a continuous attack is made again.
 const TURN: Duration = Duration::from_secs(12);
 
-/// The outcome of all attacks for those who do not attack.
+/// The effects of all attacks on others.
 pub struct Together {
     pub victim: Victim,
     pub noticed: Noticed,
     pub fleet: Run,
-    /// Events that tell of a host of the fleet that it is disconnected.
+    /// Events about hosts of the fleet that became disconnected.
     pub lost: usize,
-    /// Each attack, and how often it was made.
+    /// Each attack, and the number of its repetitions.
     pub attacks: Vec<(&'static str, usize)>,
 }
 
 impl Together {
-    /// Answers to the fleet that were refusals or none at all: operation, ending, count.
+    /// Requests of the fleet that were refused or had no response: operation, ending, count.
     pub fn refused(&self) -> Vec<(String, String, u64)> {
         let endings = self.fleet.endings().into_iter();
         endings
@@ -36,10 +36,10 @@ impl Together {
     }
 }
 
-/// Attacks a service for so long that as many hosts of one InfraEnv poll.
+/// Attacks a service for so long while as many hosts of one InfraEnv poll.
 ///
 /// # Panics
-/// If the service answers an attacker as it must not, or the fleet does not come to rest before.
+/// If the service accepts a request of an attacker that it must refuse, or the fleet is not idle before.
 #[track_caller]
 pub fn all_at_once(lasts: Duration, hosts: usize) -> Together {
     raise_own_limit();
@@ -115,7 +115,7 @@ pub fn all_at_once(lasts: Duration, hosts: usize) -> Together {
     }
 }
 
-/// All but the one that asserts how many files of few are open.
+/// All attacks except the one that asserts how many of few files are open.
 fn attackers() -> impl Iterator<Item = Attack> {
     ALL.into_iter().filter(|attack| attack.name != SILENT_BOOT.name)
 }

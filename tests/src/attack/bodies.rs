@@ -10,10 +10,10 @@ use super::connections::hold;
 use super::victim::{Enough, Victim};
 use crate::plain_host::{inventory, reply};
 
-/// Sent of each body's 8 MiB; the rest never comes.
+/// Bytes that are sent of each body of 8 MiB; the rest is never sent.
 const SENT: usize = 6_000_000;
 
-/// Bodies that are begun at once by each of so many threads.
+/// Bodies that each thread begins at once, and number of threads.
 const THREADS: usize = 10;
 const OF_EACH: usize = 15;
 
@@ -36,7 +36,7 @@ pub(super) fn held_open(victim: &Victim, enough: &Enough<'_>) {
     assert_eq!(answer.status, 204, "{}", answer.text());
 }
 
-/// Bodies of which the rest never comes.
+/// Bodies without their rest.
 fn begin(victim: &Victim) -> Vec<TcpStream> {
     let head = format!(
         "POST /api/assisted-install/v2{}/instructions HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {}\r\n\
@@ -49,7 +49,7 @@ fn begin(victim: &Victim) -> Vec<TcpStream> {
         let sent = stream
             .set_write_timeout(Some(Duration::from_millis(200)))
             .and_then(|()| stream.write_all(head.as_bytes()));
-        // One that has no place is not read: it takes what the kernel's buffers take.
+        // A body without a place is not read: only the kernel's buffers accept bytes.
         let pieces = (0..SENT / piece.len()).map_while(|_| stream.write_all(&piece).ok());
         let _ = sent.map(|()| pieces.count());
         Some(stream)

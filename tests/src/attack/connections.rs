@@ -1,4 +1,4 @@
-//! Connections, without any credential.
+//! Connections without any credential.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,19 +9,19 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use super::victim::{Enough, Victim};
 use crate::condition::{LEAST_LIMIT, await_condition};
 
-/// Between two looks at connections that are open.
+/// Interval between two checks of open connections.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The attacker needs a descriptor for each connection, too.
 ///
 /// # Panics
-/// If the system refuses what it allows.
+/// If the system refuses a limit that it allows.
 pub(super) fn raise_own_limit() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("the hard limit is allowed");
 }
 
-/// True when the other side has closed it.
+/// True if the other side has closed it.
 pub(super) fn is_closed(stream: &TcpStream) -> bool {
     if stream.set_nonblocking(true).is_err() {
         return true;
@@ -34,7 +34,8 @@ pub(super) fn is_closed(stream: &TcpStream) -> bool {
     }
 }
 
-/// Keeps so many connections open for as long as the attack lasts; those that are closed are opened again. `begin` is what each sends.
+/// Keeps so many connections open for as long as the attack lasts; closed ones are opened again. Each connection sends
+/// `begin`.
 fn keep_open(port: u16, count: usize, begin: &[u8], enough: &Enough<'_>) -> Vec<TcpStream> {
     let mut open: Vec<TcpStream> = Vec::new();
     while !enough() {
@@ -43,7 +44,7 @@ fn keep_open(port: u16, count: usize, begin: &[u8], enough: &Enough<'_>) -> Vec<
             let Ok(mut stream) = Victim::connect(port) else {
                 break;
             };
-            // Closed at once, or not.
+            // It may be closed at once.
             let _ = stream.write_all(begin);
             open.push(stream);
         }
@@ -90,7 +91,7 @@ pub(super) fn large_heads(victim: &Victim, enough: &Enough<'_>) {
             let Ok(mut stream) = Victim::connect(port) else {
                 continue;
             };
-            // Refused before it is complete, or not read on.
+            // Refused before it is complete, or not read further.
             let _ = stream
                 .set_write_timeout(Some(Duration::from_secs(5)))
                 .and_then(|()| stream.write_all(&head));

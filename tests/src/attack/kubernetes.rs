@@ -18,14 +18,14 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const THINGS: &str = "/apis/attack.example.com/v1/namespaces/default/things";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Names objects, also when an attack is repeated.
+/// Counter for names of objects, also when an attack is repeated.
 static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
 fn new_name() -> String {
     format!("n-{}", OBJECTS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The status of the answer.
+/// Returns the status of the response.
 fn create(client: &HttpClient, path: &str, object: &Value) -> u16 {
     let body = object.to_string();
     client.request("POST", path, Some(body.as_bytes())).status
@@ -63,7 +63,7 @@ pub(super) fn nested_rules(victim: &Victim, _: &Enough<'_>) {
     let mut numbers = json!({"type": "array", "items": {"type": "integer"}});
     let definition = |list: &Value, rule: &str| list_kind::definition(GROUP, list, Some(rule));
     assert_eq!(create(&client, DEFINITIONS, &definition(&numbers, nested)), 422);
-    // What a server takes: at most a thousand numbers, compared with each other.
+    // A rule that a server accepts: at most a thousand numbers, compared with each other.
     numbers["maxItems"] = json!(1000);
     let pairs = "!has(self.l) || self.l.all(a, self.l.exists(b, a == b))";
     have(&client, DEFINITIONS, &definition(&numbers, pairs));

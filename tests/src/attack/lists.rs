@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::victim::{Enough, Victim};
 use crate::plain_host::{host_id, inventory, reply};
 
-/// The attacker waits no longer for one answer.
+/// Time limit of the attacker for one response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn all_the_time(victim: &Victim, enough: &Enough<'_>) {
@@ -30,7 +30,7 @@ pub(super) fn all_the_time(victim: &Victim, enough: &Enough<'_>) {
                 let encoding = if n % 2 == 0 { "gzip" } else { "identity" };
                 let client = victim.attacker().with("Accept-Encoding", encoding);
                 while !enough() {
-                    // Listed, told to come again, or cut off beside other attacks.
+                    // Listed, refused with a later retry, or cut off by parallel attacks.
                     let answer = client.try_request("GET", path, None);
                     let status = answer.map_or(503, |answer| answer.status);
                     assert!([200, 429, 503].contains(&status), "{status}");
@@ -40,7 +40,7 @@ pub(super) fn all_the_time(victim: &Victim, enough: &Enough<'_>) {
     });
 }
 
-/// An attacker whose other bodies take all places that it may have is not answered in time.
+/// If other bodies of the attacker take all of its places, it gets no response in time.
 fn taken_or_refused(victim: &Victim, path: &str, body: &Value) {
     let (path, body) = (format!("{BASE_PATH}{path}"), body.to_string());
     let client = victim.attacker().timeout(PATIENCE);

@@ -1,4 +1,4 @@
-//! Asks the service all the time what others need of it: each question on a connection of its own.
+//! Sends continuously the requests that others need: each on a connection of its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,13 +13,13 @@ use super::victim::Victim;
 use crate::condition::LEAST_LIMIT;
 use crate::process::resident;
 
-/// Pause between two rounds of questions.
+/// Pause between two rounds of requests.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A question that waits so long counts as unanswered: only a hang makes it wait.
+/// A request that waits longer counts as unanswered: only a hang makes it wait.
 const PATIENCE: Duration = LEAST_LIMIT;
 
-/// What each question is asked of: port, head of the request, and how its answer begins.
+/// A request: port, head, and the beginning of its response.
 #[derive(Debug, Clone)]
 pub struct Question {
     pub name: &'static str,
@@ -28,7 +28,7 @@ pub struct Question {
     pub status: u16,
 }
 
-/// Asks in a thread of its own until it is dropped.
+/// Sends requests in a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct Probe {
     shared: Arc<Shared>,
@@ -41,27 +41,27 @@ struct Shared {
     noticed: Mutex<Noticed>,
 }
 
-/// The answers that a probe had.
+/// The responses to a probe.
 #[derive(Debug, Clone, Default)]
 pub struct Noticed {
     pub questions: BTreeMap<&'static str, Seen>,
-    /// Memory of the service, bytes: before, and the most.
+    /// Memory of the service, bytes: before, and the peak.
     before: u64,
     most: u64,
 }
 
-/// Answers to one question.
+/// Responses to one request.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     pub answered: usize,
     pub failures: Vec<String>,
     pub worst: Duration,
-    /// When it was asked, from the beginning of the attack.
+    /// Time of the request, from the beginning of the attack.
     pub worst_at: Duration,
 }
 
 impl Probe {
-    /// Asks for a host's instructions, for 4 KiB of the discovery ISO as a BMC does, and for the service's health.
+    /// Requests a host's instructions, 4 KiB of the discovery ISO as a BMC does, and the service's health.
     pub fn of(victim: &Victim) -> Self {
         let (questions, service) = (victim.questions(), victim.service.id());
         let before = resident(service);
@@ -96,12 +96,12 @@ impl Probe {
         }
     }
 
-    /// What it has noticed until now.
+    /// The observations until now.
     pub fn noticed(&self) -> Noticed {
         self.shared.noticed().clone()
     }
 
-    /// Ends it.
+    /// Ends the probe.
     pub fn end(mut self) -> Noticed {
         self.stop();
         self.noticed()
@@ -110,7 +110,7 @@ impl Probe {
     fn stop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
         if let Some(asking) = self.asking.take() {
-            // It fails with the service, which says why.
+            // It fails together with the service, which reports the reason.
             let _ = asking.join();
         }
     }
@@ -129,7 +129,7 @@ impl Shared {
 }
 
 impl Noticed {
-    /// An answer to a question that was asked so long after the attack began.
+    /// Records a response to a request; `at`: its time since the beginning of the attack.
     fn note(&mut self, question: &Question, answer: Result<(), String>, at: Duration, took: Duration) {
         let seen = self.questions.entry(question.name).or_default();
         if took > seen.worst {
@@ -141,23 +141,23 @@ impl Noticed {
         }
     }
 
-    /// How often each question was answered.
+    /// The number of responses to each request.
     pub fn rounds(&self) -> usize {
         let answered = self.questions.values().map(|seen| seen.answered);
         answered.min().unwrap_or_default()
     }
 
-    /// MiB that the service grew by at most.
+    /// Peak of the growth of the service, MiB.
     pub fn grown_mib(&self) -> u64 {
         self.most.saturating_sub(self.before) >> 20
     }
 
-    /// MiB of the service before.
+    /// Memory of the service before, MiB.
     pub fn before_mib(&self) -> u64 {
         self.before >> 20
     }
 
-    /// The slowest of all answers.
+    /// The slowest response.
     pub fn worst(&self) -> Duration {
         self.questions
             .values()
@@ -166,7 +166,7 @@ impl Noticed {
             .unwrap_or_default()
     }
 
-    /// Asserts that each question was asked and always answered.
+    /// Asserts that each request was sent and always had a response.
     ///
     /// # Panics
     /// If not.

@@ -1,4 +1,4 @@
-//! The service under attack: one InfraEnv whose hosts must not notice, one whose token the attacker has.
+//! The service under attack: one InfraEnv with hosts that must not be affected, one with a token that the attacker has.
 
 use std::fs;
 use std::io;
@@ -14,25 +14,25 @@ use crate::plain_host::{infra_env, known_host};
 use crate::process::resident;
 use crate::service::{Service, Settings};
 
-/// Keys of agents come in this header (docs/protocol/rest-behaviour.md#8).
+/// Agents send their keys in this header (docs/protocol/rest-behaviour.md#8).
 const AGENT_KEY: &str = "X-Secret-Key";
 
-/// The address that attackers have: the service shares its connections out among addresses.
+/// The address of attackers: the service divides its connections among addresses.
 const ATTACKER: Ipv4Addr = Ipv4Addr::new(127, 66, 0, 1);
 
 /// True when an attack has lasted long enough.
 pub(super) type Enough<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// A service, and what is known of it.
+/// A service with its test data.
 pub struct Victim {
     pub service: Service,
     /// With the operator's token.
     pub client: HttpClient,
-    /// Of the hosts that must not notice.
+    /// InfraEnv of the hosts that must not be affected.
     infra_env: String,
     host: String,
     token: String,
-    /// Of the attacker.
+    /// InfraEnv of the attacker.
     pub attackers_infra_env: String,
     pub attackers_host: String,
     pub attackers_token: String,
@@ -40,7 +40,7 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// A service that may open so many files, with tokens.
+    /// Starts a service that may open so many files, with tokens.
     ///
     /// # Panics
     /// If it does not start.
@@ -74,7 +74,7 @@ impl Victim {
         let (token, attackers_token) = (token(&infra_env), token(&attackers_infra_env));
         let host = known_host(&client, &infra_env, 1);
         let attackers_host = known_host(&client, &attackers_infra_env, 2);
-        // The live image is opened and hashed when somebody first asks.
+        // The live image is opened and hashed at the first request.
         service.http().request("GET", "/ready", None).expect(200);
         Self {
             service,
@@ -89,7 +89,7 @@ impl Victim {
         }
     }
 
-    /// As an agent of the attacker's InfraEnv.
+    /// A client with the credentials of an agent in the attacker's InfraEnv.
     pub fn attacker(&self) -> HttpClient {
         let client = HttpClient::from(ATTACKER.into(), self.service.http().base());
         client.with(AGENT_KEY, &self.attackers_token)
@@ -98,7 +98,7 @@ impl Victim {
     /// A connection of an attacker without credentials.
     ///
     /// # Errors
-    /// It is refused.
+    /// If it is refused.
     pub fn connect(port: u16) -> io::Result<TcpStream> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.bind(&SocketAddr::from((ATTACKER, 0)).into())?;
@@ -133,17 +133,17 @@ impl Victim {
         ]
     }
 
-    /// The path of the host that must not notice.
+    /// The path of the host that must not be affected.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// MiB that the process has in memory.
+    /// Resident memory of the process, MiB.
     pub fn resident_mib(&self) -> u64 {
         resident(self.service.id()) >> 20
     }
 
-    /// Files that the process has open.
+    /// Open files of the process.
     ///
     /// # Panics
     /// If it has ended.

@@ -21,15 +21,15 @@ pub(super) fn arguments(is_first: bool) -> Vec<String> {
     ]
 }
 
-/// Makes the drive the last in the order that the next reset gives to the firmware. The order of the boot that is to come was written
-/// down when QEMU started.
+/// Makes the drive the last in the boot order that the next reset gives to the firmware. The order of the pending boot
+/// was stored when QEMU started.
 pub(super) fn set_last(qmp: &mut Qmp) -> Result<(), String> {
     let path = format!("/machine/peripheral/{DRIVE}");
     let arguments = json!({"path": path, "property": "bootindex", "value": LAST});
     qmp.command("qom-set", &arguments).map(drop)
 }
 
-/// Puts the image at that URL into the drive; `number` tells images of one process apart.
+/// Inserts the image at that URL into the drive; `number` distinguishes images of one process.
 pub(super) fn insert(qmp: &mut Qmp, url: &str, number: usize) -> Result<String, String> {
     let protocol = if url.starts_with("https:") {
         "https"
@@ -49,14 +49,14 @@ pub(super) fn insert(qmp: &mut Qmp, url: &str, number: usize) -> Result<String, 
     Ok(node)
 }
 
-/// Takes the image of that name out of the drive.
+/// Ejects the image of that name from the drive.
 pub(super) fn eject(qmp: &mut Qmp, node: &str) -> Result<(), String> {
     open(qmp)?;
     qmp.command("blockdev-close-tray", &json!({"id": DRIVE}))?;
     qmp.command("blockdev-del", &json!({"node-name": node})).map(drop)
 }
 
-/// Opens the drive, whether its system has locked it or not, and takes out what is in it.
+/// Opens the drive, whether its system has locked it or not, and removes its medium.
 fn open(qmp: &mut Qmp) -> Result<(), String> {
     qmp.command("blockdev-open-tray", &json!({"id": DRIVE, "force": true}))?;
     qmp.command("blockdev-remove-medium", &json!({"id": DRIVE}))

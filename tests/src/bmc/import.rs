@@ -1,4 +1,4 @@
-//! BMCs are added as a person adds them.
+//! Adds BMCs like a user.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::service::Service;
 /// The columns of [`line`].
 const COLUMNS: &str = "address,name,user,password";
 
-/// A line of an import's table: user and password are those that the lab's BMCs have when nothing else is said.
+/// A line of an import's table with the default user and password of the lab's BMCs.
 pub fn line(address: &str, name: &str) -> String {
     format!("{address},{name},admin,password")
 }

@@ -12,11 +12,11 @@ use crate::process::Program;
 use crate::qemu::{Disk, Firmware, Machine, Nic, Qmp, Slots, UserNet};
 use crate::transcript::Transcript;
 
-/// Texts on a serial console by which boot loaders and kernels tell that the firmware has handed over to them.
+/// Texts on a serial console that boot loaders and kernels print when the firmware has handed over to them.
 const BEGINNINGS: [&str; 3] = ["Welcome to GRUB!", "GNU GRUB", "Linux version"];
 
-/// A machine that is off until its BMC gives it power. It has one of the lab's slots until it is there no more or gives it back; dropping it
-/// ends it.
+/// A machine that is off until its BMC powers it on. It has one of the lab's slots until it ends or gives the slot
+/// back; dropping it ends it.
 pub struct BmcMachine {
     // Fields are dropped in this order: the process ends before its files and its slot go.
     state: Mutex<State>,
@@ -31,7 +31,7 @@ struct State {
     on: Option<On>,
     /// The URL of the image in the drive, with power or without.
     medium: Option<String>,
-    /// The console of the process before, for who asks after it ended.
+    /// The console of the previous process, for readers after its end.
     console: Option<Transcript>,
 }
 
@@ -39,13 +39,14 @@ struct State {
 struct On {
     qmp: Qmp,
     program: Program,
-    /// The drive's image as QEMU calls it.
+    /// QEMU's name of the drive's image.
     node: Option<String>,
     nodes: usize,
 }
 
 impl BmcMachine {
-    /// `machine` without a medium, whose SMBIOS tables get UUID and serial number of `hardware`, in slots that the caller has.
+    /// `machine` without a medium, with SMBIOS tables that have UUID and serial number of `hardware`, in slots that the
+    /// caller has.
     ///
     /// # Panics
     /// If there is no temporary folder.
@@ -64,8 +65,8 @@ impl BmcMachine {
         }
     }
 
-    /// A machine with one disk, and with the card `mac` on a user network where it is called `name`. `number` tells it from others of
-    /// the lab: UUID and serial number follow from it.
+    /// A machine with one disk, and with the card `mac` on a user network that names it `name`. `number` distinguishes
+    /// it from others of the lab: UUID and serial number are derived from it.
     ///
     /// # Panics
     /// If there is no temporary folder.
@@ -88,7 +89,7 @@ impl BmcMachine {
         Self::new(machine, hardware, Slots::one())
     }
 
-    /// The serial console since power-on, the last one when it is off.
+    /// The serial console since power-on; the last one if the machine is off.
     ///
     /// # Panics
     /// If it was never on.
@@ -98,7 +99,7 @@ impl BmcMachine {
         console.expect("a machine that was never on has no console")
     }
 
-    /// Lets another machine be switched on already: from now on this one mostly waits, or is off.
+    /// Allows another machine to be switched on: from now on this one mostly waits, or is off.
     pub fn give_slots_back(&self) {
         *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -142,7 +143,7 @@ impl State {
 
     fn end(&mut self) {
         if let Some(mut on) = self.on.take() {
-            // It may be gone already.
+            // It may have ended already.
             let _ = on.qmp.command("quit", &json!({}));
             on.program.kill();
         }
@@ -165,7 +166,7 @@ impl On {
     }
 }
 
-/// True when a boot is to try the drive first.
+/// True if a boot tries the drive first.
 fn wants_drive(first: Option<First>) -> Result<bool, String> {
     match first.map(|first| first.device) {
         Some(BootDevice::VirtualDrive) => Ok(true),
@@ -215,8 +216,8 @@ impl Managed for BmcMachine {
         Ok(())
     }
 
-    /// By a new process. SeaBIOS answers QEMU's own reset with two more, and each gives the firmware the order of boot that holds
-    /// then: one boot's order would have to last for an unknown time.
+    /// Starts a new process. SeaBIOS follows QEMU's own reset with two more, and each gives the firmware the boot order
+    /// of that time: one boot's order would have to last for an unknown time.
     fn reset(&self, first: Option<First>) -> Result<(), Failure> {
         let mut state = self.state();
         state.end();

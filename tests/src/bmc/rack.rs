@@ -28,11 +28,11 @@ pub struct Unit {
 }
 
 impl Rack {
-    /// So many machines whose agents belong to that InfraEnv. Their BMCs are those of all vendors in turn, over TLS, with certificates
-    /// that signed themselves.
+    /// Creates so many machines with agents in that InfraEnv. Their BMCs are those of all vendors in turn, over TLS,
+    /// with self-signed certificates.
     ///
     /// # Panics
-    /// If there is no port, or the service does not tell the agents' token.
+    /// If there is no port, or the service does not return the agents' token.
     #[track_caller]
     pub fn of(service: &Service, infra_env: InfraEnvId, machines: u32, reading: Reading) -> Self {
         let mut arguments = vec![
@@ -73,11 +73,11 @@ impl Rack {
         import(service, self.infra_env, &lines);
     }
 
-    /// The largest number of BMCs at which somebody was logged in at the same time, from the login to the logout.
+    /// The largest number of BMCs with an open session at the same time, from login to logout.
     pub fn most_at_once(&self) -> usize {
         let mut changes: Vec<(SystemTime, i8)> =
             self.units.iter().flat_map(|unit| unit.conversations()).collect();
-        // At the same moment the ends come first.
+        // At the same time ends are sorted before begins.
         changes.sort_unstable();
         let mut now = 0_i64;
         let counted = changes.iter().map(|(_, change)| {
@@ -94,18 +94,18 @@ impl Unit {
         line(&self.bmc.url(), &self.name)
     }
 
-    /// The host that its machine becomes.
+    /// The host of its machine.
     pub fn host(&self) -> HostId {
         self.host
     }
 
-    /// The number of logins that were tried.
+    /// The number of login attempts.
     pub fn logins(&self) -> usize {
         self.bmc.requests().iter().filter(|one| one.is_login()).count()
     }
 
-    /// Begins (1) and ends (-1) of the times in which somebody was logged in. A session that was not deleted, because the BMC restarted
-    /// or broke off, has ended with its last request: the next conversation begins by reading the root.
+    /// Begins (1) and ends (-1) of sessions. A session that was not deleted, since the BMC restarted or aborted, ended
+    /// with its last request: the next session begins with a read of the root.
     fn conversations(&self) -> Vec<(SystemTime, i8)> {
         let mut changes = Vec::new();
         let mut last = None;

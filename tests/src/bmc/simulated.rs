@@ -1,27 +1,28 @@
-//! A machine without hardware that becomes a host: what it boots from its virtual drive, it reads as machines do, and then the agent of
-//! a made-up machine of `muster_fleet` speaks.
+//! A machine without hardware that becomes a host: it reads the image in its virtual drive like a machine, and then the
+//! agent of a simulated machine of `muster_fleet` runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use muster_api::ids::BmcId;
 use muster_bmc_emulator::machine::{Drive, First, Processor, Progress};
 use muster_bmc_emulator::{Booted, Failure, Hardware, InMemory, Machine as Managed};
 use muster_fleet::{Agents, Machine, Power};
 use reqwest::header::RANGE;
 use reqwest::{Client, StatusCode};
 
-/// Bytes of the image that a machine asks for at once.
+/// Bytes of the image in one range request.
 const CHUNK: u64 = 1 << 20;
 
 /// Time limit of one range.
 const RANGE_LIMIT: Duration = Duration::from_secs(120);
 
-/// How much of an image is read.
+/// The part of an image that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// As much as firmware reads to find the boot loader: the volume descriptors and a megabyte.
     Beginning,
-    /// All of it, as a system does that is in memory then.
+    /// All of it, like a system that runs from memory then.
     Whole,
 }
 
@@ -31,12 +32,12 @@ pub struct SimulatedMachine {
     agents: Arc<Agents>,
     number: u32,
     reading: Reading,
-    /// The system that it runs from the image; `None`: it runs another one, or is off.
+    /// The system that runs from the image; `None`: another one runs, or the machine is off.
     running: Mutex<Option<Power>>,
 }
 
 impl SimulatedMachine {
-    /// One that runs the system of its disk.
+    /// A machine that runs the system on its disk.
     pub fn running(agents: &Arc<Agents>, number: u32, reading: Reading) -> Self {
         Self {
             machine: InMemory::running(hardware(agents.machine(number))),
@@ -47,12 +48,12 @@ impl SimulatedMachine {
         }
     }
 
-    /// Everything that it booted from, in order.
+    /// All images that it booted from, in order.
     pub fn boots(&self) -> Vec<Booted> {
         self.machine.boots()
     }
 
-    /// What runs now ends; the image that was booted takes its place.
+    /// Ends the running system; the booted image replaces it.
     fn boot(&self) {
         let booted = self.machine.boots().pop();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,10 +114,10 @@ impl Managed for SimulatedMachine {
     }
 }
 
-/// The processor of all machines: iDRAC9 before 6.00 boots virtual CDs beside Intel's alone (docs/protocol/redfish.md#3).
+/// The processor of all machines: iDRAC9 before 6.00 boots virtual CDs only with Intel's (docs/protocol/redfish.md#3).
 const PROCESSOR: &str = "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz";
 
-/// What its BMC tells of a made-up machine: the same that its agent tells, but for the processor's model.
+/// The BMC's report about a simulated machine: the same as its agent's, except for the processor's model.
 fn hardware(machine: Machine) -> Hardware {
     const GIB: i64 = 1 << 30;
     let parts = machine.fingerprint();
@@ -153,8 +154,9 @@ fn hardware(machine: Machine) -> Hardware {
     }
 }
 
-/// Reads an image by ranges; false when it is not to be had, and then nothing boots.
-async fn read(url: String, reading: Reading) -> bool {
+/// Reads an image by ranges; returns the BMC in its kernel's arguments. `None` if it is not available, and then nothing
+/// boots.
+async fn read(url: String, reading: Reading) -> Option<BmcId> {
     let read = match reading {
         Reading::Beginning => ranges(&url, &[(32 << 10, 2048), (0, CHUNK)]).await,
         Reading::Whole => whole(&url).await,
@@ -162,7 +164,15 @@ async fn read(url: String, reading: Reading) -> bool {
     if let Err(why) = &read {
         eprintln!("a simulated machine does not boot from {url}: {why}");
     }
-    read.is_ok()
+    read.ok().and_then(|()| bmc_of(&url))
+}
+
+/// Returns the BMC in `.../bmc/BOOTID-BMCIDCODE[-TAG].iso`. Machines under QEMU prove that the image of this URL names
+/// this BMC.
+fn bmc_of(url: &str) -> Option<BmcId> {
+    let (_, file) = url.rsplit_once('/')?;
+    let (_, named) = file.split_once('-')?;
+    named.get(..32)?.parse().ok()
 }
 
 async fn whole(url: &str) -> Result<(), String> {
@@ -207,7 +217,8 @@ async fn range(client: &Client, url: &str, first: u64, bytes: u64) -> Result<(),
 }
 
 fn client() -> Result<Client, String> {
-    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+    // reqwest is built without a TLS provider and requires one for plain HTTP, too. At a second call it is installed
+    // already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().map_err(text)
 }

@@ -1,5 +1,5 @@
-//! Machines behind BMCs from their discovery on: they are approved, become nodes, hosts again and nodes again, without a hand on them.
-//! Common ground of the scenarios `bmc::vendors` and `bmc::foreign`.
+//! Machines behind BMCs after their discovery: they are approved, become nodes, hosts again and nodes again, without
+//! manual work. Common code of the scenarios `bmc::vendors` and `bmc::foreign`.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -13,25 +13,25 @@ use serde_json::Value;
 
 /// Time limit of ten emulated boots on two cores.
 const DISCOVERY: Duration = Duration::from_secs(1800);
-/// Time limit of what the service does by itself.
+/// Time limit of the service's own work.
 const SOON: Duration = Duration::from_secs(120);
-/// From the scale to hosts that are known again: one has to be missed first, and all boot.
+/// From the scale to hosts that are known again: one has to become disconnected first, and all boot.
 const RETURN: Duration = Duration::from_secs(1800);
-/// Between two looks, each of which costs the machines some of the processors.
+/// Interval between two checks, each of which takes processor time from the machines.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// A machine behind a BMC.
 pub trait Unit {
-    /// Its BMC's, and its host's.
+    /// Name of its BMC and of its host.
     fn name(&self) -> &str;
     fn is_on(&self) -> bool;
     /// Its drive is not empty.
     fn has_medium(&self) -> bool;
-    /// Whatever its console shows, for failures.
+    /// Output of its console, for failures.
     fn console(&self) -> String;
 }
 
-/// Tells what has come, and how long after the import.
+/// Prints progress with the time since the import.
 pub struct Watch(Instant);
 
 impl Watch {
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-/// A service that drives BMCs of this computer, with one more argument; its image is made.
+/// A service with one more argument that drives BMCs of this computer; its image is made.
 #[track_caller]
 pub fn hub(argument: &str) -> Hub {
     let settings = Hub::settings()
@@ -57,7 +57,8 @@ pub fn hub(argument: &str) -> Hub {
     hub
 }
 
-/// Waits until all BMCs have found their machine's host, with nothing that both tell differently, and are left clean.
+/// Waits until all BMCs have found their machine's host, without differences between both reports, and no medium is
+/// left.
 #[track_caller]
 pub fn await_discovered(hub: &Hub, infra_env: InfraEnvId, units: &[impl Unit]) -> Vec<Bmc> {
     let client = hub.service.client();
@@ -92,8 +93,8 @@ pub fn await_discovered(hub: &Hub, infra_env: InfraEnvId, units: &[impl Unit]) -
     all
 }
 
-/// Approves all machines, makes nodes of them, and takes them out of their cluster, one of them while it is switched off: their BMCs boot
-/// them into discovery over the installed disks. Then all become nodes again.
+/// Approves all machines, makes nodes of them, and unbinds them from their cluster, one of them while it is switched
+/// off: their BMCs boot them into discovery over the installed disks. Then all become nodes again.
 #[track_caller]
 pub fn walk(hub: Hub, infra_env: InfraEnvId, units: &[impl Unit], watch: &Watch) {
     let agents = await_agents(&hub, units.len(), "have an inventory", |agent| {
@@ -122,7 +123,7 @@ pub fn walk(hub: Hub, infra_env: InfraEnvId, units: &[impl Unit], watch: &Watch)
     await_return(&walk.hub, units);
     walk.await_empty(&mut []);
     assert!(off.is_on());
-    // The lab's boot listener has an address for BMCs, which nodes do not reach: all came back by their BMCs.
+    // The lab's boot listener has an address for BMCs, which nodes cannot reach: all came back by their BMCs.
     let client = walk.hub.service.client();
     let events = client.events(infra_env).unwrap();
     for bmc in client.bmcs(infra_env).unwrap() {
@@ -139,7 +140,7 @@ pub fn walk(hub: Hub, infra_env: InfraEnvId, units: &[impl Unit], watch: &Watch)
     watch.tell("all are nodes again");
 }
 
-/// All of them, with that config.
+/// Makes nodes of all units, with that config.
 #[track_caller]
 fn become_nodes(walk: &NodePoolWalk, units: &[impl Unit], config: &str) {
     walk.announce(config);
@@ -153,7 +154,7 @@ fn become_nodes(walk: &NodePoolWalk, units: &[impl Unit], config: &str) {
     }
 }
 
-/// `muster host power`, as a person types it; the state at the end is told.
+/// `muster host power`, as a user types it, which prints the state at the end.
 #[track_caller]
 fn power_off(hub: &Hub, unit: &impl Unit) {
     let url = hub.service.client().base();
@@ -162,7 +163,7 @@ fn power_off(hub: &Hub, unit: &impl Unit) {
     assert_eq!(said, format!("{} is Off\n", unit.name()));
 }
 
-/// Waits until these are hosts of no cluster again, known by a new boot, and their BMCs are left clean.
+/// Waits until these hosts are unbound again, known by a new boot, and no medium is left in their BMCs.
 #[track_caller]
 fn await_return(hub: &Hub, units: &[impl Unit]) {
     let path = Hub::agents_path();
@@ -185,7 +186,7 @@ fn await_return(hub: &Hub, units: &[impl Unit]) {
         });
 }
 
-/// Waits until so many Agents are there and fit.
+/// Waits until so many Agents exist and meet the condition.
 #[track_caller]
 fn await_agents(hub: &Hub, count: usize, what: &str, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let what = format!("all Agents to {what}");
@@ -199,7 +200,7 @@ fn await_agents(hub: &Hub, count: usize, what: &str, fits: impl Fn(&Value) -> bo
     })
 }
 
-/// By one command, as a person types it.
+/// Approves by one command, as a user types it.
 #[track_caller]
 fn approve_all(hub: &Hub, units: &[impl Unit]) {
     let data = hub.service.data_dir().display().to_string();

@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 use crate::discovery::{Discovery, interface};
 
-/// An emulated machine takes its time for a key exchange, and this is many times that.
+/// Many times the duration of a key exchange on an emulated machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A key pair of somebody.
+/// A key pair of a user.
 pub struct Key {
     folder: TempDir,
 }
@@ -43,7 +43,7 @@ impl Key {
         self.folder.path().join(name)
     }
 
-    /// Logs in with this key and nothing else; believes the host's key at the first time, and no other from then on.
+    /// Logs in with this key only; accepts any key of the host at the first time, and no other from then on.
     fn ssh(&self, options: &[&str], user: &str, address: &str, script: &str) -> Output {
         let known = format!("UserKnownHostsFile={}", self.file("known_hosts").display());
         let mut ssh = command("ssh");
@@ -82,6 +82,12 @@ impl Key {
         self.ssh(&[], "root", address, script)
     }
 
+    /// Forgets the keys of hosts: a machine has another one from each boot on.
+    pub fn forget_hosts(&self) {
+        // There is no file before the first login.
+        let _ = std::fs::remove_file(self.file("known_hosts"));
+    }
+
     /// Fingerprint of the host's key that was seen at the first login.
     fn fingerprint_seen(&self) -> String {
         let mut list = command("ssh-keygen");
@@ -90,8 +96,8 @@ impl Key {
     }
 }
 
-/// The holder of `key` logs in, with and without a terminal, and meets the machine's own host key; the holder of `other` does not,
-/// nor anybody with a password.
+/// Asserts that the holder of `key` can log in, with and without a terminal, to the machine's own host key; and that
+/// neither the holder of `other` nor a user with a password can.
 #[track_caller]
 pub fn assert_only_lets_in(discovery: &Discovery, machine: &mut Running, key: &Key, other: &Key) {
     let address = address(discovery);
@@ -125,7 +131,7 @@ pub fn assert_only_lets_in(discovery: &Discovery, machine: &mut Running, key: &K
     }
 }
 
-/// No SSH server answers on the machine, whose InfraEnv names no key.
+/// Asserts that no SSH server runs on a machine of an InfraEnv without a key.
 #[track_caller]
 pub fn assert_nobody_is_let_in(discovery: &Discovery) {
     let address = format!("{}:22", address(discovery)).parse().unwrap();

@@ -9,7 +9,8 @@ use flate2::read::GzDecoder;
 
 use crate::discovery::Discovery;
 
-/// The machine is in no cluster: it is asked for its logs by the command, and they hold what kernel and agent wrote, and no token.
+/// The machine is in no cluster: the command requests its logs, and they hold the output of kernel and agent, and no
+/// token.
 #[track_caller]
 pub fn assert_sends_its_logs(discovery: &Discovery, name: &str) {
     let service = &discovery.service;

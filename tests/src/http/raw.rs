@@ -1,4 +1,4 @@
-//! HTTP as bytes on a connection, for what no client sends.
+//! HTTP as bytes on a connection, for requests that no client sends.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -17,7 +17,7 @@ pub fn connect(port: u16, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// Everything that comes until the service closes the connection. A reset after an answer counts as its end.
+/// Everything that is received until the service closes the connection. A reset after a response counts as its end.
 pub fn read_to_end(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
@@ -27,7 +27,7 @@ pub fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads until `text` has come.
+/// Reads until `text` was received.
 #[track_caller]
 pub fn read_until(stream: &mut TcpStream, text: &str) -> String {
     let mut bytes = Vec::new();
@@ -44,7 +44,7 @@ pub fn read_until(stream: &mut TcpStream, text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The status in the first line of an answer.
+/// The status in the first line of a response.
 #[track_caller]
 pub fn status_of(answer: &str) -> u16 {
     answer

@@ -1,5 +1,4 @@
-//! The two Kubernetes APIs that everything of the custom resources is proven on, each beside one of the
-//! databases.
+//! The two Kubernetes APIs of all tests of custom resources, each with one of the databases.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use crate::service::{Service, Settings};
 
 use crate::database::{Database, Served};
 
-/// For the controllers to have begun their work: on a real API server the lease is waited for.
+/// Time limit for the controllers to begin their work: on a real API server they wait for the lease.
 const LEAD_LIMIT: Duration = Duration::from_secs(60);
 
 /// A Kubernetes API with custom resources.
@@ -24,9 +23,9 @@ pub enum Api {
     Real,
 }
 
-/// A service whose controllers work, and the API server that it needs. Dropping it ends both.
+/// A service with running controllers, and the API server that it needs. Dropping it ends both.
 pub struct KubeServed {
-    // The service ends before what it needs.
+    // The service ends before the parts that it needs.
     served: Served,
     plane: Option<ControlPlane>,
 }
@@ -76,7 +75,7 @@ impl Api {
     }
 }
 
-/// On a real API server, with the rights of `deploy/namespaced`: a service that looks after these namespaces alone.
+/// On a real API server, with the rights of `deploy/namespaced`: a service that watches only these namespaces.
 #[track_caller]
 pub fn serve_in_namespaces(namespaces: &[&str], change: impl FnOnce(Settings) -> Settings) -> KubeServed {
     let plane = control_plane();
@@ -92,7 +91,7 @@ pub fn serve_in_namespaces(namespaces: &[&str], change: impl FnOnce(Settings) ->
     kube_served
 }
 
-/// A real Kubernetes that knows our kinds, and the foreign ones that we read.
+/// A real Kubernetes with our kinds, and the foreign ones that we read.
 #[track_caller]
 pub fn control_plane() -> ControlPlane {
     let plane = ControlPlane::start();
@@ -117,7 +116,7 @@ impl KubeServed {
         self.plane.as_mut()
     }
 
-    /// Another service, with an empty database, in place of the one that was there.
+    /// Another service, with an empty database, in place of the present one.
     #[track_caller]
     pub fn start_afresh(&mut self, settings: Settings) {
         let settings = match &self.plane {
@@ -127,7 +126,7 @@ impl KubeServed {
         self.served = settings.start().into();
     }
 
-    /// Waits until the service's controllers work, e.g. after it was started again.
+    /// Waits until the service's controllers work, e.g. after a restart.
     #[track_caller]
     pub fn await_leading(&self) {
         let client = self.served.http();
@@ -141,7 +140,7 @@ impl KubeServed {
     }
 }
 
-/// A service that works with an API server of its own.
+/// A service with an API server of its own.
 impl KubeServed {
     /// A service that was started on a real API server.
     pub fn on_real(service: Service, plane: ControlPlane) -> Self {

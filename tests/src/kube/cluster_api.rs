@@ -1,4 +1,4 @@
-//! Cluster API's own core controllers beside a control plane. Source: docs/protocol/kube-lab.md.
+//! Cluster API's own core controllers for a control plane. Source: docs/protocol/kube-lab.md.
 
 use std::fs;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct ClusterApi {
 }
 
 impl ClusterApi {
-    /// Gives the control plane Cluster API's CRDs, whose versions the controllers convert, and starts these.
+    /// Applies Cluster API's CRDs to the control plane, with versions that the controllers convert, and starts these.
     ///
     /// # Panics
     /// If they are missing or do not start.
@@ -102,8 +102,8 @@ impl ClusterApi {
     }
 }
 
-/// Objects of these kinds are kept in one version and asked for in others: the controllers convert them. Without their
-/// webhook they come back garbled.
+/// Objects of these kinds are stored in one version and requested in others: the controllers convert them. Without
+/// their webhook the objects are garbled.
 fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
     let folder = crds_of("cluster-api").display().to_string();
     let printed = kubectl.run(&[

@@ -27,7 +27,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(20);
 const TOKEN: &str = "token-of-the-labs-administrator";
 /// Controllers that tests need: certificates are signed, owners' objects and namespaces' content are deleted.
 const CONTROLLERS: &str = "csrsigning,csrcleaner,garbagecollector,namespace,nodelifecycle";
-/// Further ones where pods run.
+/// Further controllers, for pods.
 const POD_CONTROLLERS: &str = "deployment-controller,replicaset-controller,serviceaccount-controller,\
     root-ca-certificate-publisher-controller,disruption-controller";
 
@@ -58,14 +58,14 @@ impl Settings {
         self
     }
 
-    /// With nodes that stay Ready without a kubelet that says so again and again.
+    /// With nodes that stay Ready without a kubelet's repeated reports.
     #[must_use]
     pub fn without_heartbeats(mut self) -> Self {
         self.nodes_need_no_heartbeat = true;
         self
     }
 
-    /// With what pods need: the controllers that make them, and tokens of their service accounts.
+    /// With the parts that pods need: the controllers that make them, and tokens of their service accounts.
     #[must_use]
     pub fn with_pods(mut self) -> Self {
         self.has_pods = true;
@@ -82,7 +82,7 @@ impl Settings {
 /// A running control plane with a data folder of its own. Dropping it kills it; if the test fails, its logs
 /// are shown.
 pub struct ControlPlane {
-    // Whoever needs the other ends first.
+    // A program ends before those that it uses.
     controllers: Option<Program>,
     server: Program,
     etcd: Program,
@@ -99,7 +99,7 @@ struct Ports {
 }
 
 impl ControlPlane {
-    /// Starts one as production has it.
+    /// Starts one with production settings.
     ///
     /// # Panics
     /// If the programs are missing or do not start.
@@ -108,12 +108,12 @@ impl ControlPlane {
         Settings::default().start()
     }
 
-    /// The one that tests of this program share, each in namespaces of its own; started for the first,
+    /// The control plane that tests of this program share, each in namespaces of its own; started for the first,
     /// stopped after the last that holds it. For tests that neither run Muster on it nor disturb it.
     #[track_caller]
     pub fn shared() -> Arc<Self> {
         static RUNNING: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
-        // A start that panicked left nothing behind; the next may try again.
+        // A start that panicked left nothing running; the next may try again.
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.upgrade().unwrap_or_else(|| {
             let started = Arc::new(Self::start());
@@ -189,14 +189,13 @@ impl ControlPlane {
         format!("https://{USER_NETWORK_HOST}:{}", self.ports.server.number())
     }
 
-    /// The administrator's kubeconfig: the server is verified by its authority, the administrator shows a
-    /// certificate.
+    /// The administrator's kubeconfig: the server is verified by its authority, the administrator has a certificate.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("admin.kubeconfig")
     }
 
-    /// A kubeconfig for Muster, with the rights of `deploy/base/rbac.yaml` and no others: a token of its ServiceAccount. The rights are
-    /// applied first.
+    /// A kubeconfig for Muster, with the rights of `deploy/base` and of the components `capi` and `metal3`, and no others: a token of its
+    /// ServiceAccount. The rights are applied first, with what is asked of others for references into other namespaces.
     #[track_caller]
     pub fn service_kubeconfig(&self) -> PathBuf {
         let kubectl = self.kubectl().namespace(SERVICE_NAMESPACE);
@@ -206,8 +205,16 @@ impl ControlPlane {
         {
             kubectl.run(&["create", "namespace", SERVICE_NAMESPACE]);
         }
-        let rights = deploy().join("base/rbac.yaml");
-        kubectl.run(&["apply", "-f", &rights.display().to_string()]);
+        for part in [
+            "base/rbac.yaml",
+            "base/references.yaml",
+            "capi/rbac.yaml",
+            "metal3/rbac.yaml",
+            "metal3/references.yaml",
+        ] {
+            let part = deploy().join(part);
+            kubectl.run(&["apply", "-f", &part.display().to_string()]);
+        }
         self.kubeconfig_with_token()
     }
 
@@ -283,13 +290,12 @@ impl ControlPlane {
         self.etcd.id()
     }
 
-    /// Ends the API server as a power cut would; etcd keeps what it has.
+    /// Ends the API server like a power cut; etcd keeps its data.
     pub fn kill_server(&mut self) {
         self.server.kill();
     }
 
-    /// Stops the API server in its tracks, as a network that swallows everything would; `Signal::SIGCONT`
-    /// lets it go on.
+    /// Stops the API server, like a network that drops everything; `Signal::SIGCONT` continues it.
     pub fn signal_server(&self, signal: Signal) {
         self.server.signal(signal);
     }
@@ -343,7 +349,7 @@ fn launch_server(settings: &Settings, ports: &Ports, folder: &Path) -> Program {
     if !settings.has_pods {
         server.args(["--disable-admission-plugins", "ServiceAccount"]);
     }
-    // As OpenShift: an owner that blocks a deletion may be named by those only who may change its finalizers.
+    // As in OpenShift: only users who may change an owner's finalizers may name it as an owner that blocks a deletion.
     server.args([
         "--enable-admission-plugins",
         "OwnerReferencesPermissionEnforcement",
@@ -408,7 +414,7 @@ const SERVER_NAMES: [&str; 6] = [
     USER_NETWORK_HOST,
 ];
 
-/// Writes keys, certificates, the token and the kubeconfig; answers the authority's certificate.
+/// Writes keys, certificates, the token and the kubeconfig; returns the authority's certificate.
 fn write_identities(folder: &Path, url: &str) -> std::io::Result<String> {
     let authority = Authority::new("lab-kubernetes-ca");
     fs::write(folder.join("ca.crt"), authority.certificate())?;
@@ -436,7 +442,7 @@ fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy")
 }
 
-/// JSON is YAML. Everything is inside, so that the file can be a Secret.
+/// JSON is YAML. All data is inline, so that the file can be a Secret.
 fn kubeconfig(folder: &Path, url: &str) -> std::io::Result<String> {
     let inside = |name: &str| fs::read(folder.join(name)).map(|bytes| base64(&bytes));
     let config = json!({

@@ -40,7 +40,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// For a user with that kubeconfig.
+    /// `kubectl` for a user with that kubeconfig.
     pub fn new(kubeconfig: &Path) -> Self {
         let home = tempfile::Builder::new().prefix("muster-kubectl-").tempdir();
         let home = home.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
@@ -51,7 +51,7 @@ impl Kubectl {
         }
     }
 
-    /// The same in a namespace, as `--namespace` says it.
+    /// The same in a namespace, like `--namespace`.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self {
@@ -60,11 +60,11 @@ impl Kubectl {
         }
     }
 
-    /// A client of the API server, with the authority and the token of the kubeconfig (that of the built-in API has both
-    /// inside).
+    /// A client of the API server, with the authority and the token of the kubeconfig (that of the built-in API has
+    /// both inside).
     ///
     /// # Panics
-    /// If the kubeconfig is another.
+    /// If the kubeconfig has another form.
     #[track_caller]
     pub fn http(&self) -> HttpClient {
         let text = self.run(&["config", "view", "--raw", "--minify", "-o", "json"]);
@@ -103,7 +103,7 @@ impl Kubectl {
         kubectl
     }
 
-    /// Runs it; answers what it printed.
+    /// Runs it; returns its output.
     ///
     /// # Panics
     /// If it fails; shows its output.
@@ -120,7 +120,7 @@ impl Kubectl {
         output.out
     }
 
-    /// Runs it, whatever comes of it.
+    /// Runs it, whatever its status.
     ///
     /// # Panics
     /// If it does not end in time.
@@ -146,6 +146,26 @@ impl Kubectl {
         output.out
     }
 
+    /// Types a line with `kubectl` in it into a shell; returns its output.
+    ///
+    /// # Panics
+    /// If it fails; shows its output.
+    #[track_caller]
+    pub fn shell(&self, line: &str) -> String {
+        let script = format!(
+            "kubectl() {{ '{}' \"$@\"; }}; {line}",
+            program("kubectl").display()
+        );
+        let mut shell = command("sh");
+        shell.args(["-c", &script]).current_dir(self.home.path());
+        shell
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", &self.kubeconfig);
+        let output = run_to_end(&mut shell, b"");
+        assert!(output.succeeded, "{line}: {}{}", output.out, output.err);
+        output.out
+    }
+
     /// Applies objects as `kubectl apply` does.
     ///
     /// # Panics
@@ -156,7 +176,7 @@ impl Kubectl {
         self.run_with(&["apply", "-f", "-"], &list.to_string())
     }
 
-    /// The answer of `get -o json` with these arguments.
+    /// The output of `get -o json` with these arguments.
     ///
     /// # Panics
     /// If it fails.
@@ -166,10 +186,10 @@ impl Kubectl {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("kubectl get: {error} in {text}"))
     }
 
-    /// Waits until `get -o json` with these arguments answers something in which `find` finds what it wants.
+    /// Waits until `find` returns a value for the output of `get -o json` with these arguments.
     ///
     /// # Panics
-    /// After `limit`, with the last thing seen.
+    /// After `limit`, with the last error.
     #[track_caller]
     pub fn await_that<T>(
         &self,
@@ -187,7 +207,7 @@ impl Kubectl {
         })
     }
 
-    /// Waits until every kind that was applied is served.
+    /// Waits until every applied kind is served.
     ///
     /// # Panics
     /// If one is not.
@@ -197,7 +217,7 @@ impl Kubectl {
         self.run(&[&["wait"], &all[..]].concat());
     }
 
-    /// Edits an object as a person would: `script` is the editor, a shell command that gets the file's name as its last word.
+    /// Edits an object like a user: `script` is the editor, a shell command that gets the file's name as its last word.
     ///
     /// # Panics
     /// If it fails.
@@ -227,7 +247,7 @@ impl Kubectl {
         Program::start(&name, &mut self.command(arguments), &log)
     }
 
-    /// Writes a file that commands can name; answers its path.
+    /// Writes a file that commands can name; returns its path.
     ///
     /// # Panics
     /// If it cannot be written.

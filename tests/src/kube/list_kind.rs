@@ -1,4 +1,4 @@
-//! A kind whose objects are a list, for what lists may cost a server.
+//! A kind with lists in its objects, for the cost of lists in a server.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Metal3's baremetal-operator beside a control plane, with Ironic, which talks to BMCs for it. Source: docs/protocol/metal3.md#1.
+//! Metal3's baremetal-operator for a control plane, with Ironic, its client of BMCs. Source: docs/protocol/metal3.md#1.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// Running programs. Dropping them ends them; if the test fails, their logs are shown.
 pub struct Metal3 {
-    // The operator ends before what it asks.
+    // The operator ends before the programs that it uses.
     operator: Program,
     ironic: Program,
     _ports: [ReservedPort; 2],
@@ -27,8 +27,8 @@ pub struct Metal3 {
 }
 
 impl Metal3 {
-    /// Gives the API server Metal3's CRDs, and starts Ironic and the operator, which looks after all namespaces and asks for
-    /// PreprovisioningImages.
+    /// Applies Metal3's CRDs to the API server, and starts Ironic and the operator, which watches all namespaces and
+    /// requests PreprovisioningImages.
     ///
     /// # Panics
     /// If they are missing or do not start.
@@ -117,7 +117,7 @@ fn start_ironic(folder: &Path, port: u16) -> Program {
     Program::start_shared("Ironic", ironic, &folder.join("ironic.log"))
 }
 
-/// BMCs fetch images by the URLs that the operator is given: Ironic would need a web server for its copies.
+/// BMCs download images by the URLs that the operator gets: Ironic would need a web server for its copies.
 fn configuration(folder: &Path, port: u16) -> String {
     let folder = folder.display();
     format!(

@@ -1,5 +1,5 @@
-//! A workload cluster for tests of joining: a real API server with its signer, and identities of nodes that ask it for
-//! certificates and make their Nodes as kubelets do. The real kubelet has its own scenarios.
+//! A workload cluster for tests of joining: a real API server with its signer, and identities of nodes that request
+//! certificates and create their Nodes like kubelets. The real kubelet has its own scenarios.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -27,7 +27,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Starts one in which bootstrap tokens may ask for nodes' certificates.
+    /// Starts one in which bootstrap tokens may request nodes' certificates.
     #[track_caller]
     pub fn start() -> Self {
         let plane = ControlPlane::start();
@@ -61,14 +61,14 @@ impl Workload {
         HttpClient::trusting(&self.plane.url(), &authority).with_token(token)
     }
 
-    /// Asks for a client certificate with the bootstrap token; answers the key.
+    /// Requests a client certificate with the bootstrap token; returns the key.
     #[track_caller]
     pub fn ask_by_token(&self, csr: &str, node: &str) -> KeyPair {
         let key = KeyPair::generate().unwrap();
         let body = KubeletCertificate::Client.request(csr, node, &key, Vec::new());
         let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
         let body = body.to_string();
-        // The authenticator of tokens and the binding are seen a moment after they were made.
+        // The token authenticator and the binding take effect a moment after their creation.
         await_condition("the bootstrap token to be accepted", SIGNED_LIMIT, || {
             let answer = self
                 .client(TOKEN)
@@ -93,14 +93,14 @@ impl Workload {
         String::from_utf8(STANDARD.decode(certificate).unwrap()).unwrap()
     }
 
-    /// True when nobody has decided about a request.
+    /// True if a request is neither approved nor denied.
     #[track_caller]
     pub fn is_pending(&self, csr: &str) -> bool {
         let seen = self.kubectl.get(&["csr", csr]);
         seen["status"]["conditions"].as_array().is_none_or(Vec::is_empty)
     }
 
-    /// Becomes a node: asks by the bootstrap token, and waits for the certificate.
+    /// Becomes a node: requests a certificate with the bootstrap token, and waits for it.
     #[track_caller]
     pub fn join(&self, csr: &str, node: &str) -> Identity {
         let key = self.ask_by_token(csr, node);
@@ -147,7 +147,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes its Node, which is not ready.
+    /// Creates its Node, which is not ready.
     #[track_caller]
     pub fn make_node(&self, address: &str) {
         let node = json!({
@@ -180,7 +180,7 @@ impl Identity {
             .run_with(&["replace", "--raw", &path, "-f", "-"], &node.to_string());
     }
 
-    /// Asks for a serving certificate.
+    /// Requests a serving certificate.
     #[track_caller]
     pub fn ask_serving(&self, csr: &str, addresses: &[&str]) {
         let key = KeyPair::generate().unwrap();

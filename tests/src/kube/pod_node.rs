@@ -1,5 +1,6 @@
-//! A machine whose kubelet runs pods: the target image, booted as an installer leaves it, in a workload cluster. The lab has neither
-//! kube-proxy nor kube-scheduler: the machine leads the address of the Service `kubernetes` to the API server and ports of its own to pods.
+//! A machine with a kubelet that runs pods: the target image, booted as an installer leaves it, in a workload cluster.
+//! The lab has neither kube-proxy nor kube-scheduler: the machine forwards the address of the Service `kubernetes` to
+//! the API server and ports of its own to pods.
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::Scheduler;
 use super::control_plane::SERVICE_ADDRESS;
 use super::kubectl::Kubectl;
 use super::workload::Workload;
+use crate::architecture::Architecture;
 use crate::condition::await_every;
 use crate::ports::ReservedPort;
 use crate::qemu::{Disk, DiskBus, GIB, Machine, Nic, Running, UserNet};
@@ -19,15 +21,15 @@ use crate::registry::Registry;
 use crate::target::TargetImage;
 
 const NAME: &str = "node-1";
-/// For everything that a test does with it.
+/// Time limit of a test with the machine.
 const LIMIT: Duration = Duration::from_secs(3600);
 const READY_LIMIT: Duration = Duration::from_secs(600);
-/// Between two looks: kubectl takes time from the emulated processors.
+/// Interval between two checks: kubectl takes time from the emulated processors.
 const LOOK: Duration = Duration::from_secs(2);
 
 const CONTAINERD: &str = include_str!("../../target/overlay/etc/containerd/config.toml");
 
-/// The last bytes of the first pods' addresses, 10.85.0.x: they are given one after the other.
+/// The last bytes of the first pods' addresses, 10.85.0.x, which are assigned in order.
 const PODS: std::ops::RangeInclusive<u16> = 2..=16;
 
 /// A port of Muster's pods.
@@ -49,7 +51,7 @@ impl PodPort {
         }
     }
 
-    /// The port of the node that leads to that of the pod 10.85.0.`last_byte`.
+    /// The port of the node that is forwarded to that of the pod 10.85.0.`last_byte`.
     fn of_node(self, last_byte: u16) -> u16 {
         match self {
             Self::Api => 20000 + last_byte,
@@ -59,7 +61,7 @@ impl PodPort {
     }
 }
 
-/// What goes to the console as evidence: what containers write, every few seconds.
+/// Prints the logs of containers on the console every few seconds, as evidence.
 const TELL_LOGS: &str = r#"
 mkdir -p /run/told
 while sleep 5; do
@@ -77,17 +79,18 @@ while sleep 5; do
 done > /dev/console 2>&1
 "#;
 
-/// A node that is on, and the scheduler that gives it every pod. Dropping it switches it off; if the test fails, its console is shown.
+/// A running node, and the scheduler that binds every pod to it. Dropping it switches it off; if the test fails, its
+/// console is shown.
 pub struct PodNode {
     scheduler: Scheduler,
     machine: Running,
-    /// Of this computer, in the order of [`PODS`] and [`PodPort::ALL`].
+    /// Ports of this computer, in the order of [`PODS`] and [`PodPort::ALL`].
     ports: Vec<[ReservedPort; PodPort::ALL.len()]>,
     _folder: TempDir,
 }
 
 impl PodNode {
-    /// Boots it, and waits until it is Ready. `pause` is the image of what holds a pod's namespaces.
+    /// Boots it, and waits until it is Ready. `pause` is the image of the container that holds a pod's namespaces.
     ///
     /// # Panics
     /// If it is not Ready in time.
@@ -96,7 +99,7 @@ impl PodNode {
         let folder = tempfile::Builder::new().prefix("muster-pods-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let config = config(workload, registry, pause);
-        let image = TargetImage::built().with_config(&config, folder.path());
+        let image = TargetImage::built(Architecture::X86_64).with_config(&config, folder.path());
         let ports: Vec<_> = PODS
             .map(|_| PodPort::ALL.map(|_| ReservedPort::reserve()))
             .collect();
@@ -132,7 +135,7 @@ impl PodNode {
         }
     }
 
-    /// The port of this computer's loopback that leads to one of the pod with that address.
+    /// The port of this computer's loopback that is forwarded to one of the pod with that address.
     ///
     /// # Panics
     /// If the address is not among the first ones.
@@ -148,7 +151,7 @@ impl PodNode {
         here.next().expect("all ports lead there").number()
     }
 
-    /// What to show when pods do not become what they should: the scheduler's last error and the end of the console.
+    /// Evidence for pods in an unexpected state: the scheduler's last error and the end of the console.
     pub fn evidence(&self) -> String {
         format!(
             "{}\n{}",
@@ -169,7 +172,7 @@ fn approve_all(kubectl: &Kubectl) {
     }
 }
 
-/// The Ignition config of a worker, with what its pods need.
+/// The Ignition config of a worker, with the parts that its pods need.
 fn config(workload: &Workload, registry: &Registry, pause: &str) -> Value {
     let table = "[plugins.\"io.containerd.grpc.v1.cri\".cni]";
     let containerd = CONTAINERD.replacen(

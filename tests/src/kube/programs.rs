@@ -9,11 +9,11 @@ const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
 const CLUSTER_API_MODULE: &str = include_str!("../../kube/cluster-api/go.mod");
 const BAREMETAL_OPERATOR_MODULE: &str = include_str!("../../kube/baremetal-operator/go.mod");
 
-/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`, `baremetal-operator`: that of `KUBEBUILDER_ASSETS` (the
-/// convention of Kubernetes' own tests), else the one that `.ci/kube` built.
+/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`, `baremetal-operator`: that of
+/// `KUBEBUILDER_ASSETS` (the convention of Kubernetes' own tests), else the one that `.ci/kube` built.
 ///
 /// # Panics
-/// If there is none; says how to have it built.
+/// If there is none; the message has the command that builds it.
 pub fn program(name: &str) -> PathBuf {
     let given = std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join(name));
     let built = release(name).join("bin").join(name);
@@ -29,7 +29,7 @@ pub fn program(name: &str) -> PathBuf {
     })
 }
 
-/// The folder with the CRDs of `cluster-api` or `baremetal-operator`, beside the program.
+/// The folder with the CRDs of `cluster-api` or `baremetal-operator`, next to the program.
 ///
 /// # Panics
 /// If `.ci/kube` did not build it.
@@ -43,7 +43,7 @@ pub(super) fn crds_of(name: &str) -> PathBuf {
     folder
 }
 
-/// The folder of what is built from the module of that program, as `.ci/kube` names it.
+/// The folder with the build of that program's module, as `.ci/kube` names it.
 fn release(name: &str) -> PathBuf {
     let kubernetes = required("k8s.io/kubernetes", MODULE);
     let etcd = required("go.etcd.io/etcd/server/v3", ETCD_MODULE);

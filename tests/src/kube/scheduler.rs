@@ -1,4 +1,4 @@
-//! Binds pods to a node, as kube-scheduler does where there is one node and room for all.
+//! Binds pods to a node, like kube-scheduler with one node and room for all.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Gives that node every pod that has none.
+    /// Binds every pod without a node to that one.
     ///
     /// # Panics
     /// If the control plane's certificate is gone.
@@ -46,7 +46,7 @@ impl Scheduler {
         }
     }
 
-    /// The last thing that went wrong; empty if nothing did.
+    /// The last error; empty if there was none.
     pub fn last_error(&self) -> String {
         self.last_error
             .lock()

@@ -1,4 +1,4 @@
-//! Makes the requests by which kubelets ask for certificates.
+//! Makes kubelets' requests for certificates.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

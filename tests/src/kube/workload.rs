@@ -1,5 +1,5 @@
-//! A cluster that machines join: a control plane that they reach, what a kubelet needs to bootstrap, and the Ignition
-//! config of its workers.
+//! A cluster that machines join: a control plane that they reach, the objects that a kubelet needs to bootstrap, and
+//! the Ignition config of its workers.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::control_plane::{ControlPlane, Settings};
 use super::kubectl::Kubectl;
 
-/// Namespace and name of the service account of new machines' kubelets, as OpenShift has it: its token may ask for a
+/// Namespace and name of the service account of new machines' kubelets, as in OpenShift: its token may request a
 /// kubelet's certificate and nothing else.
 const BOOTSTRAPPER: (&str, &str) = ("openshift-machine-config-operator", "node-bootstrapper");
 
-/// The label of a Node that says which config it was made from.
+/// The label of a Node with the config from which it was made.
 pub const CONFIG_LABEL: &str = "lab.muster.example/config";
 
 const KUBELET_UNIT: &str = "\
@@ -34,13 +34,14 @@ StandardError=append:/var/log/kubelet.log
 WantedBy=multi-user.target
 ";
 
-/// systemd's waits for disks and programs: with the usual 90 seconds some of ten machines on two cores end in emergency mode.
+/// Timeouts of systemd for disks and programs: with the usual 90 seconds some of ten machines on two cores end in
+/// emergency mode.
 const PATIENCE: &str = "[Manager]\nDefaultDeviceTimeoutSec=20min\nDefaultTimeoutStartSec=20min\n";
 
 /// A workload cluster. Dropping it ends it.
 pub struct Workload {
     plane: ControlPlane,
-    /// Of the bootstrapper.
+    /// Token of the bootstrapper.
     token: String,
 }
 
@@ -105,8 +106,8 @@ impl Workload {
         fs::read_to_string(self.plane.kubeconfig()).expect("the control plane wrote its kubeconfig")
     }
 
-    /// The Ignition config of its workers. Its bootstrap kubeconfig is where OpenShift's is, and names an address: so the
-    /// cluster needs no name in any DNS. `name` tells configs apart: it becomes the [`CONFIG_LABEL`] of the Node.
+    /// The Ignition config of its workers. Its bootstrap kubeconfig is in OpenShift's place, and names an address: so
+    /// the cluster needs no name in any DNS. `name` distinguishes configs: it becomes the [`CONFIG_LABEL`] of the Node.
     pub fn worker_config(&self, name: &str) -> Value {
         let authority =
             fs::read_to_string(self.plane.authority()).expect("the control plane wrote its certificate");

@@ -1,5 +1,5 @@
-//! Common ground of most scenarios of custom resources: an administrator who makes an InfraEnv, and compares
-//! hosts with Agents.
+//! Common code of most scenarios of custom resources: an administrator who creates an InfraEnv, and compares hosts with
+//! Agents.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -26,7 +26,7 @@ pub const SECRET: &str = "pull-secret";
 /// Time limit of a controller on a computer that is busy with machines and compilers.
 pub const SOON: Duration = Duration::from_secs(90);
 
-/// A service, and an administrator of what it works with.
+/// A service, and an administrator of its Kubernetes API.
 pub struct World {
     pub service: KubeServed,
     /// In [`NAMESPACE`].
@@ -40,7 +40,7 @@ impl World {
         Self::of(api.serve_with(|settings| settings.live_image(&live_image())))
     }
 
-    /// Makes [`NAMESPACE`] on the API that `service` works with.
+    /// Creates [`NAMESPACE`] on the API of `service`.
     #[track_caller]
     pub fn of(service: KubeServed) -> Self {
         let kubectl = service.kubectl();
@@ -51,13 +51,12 @@ impl World {
         }
     }
 
-    /// Somebody who asks the service's REST API.
+    /// A client of the service's REST API.
     pub fn client(&self) -> HttpClient {
         self.service.http()
     }
 
-    /// Makes the Secret and the InfraEnv, with `more` in its spec; returns the InfraEnv's path below the REST
-    /// API.
+    /// Creates the Secret and the InfraEnv, with `more` in its spec; returns the InfraEnv's path below the REST API.
     #[track_caller]
     pub fn infra_env(&self, more: &Value) -> String {
         self.secret(PULL_SECRET);
@@ -66,7 +65,7 @@ impl World {
         self.rest_path()
     }
 
-    /// Makes, or replaces, the Secret.
+    /// Creates, or replaces, the Secret.
     #[track_caller]
     pub fn secret(&self, pull_secret: &str) {
         self.kubectl.apply(&[json!({
@@ -124,16 +123,16 @@ impl World {
         );
     }
 
-    /// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are
-    /// no other Agents; answers these.
+    /// Waits until every host of the InfraEnv at `path` has an Agent with the same content, and there are no other
+    /// Agents; returns these.
     #[track_caller]
     pub fn await_agreement(&self, path: &str) -> BTreeMap<String, Value> {
         await_agreement(&self.client(), &self.kubectl, path)
     }
 }
 
-/// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no
-/// other Agents; answers these.
+/// Waits until every host of the InfraEnv at `path` has an Agent with the same content, and there are no other Agents;
+/// returns these.
 #[track_caller]
 pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BTreeMap<String, Value> {
     await_condition("hosts and Agents to agree", SOON, || {
@@ -155,7 +154,7 @@ pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BT
     })
 }
 
-/// Waits until `/ready` says that of the Kubernetes API; it has to be 200 all the time.
+/// Waits until `/ready` has that state of the Kubernetes API; its status has to be 200 all the time.
 #[track_caller]
 pub fn await_leader_status(client: &HttpClient, wanted: &str) -> String {
     await_leader_status_within(SOON, client, wanted)
@@ -187,7 +186,7 @@ pub fn infra_env(more: &Value) -> Value {
     })
 }
 
-/// A cluster that exists already, and what Muster is to know of it. Its API server is never asked.
+/// A cluster that exists already, and the objects that describe it to Muster. Its API server is never used.
 pub fn imported_cluster(name: &str) -> [Value; 2] {
     let id = "66666666-0000-4000-8000-000000000006";
     [
@@ -226,7 +225,7 @@ pub fn is(object: &Value, condition: &str, status: &str, reason: &str) -> bool {
         .any(|one| one["type"] == condition && one["status"] == status && one["reason"] == reason)
 }
 
-/// The message of an object's condition; empty when it is not there.
+/// The message of an object's condition; empty if it is missing.
 pub fn message<'a>(object: &'a Value, condition: &str) -> &'a str {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let found = conditions.find(|one| one["type"] == condition);
@@ -279,7 +278,7 @@ fn differences(hosts: &BTreeMap<String, Value>, agents: &BTreeMap<String, Value>
         if spec["hostname"].as_str().is_some_and(|name| !name.is_empty()) {
             compare("requested name", &host["requested_hostname"], &spec["hostname"]);
         }
-        // REST does not show whether a host is approved; the condition is made from the host's record.
+        // REST does not show if a host is approved; the condition is made from the host's record.
         if host["status"] == "known-unbound" {
             let ready = json!(is(agent, "RequirementsMet", "True", "AgentIsReady"));
             compare("approval", &ready, &spec["approved"]);

@@ -17,7 +17,7 @@ pub struct Block {
 pub enum Use {
     /// Commands to type.
     Run,
-    /// A command that goes on, and the text by which it shows that it runs.
+    /// A command that keeps running, and the text in its output that shows that it runs.
     Until(String),
     /// Lines of the output of the block before.
     Shows,
@@ -30,7 +30,7 @@ pub enum Use {
 /// The blocks of a page, in order.
 ///
 /// # Errors
-/// Those that do not say what becomes of them: line, and what is wrong.
+/// The blocks without a valid use: line, and fault.
 pub fn blocks(page: &str) -> Result<Vec<Block>, Vec<(usize, String)>> {
     let line_at = |offset: usize| 1 + page[..offset].matches('\n').count();
     let (mut found, mut mistakes) = (Vec::new(), Vec::new());
@@ -84,7 +84,7 @@ pub fn blocks(page: &str) -> Result<Vec<Block>, Vec<(usize, String)>> {
     }
 }
 
-/// Reads what stands after the language.
+/// Reads the words after the language.
 fn mark(info: &str) -> Result<Use, String> {
     let (language, words) = info.trim().split_once(' ').unwrap_or((info.trim(), ""));
     let words = words.trim();

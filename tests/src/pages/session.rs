@@ -1,4 +1,4 @@
-//! Types the blocks of a page into a shell, as a reader does: the program under test, `kubectl`, `aicli`, default ports.
+//! Types the blocks of a page into a shell, like a reader: the program under test, `kubectl`, `aicli`, default ports.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -35,11 +35,11 @@ const FILES: [&str; 5] = [
 /// Names that the pages use, in the namespace of their shell.
 const HOSTS: &str = "127.0.0.1 localhost\n192.0.2.10 muster.example.com\n";
 
-/// Types everything that `page` (its path in the project) tells its readers to type, in one shell from top to bottom.
+/// Types all commands of `page` (its path in the project) into one shell from top to bottom.
 ///
 /// # Panics
-/// When a command fails, or does not print what the page shows: with page, line and output. Without the right to make namespaces (tests
-/// that need them run as root).
+/// If a command fails, or does not print what the page shows: with page, line and output. Without the right to create
+/// namespaces (tests that need them run as root).
 #[track_caller]
 pub fn type_page(page: &str) {
     let text =
@@ -102,7 +102,7 @@ impl Shell {
             symlink(&path, at("programs").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         write(&at("hosts"), HOSTS);
-        // A clone, as far as the pages name its files.
+        // A clone with the project's files that the pages name.
         let mut copy = Command::new("cp");
         copy.args(["-r", "--parents"]).args(FILES).arg(at("home"));
         run(copy.current_dir(project_root()));
@@ -123,7 +123,7 @@ impl Shell {
                 "--kill-child=KILL",
                 "--",
             ])
-            // Whoever runs the tests in the background may have them ignore Ctrl-C, and so would all that is typed.
+            // In a background job Ctrl-C may be ignored, and programs would inherit that.
             .args(["env", "--default-signal=HUP,INT,QUIT", "bash"])
             .arg(project_root().join("tests/src/pages/shell.sh"))
             .current_dir(at("home"))
@@ -165,7 +165,7 @@ impl Shell {
         }
     }
 
-    /// Hands a block to the shell; answers its file.
+    /// Passes a block to the shell; returns the file of its output.
     #[track_caller]
     fn type_block(&mut self, kind: &str, block: &Block) -> PathBuf {
         self.typed += 1;
@@ -220,7 +220,7 @@ impl Shell {
         });
     }
 
-    /// Each line of the block must be in the output of the block typed last.
+    /// Checks that each line of the block is in the output of the last typed block.
     #[track_caller]
     fn must_show(&self, block: &Block) {
         let file = self.block_file(self.typed);
@@ -245,7 +245,7 @@ impl Shell {
     }
 }
 
-/// A line of a page as an expression: blanks are as wide as they are, `…` is anything.
+/// A line of a page as an expression: blanks match any width, `…` matches anything.
 fn pattern_of(line: &str) -> Regex {
     let words = line
         .split_whitespace()
@@ -255,7 +255,7 @@ fn pattern_of(line: &str) -> Regex {
     whole.expect("escaped texts are an expression")
 }
 
-/// `make` for a reader whose programs are built already: those under test.
+/// `make` for a reader with built programs: those under test.
 fn make_of_what_is_built(muster: &Path) -> String {
     let built = muster.parent().unwrap_or(muster);
     format!(
@@ -269,7 +269,7 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     file.with_extension(ending)
 }
 
-/// The output of a block so far, without what colours it.
+/// The output of a block so far, without colours.
 fn output(file: &Path) -> String {
     let bytes = fs::read(beside(file, "out")).unwrap_or_default();
     let colours = Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").expect("a constant expression");

@@ -18,8 +18,9 @@ impl Accel {
     /// QEMU's `-accel`.
     pub fn option(self) -> &'static str {
         match self {
-            // With a thread for each CPU, one may run an instruction that another has already put back: Linux 6.12 switches branches
-            // of its random numbers while all CPUs ask for some, and then meets an int3 that nobody set ("Oops: int3").
+            // With a thread for each CPU, one may run an instruction that another has already restored: Linux 6.12
+            // switches branches of its random numbers while all CPUs request some, and then hits an int3 that was
+            // already removed ("Oops: int3").
             Self::Tcg => "tcg,thread=single",
             Self::Kvm => "kvm",
         }
@@ -38,8 +39,8 @@ impl Accel {
     }
 }
 
-/// True when KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens
-/// and ordinary guests hang, and QEMU does not fall back by itself (docs/protocol/boot-lab.md#0).
+/// True if KVM runs a firmware to its end. An open `/dev/kvm` proves nothing: under `kvm_pvm` it opens and ordinary
+/// guests hang, and QEMU does not fall back (docs/protocol/boot-lab.md#0).
 fn kvm_boots() -> bool {
     let usable = std::fs::File::options()
         .read(true)

@@ -8,7 +8,7 @@ use crate::tagged_switch::UdpCable;
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
 
-/// The address under which a machine on its user network 10.0.2.0/24 finds this computer's loopback.
+/// The address of this computer's loopback for a machine on its user network 10.0.2.0/24.
 pub const USER_NETWORK_HOST: &str = "10.0.2.2";
 
 /// Boot medium of a machine.
@@ -26,7 +26,7 @@ pub enum Medium {
     FirmwareHttp,
     /// The first network card, by PXE of the firmware's own network stack (UEFI only).
     FirmwarePxe,
-    /// No firmware's choice: QEMU loads the kernel.
+    /// No boot by the firmware: QEMU loads the kernel.
     Kernel {
         /// The kernel image.
         kernel: PathBuf,
@@ -43,8 +43,7 @@ impl Medium {
         matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
     }
 
-    /// Parts of OVMF's network stack that would be tried first, and waited for in vain
-    /// (docs/protocol/ipxe.md#5).
+    /// Parts of OVMF's network stack that would be tried first, without success (docs/protocol/ipxe.md#5).
     pub(super) fn unwanted_protocols(&self) -> &'static [&'static str] {
         match self {
             Self::FirmwareHttp => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
@@ -53,7 +52,7 @@ impl Medium {
         }
     }
 
-    /// True when network cards keep the ROM that QEMU gives them; otherwise ROMs only cost time.
+    /// True if network cards keep QEMU's ROM; otherwise ROMs only cost time.
     pub(super) fn wants_rom(&self) -> bool {
         matches!(self, Self::Network)
     }
@@ -103,7 +102,7 @@ impl Disk {
         }
     }
 
-    /// With the content of that file at its beginning, of which it has a copy.
+    /// With a copy of that file's content at its beginning.
     #[must_use]
     pub fn content(mut self, file: &Path) -> Self {
         self.content = Some(file.to_owned());
@@ -124,8 +123,8 @@ impl Disk {
         self
     }
 
-    /// `-device` values that attach `drive`; `index` tells devices of one machine apart, `sata_port` is the
-    /// next free one.
+    /// `-device` values that attach `drive`; `index` distinguishes devices of one machine, `sata_port` is the next free
+    /// one.
     pub(super) fn devices(&self, drive: &str, index: usize, sata_port: usize) -> Vec<String> {
         let mut options = format!("drive={drive},serial={}", self.serial);
         if let Some(wwn) = self.wwn {
@@ -160,17 +159,17 @@ impl Disk {
 pub struct UserNet {
     /// Third byte of `10.0.x.0/24`; the machine gets `10.0.x.15`.
     pub subnet: u8,
-    /// The hostname that DHCP gives.
+    /// The hostname in DHCP.
     pub hostname: Option<String>,
     /// An IPv6 prefix of 64 bits, e.g. `fd00:2::`, for SLAAC.
     pub ipv6_prefix: Option<String>,
     /// The file or URL that DHCP offers to boot.
     pub boot_file: Option<String>,
-    /// The folder that its TFTP server, the router, has.
+    /// The folder of its TFTP server, the router.
     pub tftp: Option<PathBuf>,
     /// True when the network leads nowhere: addresses, but no router.
     pub isolated: bool,
-    /// Ports of this computer's loopback, and those of the machine that they lead to.
+    /// Ports of this computer's loopback, and those of the machine to which they are forwarded.
     pub forwarded: Vec<(u16, u16)>,
 }
 
@@ -216,15 +215,15 @@ impl UserNet {
         self
     }
 
-    /// Without a way out. A machine's further cards are best plugged in so: through any other user network it
-    /// would reach the world outside, where the service's address belongs to another machine.
+    /// Without a route to the outside. A machine's further cards should be connected so: through any other user network
+    /// it would reach the outside, where the service's address belongs to another machine.
     #[must_use]
     pub fn isolated(mut self) -> Self {
         self.isolated = true;
         self
     }
 
-    /// With a TCP port of this computer's loopback that leads to one of the machine.
+    /// With a TCP port of this computer's loopback that is forwarded to one of the machine.
     #[must_use]
     pub fn forward(mut self, here: u16, there: u16) -> Self {
         self.forwarded.push((here, there));
@@ -323,7 +322,7 @@ impl Nic {
     }
 }
 
-/// QEMU's name for the network of the card that is a machine's part of that number.
+/// QEMU's name for the network of the card that is the machine's part of that number.
 pub(super) fn network_id(index: usize) -> String {
     format!("net{index}")
 }

@@ -50,7 +50,7 @@ impl Firmware {
     /// The `-machine` value.
     pub(super) fn machine(self) -> &'static str {
         match self {
-            // SeaBIOS shows its own and iPXE's text on the serial port when there is no display.
+            // SeaBIOS shows its own and iPXE's text on the serial port if there is no display.
             Self::SeaBios => "q35,graphics=off",
             Self::Ovmf => "q35",
             Self::OvmfSecureBoot => "q35,smm=on",

@@ -1,4 +1,4 @@
-//! The description of a machine, and turning it into QEMU's arguments.
+//! The description of a machine, and its conversion to QEMU's arguments.
 
 use std::io::PipeWriter;
 use std::path::Path;
@@ -9,11 +9,12 @@ use super::devices::{Disk, DiskBus, Medium, Nic, network_id, sparse_file};
 use super::{Accel, Firmware, Running, Slots, qmp};
 use crate::process::{Program, command};
 
-/// Time limit of what is awaited of a machine, from power-on: many times the slowest boot of docs/protocol/boot-lab.md. It is reached
-/// when something hangs, not when it is slow: computers differ threefold from day to day, and several machines share two cores.
+/// Time limit of a machine, from power-on: many times the slowest boot of docs/protocol/boot-lab.md. It is reached by a
+/// hang, not by slowness: computers differ threefold from day to day, and several machines share two cores.
 pub const MACHINE_LIMIT: Duration = Duration::from_secs(900);
 
-/// GRUB prints this as its five seconds begin, in which it keeps an emulated processor busy; [`ENTER`] ends them.
+/// GRUB's output at the beginning of its five seconds, in which it keeps an emulated processor busy; [`ENTER`] ends
+/// them.
 const COUNTDOWN: &[u8] = b"executed automatically in 5s";
 const ENTER: &[u8] = b"\r";
 
@@ -44,7 +45,7 @@ enum Order {
     Medium,
     /// The first disk, then the medium.
     Disk,
-    /// As the firmware's own variables say; a UEFI with none tries everything.
+    /// By the firmware's own variables; a UEFI without any tries everything.
     Firmware,
     /// The first disk, before or after a drive that is not of this description.
     Managed,
@@ -62,7 +63,7 @@ enum Part {
 }
 
 impl Machine {
-    /// 1 GiB, two CPUs, SeaBIOS, no medium and no device. The name stands in failures.
+    /// 1 GiB, two CPUs, SeaBIOS, no medium and no device. Failures show the name.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -174,28 +175,28 @@ impl Machine {
         self
     }
 
-    /// Trying its first disk before the medium: a blank disk falls through.
+    /// Tries its first disk before the medium: a blank disk is skipped.
     #[must_use]
     pub fn disk_first(mut self) -> Self {
         self.order = Order::Disk;
         self
     }
 
-    /// Trying what the firmware's variables say, as boot entries change them.
+    /// Tries devices by the firmware's variables, which boot entries change.
     #[must_use]
     pub fn order_of_firmware(mut self) -> Self {
         self.order = Order::Firmware;
         self
     }
 
-    /// Going on after a reset; otherwise one switches it off.
+    /// Continues after a reset, which otherwise switches it off.
     #[must_use]
     pub fn lasting(mut self) -> Self {
         self.is_lasting = true;
         self
     }
 
-    /// For a BMC, which has a drive with boot index 1 or 3 and tells when to go on.
+    /// For a BMC, which has a drive with boot index 1 or 3 and starts the processors.
     pub(crate) fn managed(mut self) -> Self {
         self.order = Order::Managed;
         self.lasting()
@@ -208,14 +209,14 @@ impl Machine {
         self
     }
 
-    /// Nobody presses Enter while GRUB counts down, as on machines that nobody looks at.
+    /// Lets GRUB count down without pressing Enter, like an unattended machine.
     #[must_use]
     pub fn awaiting_countdown(mut self) -> Self {
         self.awaits_countdown = true;
         self
     }
 
-    /// Until when everything awaited of the machine must have happened, from power-on.
+    /// Time from power-on until which all awaited events must have happened.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
@@ -260,7 +261,7 @@ impl Machine {
         )
     }
 
-    /// QEMU, and what types on the serial console.
+    /// The command of QEMU, and the pipe to the serial console.
     fn command(&self, folder: &Path) -> (Command, PipeWriter) {
         let (typed, keyboard) = std::io::pipe().unwrap_or_else(|error| panic!("no pipe: {error}"));
         let mut qemu = command(self.firmware.program());
@@ -275,7 +276,7 @@ impl Machine {
         program
     }
 
-    /// QEMU's name for what the network card with that MAC is plugged into.
+    /// QEMU's name of the network of the card with that MAC.
     #[track_caller]
     pub(super) fn network_of(&self, mac: &str) -> String {
         let index = self
@@ -303,7 +304,7 @@ impl Machine {
         add("-machine", self.firmware.machine().to_owned());
         add("-m", self.memory_mib.to_string());
         add("-smp", self.cpus.clone());
-        // The first port is what we read; BMCs use the second, and a kernel told of it must find one.
+        // The lab reads the first port; BMCs use the second, and a kernel with that argument must find one.
         add("-serial", "stdio".to_owned());
         add("-serial", "null".to_owned());
         if let Some(model) = self.cpu_model.as_deref().or(self.firmware.cpu()) {
@@ -342,7 +343,7 @@ impl Machine {
                 if !file.exists() {
                     sparse_file(&file, size, content);
                 }
-                // The file goes away with the machine: nothing needs to reach the platter.
+                // The file is removed with the machine: nothing needs to reach the platter.
                 let value = format!("if=none,id={id},format=raw,cache=unsafe,file={}", file.display());
                 all.extend(["-drive".to_owned(), value]);
                 id
@@ -403,7 +404,7 @@ impl Machine {
             Some(Medium::Cd(iso)) => cd("ide.0", iso),
             Some(Medium::CdOn(bus, iso)) => cd(bus, iso),
             Some(Medium::UsbStick(image)) => {
-                // A stick can be written; what is written is lost, so that the image stays as it is.
+                // A stick is writable; writes are lost, so that the image stays unchanged.
                 let stick = format!("usb-storage,bus=stick.0,drive=medium,removable=on{order}");
                 [
                     drive("snapshot=on", image),
@@ -420,7 +421,8 @@ impl Machine {
                 let pairs = [
                     ("-kernel", kernel.display().to_string()),
                     ("-initrd", initramfs.display().to_string()),
-                    // An emulated timer may be late on a busy computer: Linux 6.12 takes it for broken, and panics (QEMU 7.2).
+                    // An emulated timer may be late on a busy computer: Linux 6.12 assumes that it is broken, and
+                    // panics (QEMU 7.2).
                     ("-append", format!("{arguments} no_timer_check")),
                 ];
                 pairs

@@ -1,5 +1,5 @@
-//! QEMU's machine protocol: JSON lines over a socket. The crates for it generate types of all commands from QEMU's schema; a dozen are
-//! needed here.
+//! QEMU's machine protocol: JSON lines over a socket. Its crates generate types of all commands from QEMU's schema; a
+//! dozen are needed here.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Time limit of an answer: QEMU asks the server of an image before it answers an insert.
+/// Time limit of a response: QEMU requests the image from its server before it responds to an insert.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Time limit of the socket's appearance.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// Interval between looks for the socket, which cannot wake us.
+/// Interval between checks for the socket, which has no notification.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The socket on which the QEMU of a machine with that folder takes commands, from one connection at a time.
+/// The socket on which the QEMU of a machine with that folder accepts commands, from one connection at a time.
 pub(super) fn socket(folder: &Path) -> PathBuf {
     folder.join("qmp")
 }
@@ -33,7 +33,7 @@ impl Qmp {
     /// Connects to the QEMU of a machine with that folder; it may have been started just now.
     ///
     /// # Errors
-    /// There is none in time, or it does not answer: the reason.
+    /// The reason if there is none in time, or it does not respond.
     pub(crate) fn connect(folder: &Path) -> Result<Self, String> {
         let end = Instant::now() + START_LIMIT;
         let stream = loop {
@@ -62,10 +62,10 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Gives a command and awaits its answer.
+    /// Sends a command and waits for its response.
     ///
     /// # Errors
-    /// QEMU refuses it, or is gone: the reason.
+    /// The reason if QEMU refuses it, or has ended.
     pub(crate) fn command(&mut self, name: &str, arguments: &Value) -> Result<Value, String> {
         let line = format!("{}\n", json!({"execute": name, "arguments": arguments}));
         let sent = self.stream.write_all(line.as_bytes());

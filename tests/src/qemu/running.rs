@@ -14,11 +14,11 @@ use crate::transcript::Transcript;
 /// A machine that is on. Dropping it switches it off and removes its disks; if the test fails, its console is
 /// shown.
 pub struct Running {
-    // Fields are dropped in this order: the machine ends before its files and its slot go.
+    // Fields are dropped in this order: the machine ends before its files and its slot.
     program: Program,
     machine: Machine,
     power_on: Instant,
-    /// Made when it is needed first.
+    /// Opened at its first use.
     qmp: Option<Qmp>,
     folder: TempDir,
     slots: Option<Slots>,
@@ -46,7 +46,7 @@ impl Running {
         self.power_on.elapsed()
     }
 
-    /// Time left for everything that is awaited of the machine.
+    /// Time left for all awaited events of the machine.
     pub fn time_left(&self) -> Duration {
         self.machine.time_limit.saturating_sub(self.uptime())
     }
@@ -95,7 +95,7 @@ impl Running {
         self.program.is_running()
     }
 
-    /// Takes the cable out of the network card with that MAC, or puts it in again.
+    /// Unplugs the cable of the network card with that MAC, or plugs it in again.
     ///
     /// # Panics
     /// If there is no such card, or QEMU refuses it.
@@ -110,7 +110,7 @@ impl Running {
             .unwrap_or_else(|error| panic!("{}: {error}", self.machine.name));
     }
 
-    /// Lets another machine be switched on already: from now on this one mostly waits.
+    /// Allows another machine to be switched on: from now on this one mostly waits.
     pub fn give_slots_back(&mut self) {
         self.slots = None;
     }
@@ -120,7 +120,7 @@ impl Running {
         self.program.kill();
     }
 
-    /// Switches it on again, with its disks and firmware variables as they are; its time limit begins anew.
+    /// Switches it on again, with its disks and firmware variables unchanged; its time limit begins again.
     #[track_caller]
     pub fn power_on(&mut self) {
         self.program.kill();

@@ -1,5 +1,6 @@
-//! Limits the tests whose machines are at work, over all test programs on this computer, to two: software emulation keeps a core
-//! busy. A test with several machines has one slot for all of them: machines share their cores better than tests wait for both slots.
+//! Limits the tests with running machines, over all test programs on this computer, to two: software emulation keeps a
+//! core busy. A test with several machines has one slot for all of them: it is better if machines share their cores
+//! than if tests wait for both slots.
 
 use std::fs::File;
 use std::time::Duration;
@@ -23,7 +24,7 @@ impl Slots {
                 let held = files.into_iter().nth(at).into_iter().collect();
                 return Self { _held: held };
             }
-            // Which slot comes free first is unknown, and a lock cannot be awaited together with another.
+            // The first free slot is unknown, and a lock cannot be awaited together with another.
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -34,7 +35,7 @@ impl Slots {
         Self { _held: Vec::new() }
     }
 
-    /// Waits until no other machine runs, and keeps it so: for measurements.
+    /// Waits until no other machine runs, and prevents others from starting: for measurements.
     pub fn all() -> Self {
         let held = NAMES.map(|name| {
             let file = lock_file(name);

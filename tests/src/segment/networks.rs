@@ -1,4 +1,4 @@
-//! Segments of other shapes: two networks with routers, IPv6 alone, a DHCP server that goes away.
+//! Segments of other shapes: two networks with routers, IPv6 only, a DHCP server that is stopped.
 
 use super::{ADDRESS, FAR_ADDRESS, FAR_NAME, SECOND_ADDRESS, START_LIMIT, Segment, ip};
 use crate::process::{Program, command};
@@ -11,8 +11,8 @@ pub(super) const STATELESS: &str = "enable-ra\ndhcp-range=fd91::,ra-stateless,64
     dhcp-option=tag:asks,option6:dns-server,[fd91::1]\n";
 
 impl Segment {
-    /// Makes a second network whose DHCP offers a router and a name server, too. Only those of the first lead to [`FAR_ADDRESS`], where
-    /// services may listen. To be called before [`serve`](Self::serve).
+    /// Creates a second network whose DHCP offers a router and a name server, too. Only those of the first have a route
+    /// to [`FAR_ADDRESS`], where services may listen. To be called before [`serve`](Self::serve).
     pub fn two_routers(&mut self) {
         self.second_network();
         self.routed = true;
@@ -51,7 +51,7 @@ impl Segment {
     pub fn stop_serving(&mut self) {
         let server = self.servers.pop();
         drop(server.expect("a DHCP server runs"));
-        // What it promised is forgotten, too.
+        // Its leases are removed, too.
         let _ = std::fs::remove_file(self.folder.path().join("dnsmasq.leases"));
     }
 

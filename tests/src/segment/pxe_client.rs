@@ -1,4 +1,4 @@
-//! The DHCP client that a machine without a system is, on a network card alone: what servers offer is seen without a boot.
+//! The DHCP client of a machine without a system, on a network card: shows servers' offers without a boot.
 //!
 //! Its packets are RFC 2131 with the options of docs/protocol/ipxe.md#6.
 
@@ -11,14 +11,14 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::{Segment, ip};
 
-/// Far beyond what servers take, which is 3 seconds where one looks whether the address is free.
+/// Far above the time of servers, which is 3 seconds if one checks that the address is free.
 const LIMIT: Duration = Duration::from_secs(120);
 /// A lost packet is sent again after this time.
 const AGAIN: Duration = Duration::from_secs(4);
 
 const SERVER_PORT: u16 = 67;
 const CLIENT_PORT: u16 = 68;
-/// Where boot servers listen beside DHCP (proxyDHCP).
+/// Port of boot servers next to DHCP (proxyDHCP).
 const BOOT_SERVER_PORT: u16 = 4011;
 
 const DISCOVER: u8 = 1;
@@ -57,10 +57,10 @@ impl Stage {
     }
 }
 
-/// An answer of a server.
+/// A response of a server.
 #[derive(Debug, Clone)]
 pub struct DhcpAnswer {
-    /// The client's address; 0.0.0.0: it is given none.
+    /// The client's address; 0.0.0.0: none is assigned.
     pub address: Ipv4Addr,
     /// The server to load from; 0.0.0.0: it is not named.
     pub next_server: Ipv4Addr,
@@ -70,10 +70,10 @@ pub struct DhcpAnswer {
 }
 
 impl DhcpAnswer {
-    /// The server that answers.
+    /// The server that responds.
     ///
     /// # Panics
-    /// If it does not name itself, which each has to do.
+    /// If the response does not name it, which is mandatory.
     #[track_caller]
     pub fn server(&self) -> Ipv4Addr {
         let value = self.options.get(&OPTION_SERVER).map(Vec::as_slice);
@@ -83,13 +83,13 @@ impl DhcpAnswer {
         bytes.into()
     }
 
-    /// True when firmware takes it as an answer about booting.
+    /// True if firmware accepts it as a response about booting.
     pub fn is_for_pxe(&self) -> bool {
         let class = self.options.get(&OPTION_CLASS);
         class.is_some_and(|class| class.starts_with(b"PXEClient"))
     }
 
-    /// An answer of this kind to the packet with that id.
+    /// A response of this kind to the packet with that id.
     fn read(packet: &[u8], id: u32, kind: u8) -> Option<Self> {
         let head = packet.get(..HEAD)?;
         let is_answer = head[0] == 2 && head[4..8] == id.to_be_bytes() && head[236..] == COOKIE;
@@ -172,7 +172,7 @@ impl Segment {
 impl PxeClient {
     fn on(card: &str, mac: [u8; 6]) -> Self {
         ip(&["link", "set", card, "up"]);
-        // Without an address the kernel has no way for broadcasts.
+        // Without an address the kernel has no route for broadcasts.
         ip(&["route", "add", "255.255.255.255", "dev", card]);
         let open = || -> std::io::Result<UdpSocket> {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, CLIENT_PORT))?;
@@ -188,26 +188,26 @@ impl PxeClient {
         }
     }
 
-    /// Asks all servers; returns the first offer that is `wanted`.
+    /// Requests offers from all servers; returns the first that is `wanted`.
     ///
     /// # Panics
-    /// If none comes: with those that came.
+    /// If there is none, with the received ones.
     #[track_caller]
     pub fn offer(&mut self, stage: Stage, wanted: impl Fn(&DhcpAnswer) -> bool) -> DhcpAnswer {
         let to = (Ipv4Addr::BROADCAST, SERVER_PORT);
         self.exchange(stage, (DISCOVER, OFFER), Ipv4Addr::UNSPECIFIED, to, wanted)
     }
 
-    /// Takes the address of an offer, as if the server had confirmed it.
+    /// Sets the address of an offer, as if the server had confirmed it.
     pub fn take(&self, offer: &DhcpAnswer) {
         let address = format!("{}/24", offer.address);
         ip(&["address", "add", &address, "dev", &self.card]);
     }
 
-    /// Asks the boot server of an offer, from an address that was [taken](Self::take).
+    /// Requests a boot file from the boot server of an offer, from an address that was [set](Self::take).
     ///
     /// # Panics
-    /// If it does not answer.
+    /// If it does not respond.
     #[track_caller]
     pub fn boot_server(&mut self, stage: Stage, from: Ipv4Addr, offer: &DhcpAnswer) -> DhcpAnswer {
         let to = (offer.server(), BOOT_SERVER_PORT);
@@ -248,7 +248,7 @@ impl PxeClient {
     fn packet(&self, stage: Stage, kind: u8, id: u32, from: Ipv4Addr) -> Vec<u8> {
         let mut packet = vec![1, 1, 6, 0];
         packet.extend(id.to_be_bytes());
-        // Answers come by broadcast, as long as there is no address.
+        // Responses are broadcast as long as there is no address.
         let flags: u16 = if from.is_unspecified() { 0x8000 } else { 0 };
         packet.extend([0, 0]);
         packet.extend(flags.to_be_bytes());

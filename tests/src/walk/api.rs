@@ -1,4 +1,4 @@
-//! Asks a Kubernetes API again and again, which `kubectl` would be too slow for beside emulated machines.
+//! Polls a Kubernetes API, for which `kubectl` would be too slow in parallel to emulated machines.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::kube::{ControlPlane, Kubectl};
 const INTERVAL: Duration = Duration::from_millis(300);
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Somebody who may read everything.
+/// A client that may read everything.
 #[derive(Debug, Clone)]
 pub struct Api {
     http: HttpClient,
@@ -23,7 +23,7 @@ pub fn nodes_path() -> &'static str {
 }
 
 impl Api {
-    /// Of the built-in API, whose kubeconfig has a token.
+    /// A client of the built-in API, with the token of its kubeconfig.
     #[track_caller]
     pub fn built_in(kubectl: &Kubectl) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Api {
         }
     }
 
-    /// Of a real API server.
+    /// A client of a real API server.
     ///
     /// # Panics
     /// If it is gone.
@@ -44,10 +44,10 @@ impl Api {
         }
     }
 
-    /// Items of a list; empty when there is no such kind (yet).
+    /// Items of a list; empty if there is no such kind (yet).
     ///
     /// # Errors
-    /// The answer is another.
+    /// If the response has another form.
     pub fn list(&self, path: &str) -> Result<Vec<Value>, String> {
         let answer = self.http.try_request("GET", path, None)?;
         match answer.status {
@@ -57,14 +57,14 @@ impl Api {
         }
     }
 
-    /// Changes an object of a list by a merge patch; false when the server refuses.
+    /// Changes an object of a list by a merge patch; false if the server refuses.
     pub fn merge(&self, list: &str, name: &str, patch: &str) -> bool {
         let http = self.http.with("Content-Type", "application/merge-patch+json");
         let answer = http.try_request("PATCH", &format!("{list}/{name}"), Some(patch.as_bytes()));
         answer.is_ok_and(|answer| answer.status == 200)
     }
 
-    /// Waits until `find` finds in a list what it wants; otherwise it says what it sees.
+    /// Waits until `find` returns a value for a list; its error is the last observation.
     ///
     /// # Panics
     /// After `limit`.

@@ -11,7 +11,8 @@ use crate::artifacts::fleet_program;
 use crate::process::{Program, command};
 use crate::target::OPENSHIFT_VERSION;
 
-/// Most polls of all hosts together: a thousand hosts poll six times as often as those of docs/protocol/instructions.md.
+/// Most polls of all hosts together: a thousand hosts poll six times as often as those of
+/// docs/protocol/instructions.md.
 const POLLS_PER_SECOND: usize = 150;
 
 /// A running fleet. Dropping it ends it.
@@ -20,8 +21,9 @@ pub struct FleetHosts {
 }
 
 impl FleetHosts {
-    /// Starts hosts in the hub's InfraEnv of which so many are fit: others have flaws on purpose, or another architecture.
-    /// They install within seconds, and poll every second, or so that all together poll [so often](POLLS_PER_SECOND).
+    /// Starts hosts in the hub's InfraEnv of which so many are fit: others have flaws on purpose, or another
+    /// architecture. They install within seconds, and poll every second, or at a total rate of
+    /// [this](POLLS_PER_SECOND).
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
         let id = hub.infra_env_id();
@@ -50,7 +52,7 @@ impl FleetHosts {
         }
     }
 
-    /// A list of OS images with one that nobody reads.
+    /// A list of OS images with one that no host reads.
     ///
     /// # Panics
     /// If it cannot be written.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
 
-/// For everything that happens to a machine in a walk, on a busy computer.
+/// Time limit of a machine in a walk, on a busy computer.
 const LIFE: Duration = Duration::from_secs(3600);
 
 /// A machine of a walk.
@@ -16,10 +16,15 @@ pub struct Host {
 }
 
 impl Host {
-    /// Switches on a fit machine whose first disk is blank and is tried first; the ISO is in its drive. `others` are
-    /// further disks. Under UEFI nothing but the firmware's own boot entries decides.
+    /// Switches on a fit machine with a blank first disk that is tried first; the ISO is in its drive, or on a stick where the board
+    /// has no drive for it. `others` are further disks. Under UEFI only the firmware's own boot entries decide.
     #[track_caller]
     pub fn switch_on(name: &str, firmware: Firmware, iso: &Path, others: Vec<Disk>, slots: Slots) -> Self {
+        let iso = iso.to_owned();
+        let medium = match firmware {
+            Firmware::SeaBios | Firmware::Ovmf | Firmware::OvmfSecureBoot => Medium::Cd(iso),
+            Firmware::Aavmf => Medium::UsbStick(iso),
+        };
         let machine = Machine::new(name)
             .memory_mib(8192)
             .firmware(firmware)
@@ -27,7 +32,7 @@ impl Host {
                 "type=1,manufacturer=Muster,product=Lab,serial=LAB-{name}"
             ))
             .disk(Disk::new(DiskBus::Virtio, 120 * GIB, &format!("SYSTEM-{name}")))
-            .boot(Medium::Cd(iso.to_owned()))
+            .boot(medium)
             .nic(Nic::user(
                 "virtio-net-pci",
                 &mac_of(name),

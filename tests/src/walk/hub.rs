@@ -1,4 +1,4 @@
-//! The management cluster of a walk: Muster, its InfraEnv, and the Agents that become of machines.
+//! The management cluster of a walk: Muster, its InfraEnv, and the machines' Agents.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 use super::api::Api;
 use super::{Host, Story, objects};
-use crate::artifacts::live_image;
+use crate::architecture::Architecture;
+use crate::artifacts::{live_image, live_image_aarch64};
 use crate::condition::{LEAST_LIMIT, await_condition};
 use crate::kube::{ControlPlane, Kubectl};
 use crate::qemu::MACHINE_LIMIT;
@@ -27,13 +28,25 @@ pub struct Hub {
     /// In [`HARDWARE`].
     pub kubectl: Kubectl,
     pub api: Api,
+    /// Of the InfraEnv's machines.
+    pub architecture: Architecture,
     folder: TempDir,
 }
 
 impl Hub {
     /// Settings of a service that installs the target image, with its own Cluster API provider.
     pub fn settings() -> Settings {
-        Self::settings_with(&TargetImage::built().os_images())
+        Self::settings_for(Architecture::X86_64)
+    }
+
+    fn settings_for(architecture: Architecture) -> Settings {
+        let settings = Self::settings_with(&TargetImage::built(architecture).os_images());
+        match architecture {
+            Architecture::X86_64 => settings,
+            Architecture::Aarch64 => settings
+                .argument("--live-image-aarch64")
+                .argument(&live_image_aarch64().display().to_string()),
+        }
     }
 
     /// The same with other OS images.
@@ -47,30 +60,51 @@ impl Hub {
     /// On the built-in API.
     #[track_caller]
     pub fn built_in(settings: Settings) -> Self {
+        Self::built_in_with(Architecture::X86_64, settings)
+    }
+
+    /// The same for machines with that processor, with the settings for these.
+    #[track_caller]
+    pub fn built_in_for(architecture: Architecture) -> Self {
+        Self::built_in_with(architecture, Self::settings_for(architecture))
+    }
+
+    #[track_caller]
+    fn built_in_with(architecture: Architecture, settings: Settings) -> Self {
         let service = settings.start();
         let (kubectl, api) = (service.kubectl(), Api::built_in(&service.kubectl()));
-        Self::with(service, &kubectl, api)
+        Self::with(service, &kubectl, api, architecture)
     }
 
     /// On a real API server that knows the kinds.
     #[track_caller]
     pub fn real(settings: Settings, plane: &ControlPlane) -> Self {
         let service = settings.kubeconfig(&plane.service_kubeconfig()).start();
-        Self::with(service, &plane.kubectl(), Api::real(plane))
+        Self::with(service, &plane.kubectl(), Api::real(plane), Architecture::X86_64)
     }
 
-    fn with(service: Service, kubectl: &Kubectl, api: Api) -> Self {
+    #[track_caller]
+    fn with(service: Service, kubectl: &Kubectl, api: Api, architecture: Architecture) -> Self {
         kubectl.apply(&[
             objects::namespace(HARDWARE),
             objects::pull_secret(HARDWARE, "pull-secret"),
-            objects::infra_env(HARDWARE, INFRA_ENV),
+            objects::infra_env(HARDWARE, INFRA_ENV, architecture),
         ]);
         Self {
             service,
             kubectl: kubectl.namespace(HARDWARE),
             api,
+            architecture,
             folder: tempfile::tempdir().expect("a temporary folder"),
         }
+    }
+
+    /// Lets AgentMachines of this namespace take the Agents.
+    #[track_caller]
+    pub fn give_hosts_to(&self, namespace: &str) {
+        let given = format!("infraenv.agent-install.openshift.io/agents-for-namespaces={namespace}");
+        self.kubectl
+            .run(&["annotate", "--overwrite", "infraenv", INFRA_ENV, &given]);
     }
 
     /// The InfraEnv's ISO, from the URL of its status.
@@ -90,10 +124,10 @@ impl Hub {
         file
     }
 
-    /// The InfraEnv's id in the REST API, as soon as it is there.
+    /// The InfraEnv's id in the REST API, as soon as it exists.
     ///
     /// # Panics
-    /// If it does not come.
+    /// If it does not appear.
     #[track_caller]
     pub fn infra_env_id(&self) -> String {
         await_condition("REST to know the InfraEnv", LEAST_LIMIT, || {
@@ -106,7 +140,7 @@ impl Hub {
     /// Approves so many Agents of fit hosts for which there is an OS image.
     ///
     /// # Panics
-    /// If they do not come.
+    /// If they do not appear.
     #[track_caller]
     pub fn approve_some(&self, count: usize, limit: Duration) {
         let patch = json!({"spec": {"approved": true}}).to_string();
@@ -142,15 +176,15 @@ impl Hub {
         format!("/apis/agent-install.openshift.io/v1beta1/namespaces/{HARDWARE}/agents")
     }
 
-    /// Begins to tell of the Agents.
+    /// Starts the progress report about the Agents.
     pub fn story(&self) -> Story {
         Story::of_agents(self.api.clone(), Self::agents_path())
     }
 
-    /// Waits until all Agents of these hosts fit; answers their names in the order of the hosts.
+    /// Waits until all Agents of these hosts meet the condition; returns their names in the order of the hosts.
     ///
     /// # Panics
-    /// After `limit`, or when a machine switches itself off.
+    /// After `limit`, or if a machine switches itself off.
     #[track_caller]
     pub fn await_agents(
         &self,
@@ -176,7 +210,7 @@ impl Hub {
         })
     }
 
-    /// Waits until the hosts are discovered, gives each its name and its disk, and approves it. Answers the Agents'
+    /// Waits until the hosts are discovered, sets the name and disk of each, and approves it. Returns the Agents'
     /// names.
     #[track_caller]
     pub fn approve(&self, hosts: &mut [Host]) -> Vec<String> {
@@ -197,7 +231,7 @@ impl Hub {
         names
     }
 
-    /// Waits until a host writes the image, and has come so far that it can be told; answers its place in the list.
+    /// Waits until a host writes the image, and its progress shows that; returns its place in the list.
     #[track_caller]
     pub fn await_writing(&self, hosts: &mut [Host], limit: Duration) -> usize {
         self.api
@@ -240,7 +274,7 @@ impl Hub {
     }
 }
 
-/// The id of the disk that the lab means for the system.
+/// The id of the disk for the system in the lab.
 fn system_disk(agent: &Value) -> Option<&str> {
     let disks = agent["status"]["inventory"]["disks"].as_array()?;
     let wanted = disks.iter().find(|disk| {
@@ -255,7 +289,7 @@ pub fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// The name that a host has or is to have.
+/// The name that a host has or will have.
 pub fn hostname(agent: &Value) -> &str {
     let spec = agent["spec"]["hostname"].as_str().filter(|name| !name.is_empty());
     spec.or(agent["status"]["inventory"]["hostname"].as_str())

@@ -1,5 +1,5 @@
-//! Plays the arrival of many nodes: for hosts that have no machine (`muster-fleet`). Each asks for its certificates as a
-//! kubelet does and, once it has them, writes its Node; nothing else of a kubelet is played. Machines have real ones.
+//! Simulates the arrival of many nodes: for hosts without a machine (`muster-fleet`). Each requests its certificates
+//! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. Machines have real ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Nodes that act at the same time.
 const AT_ONCE: usize = 8;
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-/// The account, with its groups, that may ask for a client certificate: docs/protocol/install-flow.md#10.
+/// The account, with its groups, that may request a client certificate: docs/protocol/install-flow.md#10.
 const BOOTSTRAPPER: (&str, &[&str]) = (
     "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
     &[
@@ -32,13 +32,13 @@ const BOOTSTRAPPER: (&str, &[&str]) = (
     ],
 );
 
-/// Players; dropped, they end.
+/// Simulated kubelets, which end when this is dropped.
 pub struct Kubelets {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The way of a node into its cluster.
+/// The progress of a node that joins its cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     AsksForClient,
@@ -47,7 +47,7 @@ enum Stage {
 }
 
 impl Kubelets {
-    /// Lets a node arrive in the workload cluster for each Agent at `agents_path` that reboots into it.
+    /// Creates a node in the workload cluster for each Agent at `agents_path` that reboots into it.
     pub fn of_rebooting_agents(agents: Api, agents_path: String, workload: &ControlPlane) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let authority = std::fs::read(workload.authority()).expect("the control plane wrote its certificate");
@@ -93,7 +93,7 @@ fn has_rebooted(agent: &Value) -> bool {
     matches!(stage, Some("Rebooting" | "Configuring" | "Joined"))
 }
 
-/// Does what the node can do next. What fails is tried again.
+/// Takes the node's next step. Failures are retried.
 fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>) {
     let nodes = || nodes.lock().unwrap_or_else(PoisonError::into_inner);
     let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
@@ -164,7 +164,7 @@ fn set_status(http: &HttpClient, name: &str, ready: &str) -> bool {
     answer.is_ok_and(|answer| answer.status == 200)
 }
 
-/// True when it is there now.
+/// True if it exists now.
 fn post(http: &HttpClient, path: &str, object: &Value) -> bool {
     let answer = http.try_request("POST", path, Some(object.to_string().as_bytes()));
     answer.is_ok_and(|answer| matches!(answer.status, 201 | 409))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Api, nodes_path};
-use super::hub::{Hub, is, summary};
+use super::hub::{HARDWARE, Hub, is, summary};
 use super::objects;
 use crate::artifacts::muster_program;
 use crate::kube::{ControlPlane, Kubectl, Workload};
@@ -28,7 +28,7 @@ pub struct MachineDeploymentWalk<'a> {
     workload: &'a Workload,
 }
 
-/// Our kinds, and those that we read; Cluster API has brought its own.
+/// Applies our kinds, and those that we read; Cluster API has applied its own.
 ///
 /// # Panics
 /// If the server refuses one.
@@ -65,7 +65,7 @@ fn may_read_control_planes() -> [Value; 2] {
     ]
 }
 
-/// A kind for the control plane, which somebody else operates.
+/// A kind for the control plane, which another operator manages.
 fn control_plane_crd() -> Value {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     json!({
@@ -85,7 +85,7 @@ fn control_plane_crd() -> Value {
 }
 
 impl<'a> MachineDeploymentWalk<'a> {
-    /// Applies the Cluster, whose control plane is there already, and the MachineDeployment, which has no replicas yet.
+    /// Applies the Cluster, with an existing control plane, and the MachineDeployment without replicas.
     #[track_caller]
     pub fn begin(hub: &'a Hub, workload: &'a Workload) -> Self {
         let walk = Self {
@@ -101,6 +101,11 @@ impl<'a> MachineDeploymentWalk<'a> {
     #[track_caller]
     fn apply(&self) {
         self.kubectl.apply(&[objects::namespace(NAMESPACE)]);
+        self.hub.give_hosts_to(NAMESPACE);
+        let role = "muster-capi-secrets";
+        let (role_of, account) = (format!("--clusterrole={role}"), "--serviceaccount=muster:muster");
+        self.kubectl
+            .run(&["create", "rolebinding", role, &role_of, account]);
         let bootstrap_data = self.workload.worker_config(CONFIG).to_string();
         self.kubectl.apply(&[
             typed_secret(CONFIG, &json!({"value": bootstrap_data, "format": "ignition"})),
@@ -135,11 +140,13 @@ impl<'a> MachineDeploymentWalk<'a> {
         let port: Option<u16> = url.rsplit(':').next().and_then(|port| port.parse().ok());
         let endpoint = json!({"host": USER_NETWORK_HOST, "port": port});
         let metadata = json!({"name": NAME, "namespace": NAMESPACE});
+        let mut in_hardware = metadata.clone();
+        in_hardware["annotations"] = json!({format!("{provider}/agent-namespace"): HARDWARE});
         let labels = json!({"cluster.x-k8s.io/cluster-name": NAME, "lab": "workers"});
         [
             json!({
                 "apiVersion": format!("{provider}/v1beta1"), "kind": "AgentCluster",
-                "metadata": metadata, "spec": {"controlPlaneEndpoint": endpoint},
+                "metadata": in_hardware, "spec": {"controlPlaneEndpoint": endpoint},
             }),
             json!({
                 "apiVersion": format!("{provider}/v1beta1"), "kind": "AgentMachineTemplate",
@@ -177,7 +184,7 @@ impl<'a> MachineDeploymentWalk<'a> {
         ]
     }
 
-    /// As a person types it.
+    /// As a user types it.
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
         let resource = format!("machinedeployments.cluster.x-k8s.io/{NAME}");
@@ -185,16 +192,16 @@ impl<'a> MachineDeploymentWalk<'a> {
             .run(&["scale", &resource, &format!("--replicas={replicas}")]);
     }
 
-    /// Deletes all Machines, and does not wait: the MachineDeployment makes others.
+    /// Deletes all Machines without waiting: the MachineDeployment creates others.
     #[track_caller]
     pub fn delete_machines(&self) {
         self.kubectl
             .run(&["delete", "machines.cluster.x-k8s.io", "--all", "--wait=false"]);
     }
 
-    /// Waits until there are so many Machines and they are Running with a Node that is Ready, and until no other Node is
-    /// left; checks that Nodes, Machines and AgentMachines have the same providerIDs. Answers these. `look` is called all
-    /// the time.
+    /// Waits until there are so many Machines and they are Running with a Node that is Ready, and no other Node is
+    /// left; checks that Nodes, Machines and AgentMachines have the same providerIDs. Returns these. `look` is called
+    /// all the time.
     ///
     /// # Panics
     /// After `limit`.
@@ -239,7 +246,7 @@ fn cluster_label() -> Value {
     json!({"cluster.x-k8s.io/cluster-name": NAME})
 }
 
-/// A Secret that Cluster API takes for the Cluster's.
+/// A Secret that Cluster API accepts as the Cluster's.
 fn typed_secret(name: &str, data: &Value) -> Value {
     let mut secret = objects::secret(NAMESPACE, name, data);
     secret["metadata"]["labels"] = cluster_label();

@@ -19,7 +19,7 @@ pub const POOL: &str = "vcluster2";
 const INSTALLATION: Duration = Duration::from_secs(1500);
 /// From the scale to available again: a drain, a download, a boot.
 const RETURN: Duration = Duration::from_secs(900);
-/// From the Node to the Machine that has its providerID.
+/// From the Node to the Machine with its providerID.
 const FOLLOWING: Duration = Duration::from_secs(60);
 
 /// A HostedCluster with a NodePool, and the cluster that its machines join.
@@ -32,7 +32,7 @@ pub struct NodePoolWalk {
 }
 
 impl NodePoolWalk {
-    /// Applies the Secrets, the HostedCluster and the NodePool, which has no replicas yet.
+    /// Applies the Secrets, the HostedCluster and the NodePool without replicas.
     #[track_caller]
     pub fn begin(hub: Hub) -> Self {
         Self::begin_with(hub, Workload::start())
@@ -43,6 +43,7 @@ impl NodePoolWalk {
     pub fn begin_with(hub: Hub, workload: Workload) -> Self {
         let ignition = IgnitionServer::start();
         let kubectl = hub.kubectl.namespace(CLUSTERS);
+        hub.give_hosts_to(&format!("{CLUSTERS}-{POOL}"));
         let nodes = Api::real(workload.plane());
         let walk = Self {
             hub,
@@ -60,12 +61,12 @@ impl NodePoolWalk {
                 &json!({"kubeconfig": walk.workload.kubeconfig()}),
             ),
             objects::hosted_cluster(CLUSTERS, POOL, super::HARDWARE, USER_NETWORK_HOST),
-            objects::node_pool(CLUSTERS, POOL, POOL),
+            objects::node_pool(CLUSTERS, POOL, POOL, walk.hub.architecture),
         ]);
         walk
     }
 
-    /// Gives new machines that config. Until [`publish`](Self::publish) the ignition server is not ready for it.
+    /// Assigns that config to new machines. Until [`publish`](Self::publish) the ignition server is not ready for it.
     #[track_caller]
     pub fn announce(&self, config: &str) {
         self.ignition.announce(config);
@@ -95,7 +96,7 @@ impl NodePoolWalk {
         self.ignition.publish(config, &served);
     }
 
-    /// As a person types it.
+    /// As a user types it.
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
         let pool = format!("nodepool/{POOL}");
@@ -103,7 +104,7 @@ impl NodePoolWalk {
             .run(&["scale", &pool, &format!("--replicas={replicas}")]);
     }
 
-    /// Waits until so many hosts are Done; answers their names.
+    /// Waits until so many hosts are Done; returns their names.
     #[track_caller]
     pub fn await_done(&self, hosts: &mut [Host], count: usize) -> Vec<String> {
         let path = Hub::agents_path();
@@ -126,18 +127,22 @@ impl NodePoolWalk {
         })
     }
 
-    /// Checks that the nodes are exactly these, Ready by a kubelet with that config, and that Node, Machine and
-    /// AgentMachine have one providerID.
+    /// Checks that the nodes are exactly these, Ready by a kubelet with that config on the processor of the hub's machines, and that
+    /// Node, Machine and AgentMachine have one providerID.
     #[track_caller]
     pub fn assert_nodes(&self, hosts: &[String], config: &str) {
         let what = format!("{hosts:?} to be Ready nodes with {config}");
+        let architecture = self.hub.architecture.debian();
         let nodes = self.nodes.await_in(&what, nodes_path(), RETURN, |nodes| {
             let mut names: Vec<&str> = nodes.iter().map(name).collect();
             let mut wanted: Vec<&str> = hosts.iter().map(String::as_str).collect();
             names.sort_unstable();
             wanted.sort_unstable();
             let fit = |node: &Value| {
-                is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
+                let labels = &node["metadata"]["labels"];
+                is(node, "Ready", "True")
+                    && labels[CONFIG_LABEL] == config
+                    && labels["kubernetes.io/arch"] == architecture
             };
             if names == wanted && nodes.iter().all(fit) {
                 Ok(nodes.to_vec())
@@ -156,7 +161,7 @@ impl NodePoolWalk {
         self.assert_provider_ids(&nodes);
     }
 
-    /// The Node is there first; Machine and AgentMachine follow.
+    /// The Node exists first; Machine and AgentMachine follow.
     #[track_caller]
     fn assert_provider_ids(&self, nodes: &[Value]) {
         let namespace = format!("{CLUSTERS}-{POOL}");
@@ -177,7 +182,7 @@ impl NodePoolWalk {
         objects::assert_provider_ids(nodes, &whole(&machines), &whole(&agent_machines));
     }
 
-    /// Waits until one node is there, made from that config, and the other hosts are available or not approved.
+    /// Waits until there is one node with that config, and the other hosts are available or not approved.
     #[track_caller]
     pub fn await_rolled_out(&self, hosts: &mut [Host], config: &str) {
         let what = format!("one node with the config {config}");

@@ -1,7 +1,8 @@
-//! Objects that people apply.
+//! Objects that users apply.
 
 use serde_json::{Value, json};
 
+use crate::architecture::Architecture;
 use crate::rest::PULL_SECRET;
 
 /// A namespace.
@@ -22,10 +23,11 @@ pub fn pull_secret(namespace: &str, name: &str) -> Value {
 }
 
 /// An InfraEnv that refers to the Secret `pull-secret`.
-pub fn infra_env(namespace: &str, name: &str) -> Value {
+pub fn infra_env(namespace: &str, name: &str, architecture: Architecture) -> Value {
     json!({
         "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
-        "metadata": {"name": name, "namespace": namespace}, "spec": {"pullSecretRef": {"name": "pull-secret"}},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"cpuArchitecture": architecture.name(), "pullSecretRef": {"name": "pull-secret"}},
     })
 }
 
@@ -71,12 +73,12 @@ pub fn hosted_cluster(namespace: &str, name: &str, agents: &str, address: &str) 
 }
 
 /// A NodePool without replicas that replaces its machines, one more at a time.
-pub fn node_pool(namespace: &str, name: &str, cluster: &str) -> Value {
+pub fn node_pool(namespace: &str, name: &str, cluster: &str, architecture: Architecture) -> Value {
     json!({
         "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {
-            "arch": "amd64", "clusterName": cluster, "replicas": 0, "nodeDrainTimeout": "0s",
+            "arch": architecture.debian(), "clusterName": cluster, "replicas": 0, "nodeDrainTimeout": "0s",
             "management": {
                 "autoRepair": false, "upgradeType": "Replace",
                 "replace": {"strategy": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
@@ -88,10 +90,10 @@ pub fn node_pool(namespace: &str, name: &str, cluster: &str) -> Value {
     })
 }
 
-/// Checks that Nodes, Machines and AgentMachines have the same providerIDs, each its own; answers these.
+/// Checks that Nodes, Machines and AgentMachines have the same providerIDs, each its own; returns these.
 ///
 /// # Panics
-/// If one is missing, another's, or there twice.
+/// If one is missing, another's, or duplicated.
 #[track_caller]
 pub fn assert_provider_ids(nodes: &[Value], machines: &[Value], agent_machines: &[Value]) -> Vec<String> {
     let ids = provider_ids(nodes);

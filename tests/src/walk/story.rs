@@ -1,4 +1,4 @@
-//! Tells what happens to Agents while a walk waits: one line a change.
+//! Prints changes of Agents while a walk waits: one line a change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::api::Api;
 
 const INTERVAL: Duration = Duration::from_millis(700);
 
-/// A narrator; dropped, it ends.
+/// Progress output, which ends when this is dropped.
 pub struct Story {
     began: Instant,
     ends: Arc<AtomicBool>,
@@ -20,14 +20,14 @@ pub struct Story {
 }
 
 impl Story {
-    /// Begins to tell of the Agents at `path`.
+    /// Starts the output about the Agents at `path`.
     pub fn of_agents(api: Api, path: String) -> Self {
         let (began, ends) = (Instant::now(), Arc::new(AtomicBool::new(false)));
         let seen_ends = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
             let mut told = BTreeMap::new();
             while !seen_ends.load(Ordering::Relaxed) {
-                // A service that is being restarted has nothing to tell.
+                // There is nothing to report while the service restarts.
                 for agent in api.list(&path).unwrap_or_default() {
                     let name = agent["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                     let line = line_of(&agent);
@@ -48,7 +48,7 @@ impl Story {
         }
     }
 
-    /// Tells something else.
+    /// Prints a further line.
     pub fn tell(&self, what: &str) {
         println!("{} {what}", stamp(self.began));
     }

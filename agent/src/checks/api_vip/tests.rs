@@ -10,7 +10,7 @@ use super::*;
 
 type Answer = fn(&Request) -> Response;
 
-/// A server of one answer; gives its URL.
+/// A server with one response; returns its URL.
 async fn server(answer: Answer) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

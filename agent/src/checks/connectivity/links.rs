@@ -1,4 +1,4 @@
-//! Asks for the neighbours of this host, and for other owners of its own addresses.
+//! Probes the neighbours of this host, and finds other owners of its own addresses.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -12,24 +12,24 @@ use crate::checks::mac::Mac;
 use crate::checks::neighbours::{Answers, Plan, sweep};
 use crate::checks::nics::Nic;
 
-/// A machine that answered for an address.
+/// A machine that replied for an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Neighbour {
     pub nic: String,
-    /// Our address in the same network.
+    /// This host's address in the same network.
     pub own: IpAddr,
     pub target: IpAddr,
     pub mac: Mac,
 }
 
-/// The answers from all links.
+/// The replies from all links.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     pub neighbours: Vec<Neighbour>,
     pub conflicts: Vec<AddressConflict>,
 }
 
-/// Asks on every card for the targets in its networks, and by IPv4 for its own addresses. Answers of this host's other cards (`own`)
+/// Probes, on every card, the targets in its networks, and by IPv4 the host's own addresses. Replies of this host's other cards (`own`)
 /// do not count: two of them in one segment are no conflict.
 pub(super) async fn ask(
     nics: &[Nic],

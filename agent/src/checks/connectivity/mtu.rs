@@ -17,7 +17,7 @@ const USUAL: usize = 1500;
 /// `ping -c 3`.
 const TRIES: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Addresses that are asked at one time.
+/// Addresses that are probed at one time.
 const AT_ONCE: usize = 64;
 
 /// The result for one address through one card.
@@ -28,7 +28,7 @@ pub(super) struct Fit {
     pub successful: bool,
 }
 
-/// Asks all addresses of `reached` through all cards.
+/// Probes all addresses of `reached` through all cards.
 pub(super) async fn ask(nics: &[Nic], reached: &Reached) -> Result<Vec<Fit>, CheckError> {
     let mut pingers = HashMap::new();
     for nic in nics {
@@ -52,7 +52,7 @@ pub(super) async fn ask(nics: &[Nic], reached: &Reached) -> Result<Vec<Fit>, Che
         .flat_map(|nic| reached.iter().map(move |(ip, series)| (nic, *ip, series)));
     let questions = pairs.map(|(nic, ip, series)| {
         let pinger = pingers.get(&(nic.name.as_str(), Family::of(ip)));
-        // A card that is not on the route to an address says nothing about the path.
+        // The result of a card that is not on the route to an address is not one of the path.
         let is_way = nic.address_near(ip).is_some() || !on_some_link(ip);
         let answers = !series.answered.is_empty();
         async move {
@@ -76,7 +76,7 @@ pub(super) async fn ask(nics: &[Nic], reached: &Reached) -> Result<Vec<Fit>, Che
     Ok(fits.into_iter().flatten().collect())
 }
 
-/// As the protocol has it: no result for an address that no small packet reaches.
+/// The result that the protocol prescribes: none for an address that no small packet reaches.
 async fn as_others(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<bool> {
     if !nic.speaks(ip) {
         return Some(true);
@@ -89,7 +89,7 @@ async fn as_others(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<boo
     Some(pinger.any(ip, payload, TRIES, PATIENCE).await)
 }
 
-/// One answered full-sized packet is a success. A failure is reported only when small packets came through
+/// One full-sized packet with a reply is a success. A failure is reported only if small packets came through
 /// both before and after full-sized ones that did not.
 async fn failure_only(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<bool> {
     let pinger = pinger?;

@@ -16,10 +16,10 @@ const PACE: Pace = Pace {
     gap: Duration::from_millis(200),
     patience: Duration::from_secs(3),
 };
-/// Addresses that are asked at one time.
+/// Addresses that are probed at one time.
 const AT_ONCE: usize = 128;
 
-/// The answers by address.
+/// The replies by address.
 pub(super) type Reached = BTreeMap<IpAddr, Series>;
 
 /// Sends to all targets. A machine without an address family (IPv6 switched off) reaches none of its

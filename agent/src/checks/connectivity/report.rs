@@ -38,7 +38,7 @@ fn remote_host(
     fits: &[Fit],
 ) -> ConnectivityRemoteHost {
     let macs: BTreeSet<String> = host.nics.iter().map(|nic| nic.mac.to_lowercase()).collect();
-    // Text as asked, sorted as text; an address on two cards counts once.
+    // The text of the request, sorted as text; an address on two cards counts once.
     let texts: BTreeMap<&str, Option<IpAddr>> = host
         .nics
         .iter()
@@ -84,7 +84,7 @@ fn remote_host(
     remote
 }
 
-/// An address that never answered has no other fields.
+/// An address that never replied has no other fields.
 fn l3(text: &str, ip: Option<IpAddr>, reached: &Reached) -> L3Connectivity {
     let unreached = L3Connectivity {
         remote_ip_address: text.to_owned(),

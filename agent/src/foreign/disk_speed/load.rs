@@ -13,7 +13,7 @@ use super::{Outcome, SpeedError, Stop};
 const MIB: u64 = 1 << 20;
 /// Start of the first writer's region: partition tables and boot sectors are before it.
 const START: u64 = MIB;
-/// A percentile of fewer writes says little.
+/// A percentile of fewer writes means little.
 const FEWEST: usize = 200;
 
 /// The amount and shape of the writes.
@@ -95,7 +95,7 @@ impl Region<'_> {
         self.file.sync_data()
     }
 
-    /// Writes until the load is done; gives the duration of each `fdatasync`, and the reason for an early
+    /// Writes until the load is done; returns the duration of each `fdatasync`, and the reason for an early
     /// end.
     fn write(&self, load: &Load, until: Instant, stop: &Stop) -> (Vec<Duration>, Option<Ended>) {
         let blocks = usize::try_from(load.bytes).unwrap_or(usize::MAX) / load.block;

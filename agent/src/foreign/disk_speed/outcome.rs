@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The worse writer's 99th percentile of a synchronous write, and how many writes it is of.
+    /// The worse writer's 99th percentile of a synchronous write, and the number of writes that it is from.
     Measured {
         /// 99 of 100 took no longer.
         p99: Duration,

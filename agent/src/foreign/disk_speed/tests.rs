@@ -12,7 +12,7 @@ use crate::testing::Machine;
 
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 160 * MIB;
-/// Little enough for a test, and not a multiple of anything.
+/// Small enough for a test, and not a multiple of anything.
 const SMALL: Load = Load {
     bytes: 300_000,
     block: 2300,
@@ -113,7 +113,7 @@ fn data_that_comes_while_it_is_measured_survives_and_ends_it() {
         block: 2300,
         writers: 1,
     };
-    // Behind the proof, before the writer comes there.
+    // After the proof, before the writer gets there.
     let at = MIB + load.bytes - 5000;
     let outcome = std::thread::scope(|scope| {
         let running = scope.spawn(|| load::run("/dev/test", &file, &load, soon(), &Stop::default()));

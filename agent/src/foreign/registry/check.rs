@@ -1,7 +1,7 @@
 //! Proves that an image can be pulled, and measures the rate. A host that runs no container has nowhere to
 //! pull it to, so this checks the manifest of this platform, that the registry has every blob of it, and the
 //! bytes of the configuration. The rate is measured on the layers, up to a limit; `size_bytes` and `time` are
-//! of the real download. A blob read to its end is compared with its digest.
+//! those of the real download. A blob read to its end is compared with its digest.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::{Reference, Registries, RegistryError};
 const MOST_BYTES: u64 = 32 << 20;
 /// Nor does more time.
 const MOST_TIME: Duration = Duration::from_secs(15);
-/// Blobs that are asked for at once.
+/// Blobs that are requested at once.
 const AT_ONCE: usize = 6;
 
 /// The amount and duration of a download.

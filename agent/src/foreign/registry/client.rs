@@ -87,7 +87,7 @@ impl Registries {
     }
 
     /// The first place that has the image. With several places the error is that of the last, the image's own
-    /// registry; the others' are logged.
+    /// registry; errors of the others are logged.
     pub(super) async fn find(&self, image: &Reference) -> Result<Found, RegistryError> {
         let mut last = RegistryError::Blocked(image.to_string());
         for source in self.files.mirrors.sources(image)? {
@@ -132,7 +132,7 @@ impl Registries {
                         return Err(RegistryError::Answer(image.registry.clone(), what));
                     }
                 },
-                // No TLS there: plain HTTP is tried where it is allowed.
+                // No TLS there: plain HTTP is tried if it is allowed.
                 Err(error @ RegistryError::Unreachable(..)) => {
                     first_error.get_or_insert(error);
                     continue;
@@ -158,7 +158,7 @@ impl Registries {
             .map_err(|error| RegistryError::Answer(of.registry().to_owned(), error.to_string()))
     }
 
-    /// Asks for a blob without downloading it.
+    /// Requests the headers of a blob without downloading it.
     pub(super) async fn has_blob(&self, of: &Found, blob: &Descriptor) -> Result<(), RegistryError> {
         let url = of.url(&format!("blobs/{}", blob.digest))?;
         self.request(of, Method::HEAD, url, None).await.map(drop)

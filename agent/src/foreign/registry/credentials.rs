@@ -37,8 +37,7 @@ impl Credentials {
             password: Option<String>,
         }
         let file: File = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text)
-            // Through a map, since serde would take an empty list for a structure whose members are all
-            // optional.
+            // Through a map, since serde takes an empty list for a structure of optional members only.
             .and_then(|map| serde_json::from_value(map.into()))
             .map_err(|_| {
                 RegistryError::Configuration("the pull secret is no JSON with `auths`".to_owned())

@@ -17,7 +17,7 @@ pub enum RegistryError {
     /// 404.
     #[error("{0} does not have {1}")]
     Absent(String, String),
-    /// Any other answer.
+    /// Any other response.
     #[error("{0} answers {1}")]
     Answer(String, String),
     #[error("{0} hands out other bytes than {1} says")]

@@ -32,14 +32,14 @@ pub struct RegistryFiles {
     pub credentials: Option<Credentials>,
     /// `registries.conf`
     pub mirrors: Mirrors,
-    /// PEM certificates to trust beside the system's.
+    /// PEM certificates to trust in addition to the system's.
     pub certificates: String,
 }
 
-/// Reads the files of a system whose file system is at `root`.
+/// Reads the files of a system with its file system at `root`.
 ///
 /// # Errors
-/// A file that exists and cannot be parsed.
+/// Fails for a file that exists and cannot be parsed.
 pub fn from_system(root: &Path) -> Result<RegistryFiles, RegistryError> {
     let mut found = RegistryFiles::default();
     let read = |name: &str| std::fs::read_to_string(root.join(name)).ok();
@@ -65,7 +65,7 @@ pub fn from_system(root: &Path) -> Result<RegistryFiles, RegistryError> {
 /// Reads the same files from a discovery ignition.
 ///
 /// # Errors
-/// An ignition or a file in it that cannot be parsed. Nothing of it is quoted.
+/// Fails for an ignition or a file in it that cannot be parsed. Nothing of it is quoted.
 pub fn from_ignition(body: &[u8]) -> Result<RegistryFiles, RegistryError> {
     #[derive(Deserialize)]
     struct Config {

@@ -35,7 +35,7 @@ struct Mirror {
     pull_from_mirror: String,
 }
 
-/// A registry to ask for an image.
+/// A registry to request an image from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The image under its name in that registry.

@@ -15,10 +15,10 @@ use crate::session::steps::{
 };
 
 const NAME: StepType = StepType::InstallationDiskSpeedCheck;
-/// When the service gives no limit.
+/// The default limit.
 const USUAL: Duration = Duration::from_secs(480);
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Beyond the given limit, so that the step itself answers: with the path, which the service reads also from
+/// Time beyond the given limit, so that the step itself replies: with the path, which the service reads also from
 /// a failure.
 const GRACE: Duration = Duration::from_secs(5);
 

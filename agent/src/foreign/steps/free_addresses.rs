@@ -22,7 +22,7 @@ impl StepHandler for FreeNetworkAddresses {
         Duration::from_secs(300)
     }
 
-    /// As the protocol has it: an empty answer, since the running one will give the addresses.
+    /// The reply that the protocol prescribes: an empty one, since the running step will return the addresses.
     fn when_running(&self) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }

@@ -22,12 +22,12 @@ use crate::session::steps::{
 };
 
 const NAME: StepType = StepType::ContainerImageAvailability;
-/// When the service gives no limit. Source: docs/protocol/agent-protocol.md#6.
+/// The default limit. Source: docs/protocol/agent-protocol.md#6.
 const USUAL: Duration = Duration::from_secs(960);
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Beyond the given limit, so that the answer names every image.
+/// Time beyond the given limit, so that the reply names every image.
 const GRACE: Duration = Duration::from_secs(5);
-/// An image cannot be had.
+/// An image is not available.
 const EXIT_ABSENT: i64 = 2;
 /// No installation needs more.
 const MOST_IMAGES: usize = 100;
@@ -121,7 +121,7 @@ fn limit(request: &ContainerImageAvailabilityRequest) -> Duration {
     }
 }
 
-/// The system's own files if they hold a pull secret; else those that the service has for its hosts.
+/// The system's own files if they hold a pull secret; else the service's files for its hosts.
 async fn files(client: &Client) -> Result<RegistryFiles, RegistryError> {
     let system = tokio::task::spawn_blocking(|| from_system(Path::new("/")))
         .await

@@ -1,4 +1,4 @@
-//! `verify-vips`: checks that the addresses that a cluster wants are free. The argument is a JSON array of
+//! `verify-vips`: checks that the addresses for a cluster are free. The argument is a JSON array of
 //! them. Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;

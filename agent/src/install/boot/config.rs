@@ -69,10 +69,10 @@ impl BootConfig {
 }
 
 impl WrittenFiles {
-    /// True when they are below `boot` with this content.
+    /// True if the files are below `boot` with this content.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// Fails if a file cannot be read.
     pub fn is_there(&self, boot: &Path) -> io::Result<bool> {
         for (path, content) in &self.0 {
             let path = boot.join(path);
@@ -87,7 +87,7 @@ impl WrittenFiles {
 /// The regular files of the folder that `--copy-network` names.
 ///
 /// # Errors
-/// It cannot be read.
+/// Fails if the folder cannot be read.
 pub fn network_files(folder: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut found = Vec::new();
     for path in files(folder)? {

@@ -21,7 +21,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Those of this machine; none when it was not started by UEFI.
+    /// The variables of this machine; none if it was not started by UEFI.
     pub fn of_machine() -> Option<Self> {
         Path::new("/sys/firmware/efi")
             .is_dir()
@@ -34,10 +34,10 @@ impl Variables {
         }
     }
 
-    /// Makes this load option the first one; gives its number. An equal one is used again.
+    /// Makes this load option the first one; returns its number. An equal one is reused.
     ///
     /// # Errors
-    /// A variable cannot be read or written.
+    /// Fails if a variable cannot be read or written.
     pub fn boot_first(&self, option: &[u8]) -> io::Result<u16> {
         let mut used = Vec::new();
         let mut same = None;

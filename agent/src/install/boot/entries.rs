@@ -12,7 +12,7 @@ pub fn edited(entry: &str, delete: &[String], append: &[String]) -> String {
             else {
                 return line.to_owned();
             };
-            // Arguments are added to the first line of options alone.
+            // Arguments are appended to the first line of options only.
             let append = if edited { &[][..] } else { append };
             edited = true;
             let words = options

@@ -8,7 +8,7 @@ use fatfs::{FileSystem, FsOptions};
 
 use crate::gpt::Partition;
 
-/// Folders of vendors, and the names that boot entries have for them. Upstream looks at the first two.
+/// Folders of vendors, and their names in boot entries. Upstream looks at the first two.
 const VENDORS: [(&str, &str); 4] = [
     ("redhat", "Red Hat Enterprise Linux"),
     ("centos", "Red Hat Enterprise Linux"),
@@ -34,10 +34,10 @@ fn names(architecture: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The loader on the partition; none if it has none that is known.
+/// The loader on the partition; none if no known one is there.
 ///
 /// # Errors
-/// It is no FAT file system, or cannot be read.
+/// Fails if it is not a FAT file system, or cannot be read.
 pub fn loader(disk: &File, partition: &Partition) -> io::Result<Option<Loader>> {
     let Some((shim, fallback)) = names(std::env::consts::ARCH) else {
         return Ok(None);

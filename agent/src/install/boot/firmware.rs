@@ -1,4 +1,4 @@
-//! Makes the firmware start the disk first, where it is UEFI. Source: docs/protocol/install-flow.md#8.
+//! Makes the firmware start the disk first, if it is UEFI. Source: docs/protocol/install-flow.md#8.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +9,10 @@ use super::{esp, load_option};
 use crate::gpt::{self, EFI_SYSTEM, Table};
 use crate::install::image::head::HEAD;
 
-/// Makes the boot entry for the disk of this node; gives the line for the log. Without a table the disk's own is read.
+/// Makes the boot entry for the disk of this node; returns the line for the log. Without a table the disk's own is read.
 ///
 /// # Errors
-/// The partition or the firmware's variables cannot be read or written.
+/// Fails if the partition or the firmware's variables cannot be read or written.
 pub fn boot_first(variables: &Variables, node: &str, table: Option<Table>) -> io::Result<String> {
     let disk = File::open(node)?;
     let table = match table {

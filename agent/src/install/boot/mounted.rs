@@ -30,11 +30,11 @@ impl Mounted {
     /// Mounts the partition of the disk with this node.
     ///
     /// # Errors
-    /// Of the kernel, with words.
+    /// Fails if the kernel refuses the mount, with a description.
     pub fn new(node: &str, partition: &Partition, kind: FileSystem, read_only: bool) -> io::Result<Self> {
         let with =
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
-        // The live image has nobody who loads modules on demand.
+        // No program of the live image loads modules on demand.
         for module in ["loop", kind.name()] {
             drivers::load(module);
         }
@@ -90,10 +90,10 @@ impl Mounted {
         &self.place
     }
 
-    /// Unmounts, waits until the disk has everything, and forgets what the kernel keeps of it: the next mount reads the disk.
+    /// Unmounts, waits until the disk has everything, and drops the kernel's cache of it: the next mount reads the disk.
     ///
     /// # Errors
-    /// Of the kernel.
+    /// Fails if the kernel cannot unmount it, or the disk cannot be written.
     pub fn end(mut self) -> io::Result<()> {
         umount2(&self.place, MntFlags::empty())?;
         self.device = None;

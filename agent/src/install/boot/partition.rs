@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use crate::gpt::{Partition, Table};
 use crate::install::image::buffer::Buffer;
 
-/// Label of the file system, and name of the partition on images that label none.
+/// Label of the file system, and name of the partition on images without labels.
 const LABEL: &str = "boot";
 const SUPERBLOCKS: usize = 8192;
 
@@ -19,7 +19,7 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// The name for mount(2), which is its module's, too.
+    /// The name for mount(2), which is also its module's.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -31,7 +31,7 @@ impl FileSystem {
 /// The boot partition, and its file system.
 ///
 /// # Errors
-/// The disk cannot be read; `NotFound` with the reason when it has none.
+/// Fails if the disk cannot be read; `NotFound` with the reason if it has no boot partition.
 pub fn find(disk: &File, table: &Table) -> io::Result<(Partition, FileSystem)> {
     let mut by_name = None;
     for partition in &table.partitions {

@@ -16,7 +16,7 @@ use crate::root::Root;
 pub struct Wishes {
     pub boot_device: String,
     pub disks_to_format: Vec<String>,
-    /// Not to be touched under any of their names.
+    /// Disks that must not be touched under any of their names.
     pub skipped: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ const SKIPPED_TOO: &str = "is on the list of disks that are not to be formatted"
 /// [`InstallError::Refused`]
 pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen, InstallError> {
     let disk = Disk::find(root, &wishes.boot_device)?;
-    // Of a multipath device the paths are what it is built upon.
+    // A multipath device is built upon its paths.
     let below = family::below(root, &disk.name);
     let mut twins = twins::of(listed, &disk.name);
     twins.retain(|name| !below.contains(name));
@@ -87,8 +87,8 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
     })
 }
 
-/// The reason not to write to a disk when these are not to be written to; none when there is none. Writing reaches what the
-/// disk is built upon, and destroys what is built upon it.
+/// The reason not to write to a disk if `skipped` must not be written to; none if it may be written. Writing reaches the devices that
+/// the disk is built upon, and destroys those built upon it.
 fn reason_of_skipping(root: &Root, skipped: &BTreeSet<String>, name: &str) -> Option<String> {
     if skipped.contains(name) {
         return Some(SKIPPED.to_owned());
@@ -125,7 +125,7 @@ fn names_of(root: &Root, listed: &[Listed], ids: &[String]) -> BTreeSet<String> 
     names
 }
 
-/// The reason not to write to a disk; none when there is none.
+/// The reason not to write to a disk; none if it may be written.
 fn reason_against(root: &Root, listed: &[Listed], name: &str) -> Option<String> {
     let is_one = |file: &str| {
         root.text(&format!("/sys/class/block/{name}/{file}"))
@@ -317,7 +317,7 @@ mod tests {
         );
     }
 
-    /// The paths of a multipath device are other names of it, by the inventory too, and are not in each other's way.
+    /// The paths of a multipath device are other names of it, also in the inventory, and no reason to refuse it.
     #[test]
     fn a_multipath_device_is_chosen_and_its_paths_are_not() {
         let machine = || {

@@ -26,7 +26,7 @@ pub struct Disk {
     /// Bytes of a logical sector.
     pub sector: u32,
     /// The kernel's count of this disk: another disk, or another medium, that gets the same name and number has another
-    /// one. None with kernels before 5.15.
+    /// count. None with kernels before 5.15.
     pub sequence: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Disk {
     /// The disk of a kernel name.
     ///
     /// # Errors
-    /// The reason that it is no whole disk.
+    /// The reason why it is not a whole disk.
     pub fn named(root: &Root, id: &str, name: &str) -> Result<Self, String> {
         let folder = format!("/sys/class/block/{name}");
         let text = |file: &str| root.text(&format!("{folder}/{file}")).ok();
@@ -74,11 +74,11 @@ impl Disk {
         })
     }
 
-    /// Opens the disk past the kernel's cache and claims it: while the file is open nobody else can mount it or build upon
-    /// it, and the open fails if somebody has.
+    /// Opens the disk past the kernel's cache and claims it: while the file is open, nothing else can mount it or build upon
+    /// it, and the open fails if it is mounted or built upon already.
     ///
     /// # Errors
-    /// Of the open; or the node is another device than was checked, or another disk has taken its place.
+    /// Fails if the open does, if the node is another device than was checked, or if another disk has taken its place.
     pub fn claim(&self) -> io::Result<File> {
         self.claim_with(libc::O_DIRECT)
     }
@@ -86,7 +86,7 @@ impl Disk {
     /// The same through the kernel's cache.
     ///
     /// # Errors
-    /// As of [`Disk::claim`].
+    /// The errors of [`Disk::claim`].
     pub fn claim_cached(&self) -> io::Result<File> {
         self.claim_with(0)
     }
@@ -130,7 +130,7 @@ impl Disk {
 /// The kernel name behind a path under `/dev`.
 ///
 /// # Errors
-/// The reason that there is none.
+/// The reason why the path has no device.
 pub fn resolve(root: &Root, id: &str) -> Result<String, String> {
     if !id.starts_with("/dev/") || id.contains("/../") {
         return Err("an id under /dev/ is expected".to_owned());
@@ -139,7 +139,7 @@ pub fn resolve(root: &Root, id: &str) -> Result<String, String> {
         io::ErrorKind::NotFound => "it is not there (any more)".to_owned(),
         _ => error.to_string(),
     })?;
-    // Device-mapper's own nodes, where nobody makes links of them.
+    // Device-mapper's own nodes, on systems that make no links of them.
     if let Some(name) = node.strip_prefix("/dev/mapper/") {
         return mapped(root, name).ok_or_else(|| format!("{node} is no device"));
     }

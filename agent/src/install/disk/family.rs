@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::root::Root;
 
-/// A device that lives on the disk: the disk itself, a partition, or something built upon those.
+/// A device on the disk: the disk itself, a partition, or something built upon those.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Kernel name.
@@ -30,7 +30,7 @@ pub enum Kind {
     Other,
 }
 
-/// The disk with everything that is built upon it; what lies above comes before what it is built upon.
+/// The disk with everything that is built upon it; each device comes before the ones that it is built upon.
 pub fn of(root: &Root, disk: &str) -> Vec<Member> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     visit(root, disk, Some(Kind::Disk), &mut found, &mut seen);
@@ -79,7 +79,7 @@ pub fn slaves(root: &Root, name: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The devices that this one is built upon, however deep; in place of a partition, its disk.
+/// The devices that this one is built upon, at any depth; in place of a partition, its disk.
 pub fn below(root: &Root, name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next = slaves(root, name);

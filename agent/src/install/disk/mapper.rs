@@ -1,4 +1,4 @@
-//! Removes a device-mapper device from the kernel. Nothing is written to what it is made of. Source: `<linux/dm-ioctl.h>`.
+//! Removes a device-mapper device from the kernel. Nothing is written to its parts. Source: `<linux/dm-ioctl.h>`.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<DmIoctl>() == 312);
 /// Removes the device of this name (the one in `dm/name`).
 ///
 /// # Errors
-/// Of the kernel: busy when something has it open.
+/// Fails if the kernel refuses: busy if it is open.
 pub fn remove(name: &str) -> io::Result<()> {
     if name.len() >= NAME_BYTES {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));

@@ -10,7 +10,7 @@ const AT_REST: [&str; 5] = ["clean", "readonly", "read-auto", "inactive", "clear
 /// Stops the array of this kernel name once it is at rest.
 ///
 /// # Errors
-/// The reason that it does not stop.
+/// The reason why it does not stop.
 pub fn stop(name: &str) -> Result<(), String> {
     let file = format!("/sys/class/block/{name}/md/array_state");
     let state = || std::fs::read_to_string(&file).map(|text| text.trim().to_owned());

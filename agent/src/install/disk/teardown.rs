@@ -1,5 +1,5 @@
-//! Takes apart what is built upon the disk, and claims it. Other disks of the same volume groups and arrays are not written
-//! to: their devices end in this kernel, and only this disk's own marks are cleared.
+//! Takes apart everything that is built upon the disk, and claims the disk. Other disks of the same volume groups and arrays are not
+//! written to: their devices end in this kernel, and only this disk's own signatures are cleared.
 
 use std::fs::File;
 use std::io;
@@ -13,14 +13,14 @@ use super::{mapper, raid, users, wipe};
 use crate::install::error::InstallError;
 use crate::root::Root;
 
-/// Longest time in which something that comes back (an array that udev assembles again) is taken apart again.
+/// Longest time in which a device that reappears (an array that udev assembles again) is taken apart again.
 const LONGEST: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Ends everything that is built upon the disk and its other paths, and claims it for direct I/O.
 ///
 /// # Errors
-/// [`InstallError::Refused`]: something uses it. Nothing was written.
+/// [`InstallError::Refused`]: the disk is in use. Nothing was written.
 pub fn claim(root: &Root, disk: &Disk, twins: &[String]) -> Result<File, InstallError> {
     let began = Instant::now();
     loop {
@@ -48,7 +48,7 @@ pub fn claim(root: &Root, disk: &Disk, twins: &[String]) -> Result<File, Install
     }
 }
 
-/// Ends devices from the top down. One that cannot end yet may be held by one that comes later: all are tried.
+/// Ends devices from the top down. A device that cannot end yet may be held by a later one: all are tried.
 fn take_apart(members: &[Member]) -> Result<(), String> {
     let mut problem = None;
     for member in members {
@@ -69,7 +69,7 @@ fn take_apart(members: &[Member]) -> Result<(), String> {
 /// Clears the disk's tables and signatures; the first write makes it unbootable.
 ///
 /// # Errors
-/// Of the disk.
+/// Fails if a write to the disk does.
 pub fn clear(root: &Root, disk: &Disk, file: &File) -> io::Result<()> {
     let ranges = wipe::ranges(disk.size, &wipe::partitions(root, &disk.name));
     wipe::clear(file, &ranges)?;

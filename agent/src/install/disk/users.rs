@@ -1,9 +1,9 @@
-//! Finds who uses a disk: mounts, swap, and groups of devices that must not be taken apart.
+//! Finds the users of a disk: mounts, swap, and groups of devices that must not be taken apart.
 
 use super::family::{Kind, Member};
 use crate::root::Root;
 
-/// The reason not to write to the disk with these members; none when it is free or can be freed.
+/// The reason not to write to the disk with these members; none if it is free or can be freed.
 pub fn in_use(root: &Root, members: &[Member]) -> Option<String> {
     members.iter().find_map(|member| {
         mounted(root, member)
@@ -31,7 +31,7 @@ fn mounted(root: &Root, member: &Member) -> Option<String> {
         Kind::Disk => format!("it is mounted at {target}"),
         _ => format!("{} of it is mounted at {target}", member.name),
     };
-    // Process 1 first: in a container, our own mounts are not the host's.
+    // Process 1 first: in a container, the mounts of this process are not the host's.
     for file in ["/proc/1/mountinfo", "/proc/self/mountinfo"] {
         let text = match root.text(file) {
             Ok(text) => text,

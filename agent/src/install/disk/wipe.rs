@@ -83,7 +83,7 @@ pub fn partitions(root: &Root, disk: &str) -> Vec<Range> {
 /// Clears the ranges, in their order, and waits until the disk has them.
 ///
 /// # Errors
-/// Of the disk.
+/// Fails if a write to the disk does.
 pub fn clear(file: &File, ranges: &[Range]) -> io::Result<()> {
     let zeros = Buffer::new(1 << 20);
     for range in ranges {
@@ -103,15 +103,15 @@ pub fn clear(file: &File, ranges: &[Range]) -> io::Result<()> {
 /// Clears the first mebibyte, so that the disk does not boot. For the end of an installation that failed.
 ///
 /// # Errors
-/// Of the disk.
+/// Fails if a write to the disk does.
 pub fn unboot(file: &File, disk: &Disk) -> io::Result<()> {
     clear(file, &ranges(disk.size, &[])[..1])
 }
 
-/// Clears the first sector, as services ask for disks that are to be formatted.
+/// Clears the first sector of a disk that is to be formatted, as services request it.
 ///
 /// # Errors
-/// Of the disk.
+/// Fails if a write to the disk does.
 pub fn format(disk: &Disk) -> io::Result<()> {
     let file = disk.claim()?;
     let zeros = Buffer::new(ALIGNMENT);

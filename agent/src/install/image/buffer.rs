@@ -3,7 +3,7 @@
 /// Alignment of addresses, lengths and offsets that every disk accepts.
 pub const ALIGNMENT: usize = 4096;
 
-/// A piece of memory whose address is a multiple of [`ALIGNMENT`].
+/// A piece of memory that starts at a multiple of [`ALIGNMENT`].
 #[derive(Debug)]
 pub struct Buffer {
     memory: Vec<u8>,

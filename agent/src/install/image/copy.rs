@@ -1,4 +1,4 @@
-//! Carries one attempt to bring the image to the disk: download beside writing, then the digests, then reading back.
+//! Carries out one attempt to bring the image to the disk: download and writing at the same time, then the digests, then reading back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use super::stream::{Pieces, Received, WAITING};
 use super::verify;
 use super::write::{self, Order, Target, Written};
 
-/// Cleans the disk and opens it, when the beginning of the image is known to be good.
+/// Clears the disk and opens it, once the beginning of the image is known to be good.
 pub type Prepare = Arc<dyn Fn(&Head) -> Result<Target, ImageError> + Send + Sync>;
 
-/// The part of the way that writing is; reading back is the rest, per cent.
+/// The share of writing in the whole work, per cent; the rest is reading back.
 const WRITING: u64 = 80;
 
 /// Counts of the running attempt.
@@ -30,7 +30,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The done part and the whole of all work, in the same unit; nothing when the size of the file is not known.
+    /// The done part and the whole of all work, in the same unit; nothing if the size of the file is not known.
     pub fn done(&self) -> Option<(u64, u64)> {
         let whole = 10_000;
         let size = self.size.load(Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Counts {
         }
     }
 
-    /// Bytes of the file that the disk has got.
+    /// Bytes of the file that are on the disk.
     pub fn bytes(&self) -> u64 {
         self.received.bytes()
     }
@@ -68,7 +68,7 @@ pub struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Gives the image as written: all of it but the first mebibyte is on the disk and was read back.
+    /// Returns the image as written: all of it but the first mebibyte is on the disk and was read back.
     ///
     /// # Errors
     /// [`ImageError`]
@@ -98,7 +98,7 @@ impl Copy<'_> {
         let written = written.map_err(|error| ImageError::Broken(error.to_string()))?;
         match (fed, written) {
             (_, Ok(written)) => Ok(written),
-            // What the decompressor makes of half a file says nothing.
+            // An error of the decompressor means nothing if the download broke off.
             (
                 Err(error),
                 Err(ImageError::Decode { .. } | ImageError::Digest { .. } | ImageError::NoDiskImage(_)),
@@ -108,7 +108,7 @@ impl Copy<'_> {
     }
 }
 
-/// The part in threads.
+/// The part that runs in threads.
 struct Writing {
     source: Source,
     sector: u32,

@@ -1,9 +1,10 @@
-//! Decompresses an image as it comes in.
+//! Decompresses an image as it arrives.
 
 use std::io::{self, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use muster_api::steps::ImageFormat;
 
 use super::error::ImageError;
@@ -14,10 +15,12 @@ const MAGICS: [(ImageFormat, &[u8]); 3] = [
     (ImageFormat::Gz, &[0x1f, 0x8b]),
     (ImageFormat::Xz, &[0xfd, b'7', b'z', b'X', b'Z', 0]),
 ];
-/// Bytes that tell the format and, of zstd, the size of the content.
+/// Bytes that identify the format and, of zstd, the size of the content.
 const BEGINNING: usize = 18;
 /// Memory for the window of zstd: 2 to this power. Images made with `--long` need more than the usual 2^27.
 const LARGEST_WINDOW: u32 = 28;
+/// Memory for xz, bytes: the same. `xz -9` makes files that need 65 MiB.
+const LARGEST_XZ: u64 = 1 << LARGEST_WINDOW;
 const BUFFER: usize = 128 << 10;
 
 /// The decompressed content of a file.
@@ -45,7 +48,7 @@ pub fn format_of(beginning: &[u8]) -> ImageFormat {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Reads the first bytes of `from`. `said` is the format that the file is to have, if anyone says so.
+    /// Reads the first bytes of `from`. `said` is the format that the file is to have, if one is given.
     ///
     /// # Errors
     /// [`ImageError`]: the format differs, or nothing can be read.
@@ -71,7 +74,11 @@ impl<R: Read> Decoder<R> {
         let inner = match format {
             ImageFormat::Raw => Inner::Raw(whole),
             ImageFormat::Gz => Inner::Gz(Box::new(MultiGzDecoder::new(whole))),
-            ImageFormat::Xz => Inner::Xz(Box::new(XzDecoder::new_multi_decoder(whole))),
+            ImageFormat::Xz => {
+                let stream = Stream::new_stream_decoder(LARGEST_XZ, CONCATENATED);
+                let stream = stream.map_err(|error| read(error.into()))?;
+                Inner::Xz(Box::new(XzDecoder::new_stream(whole, stream)))
+            }
             ImageFormat::Zst => {
                 let buffered = BufReader::with_capacity(BUFFER, whole);
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered).map_err(read)?;
@@ -86,12 +93,12 @@ impl<R: Read> Decoder<R> {
         })
     }
 
-    /// The size of the content, where the file's beginning tells it.
+    /// The size of the content, if the file begins with it.
     pub fn content_size(&self) -> Option<u64> {
         self.content_size
     }
 
-    /// Fills `to` unless the content ends before; gives the number of bytes.
+    /// Fills `to` unless the content ends before; returns the number of bytes.
     ///
     /// # Errors
     /// [`ImageError::Decode`]
@@ -113,7 +120,7 @@ impl<R: Read> Decoder<R> {
         Ok(filled)
     }
 
-    /// The file that was read from.
+    /// The reader.
     pub fn into_inner(self) -> R {
         let chain = match self.inner {
             Inner::Raw(chain) => chain,
@@ -207,6 +214,28 @@ mod tests {
                 matches!(result, Err(ImageError::Decode { .. })),
                 "{format}: {result:?}"
             );
+        }
+    }
+
+    /// The header of a file states the memory that it needs, before there is any content.
+    #[test]
+    fn an_image_that_needs_gigabytes_of_memory_is_refused() {
+        let mut xz = compressed(ImageFormat::Xz, b"x");
+        // The block's header: its size, flags, then LZMA2 (0x21) with one byte of properties, the size of the dictionary.
+        let (begin, length) = (12, (usize::from(xz[12]) + 1) * 4);
+        assert_eq!(xz[begin + 2..begin + 4], [0x21, 1]);
+        // 2^30 bytes.
+        xz[begin + 4] = 36;
+        let mut sum = flate2::Crc::new();
+        sum.update(&xz[begin..begin + length - 4]);
+        xz[begin + length - 4..begin + length].copy_from_slice(&sum.sum().to_le_bytes());
+        // A frame header: no flags, a window of 2^31 bytes.
+        let zst = [MAGICS[0].1, &[0, (31 - 10) << 3], &[0; 16]].concat();
+        for file in [xz, zst] {
+            let mut to = vec![0; 10];
+            let refused = Decoder::new(file.as_slice(), None).unwrap().fill(&mut to);
+            let why = refused.unwrap_err().to_string();
+            assert!(why.to_lowercase().contains("memory"), "{why}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Downloads an image as a stream, and goes on where a connection ended. Source of the patience:
+//! Downloads an image as a stream, and continues where a connection ended. Source of the patience:
 //! docs/protocol/install-flow.md#5.
 
 use std::io::Read;
@@ -25,18 +25,18 @@ use crate::session::machine::Failure;
 /// Bytes of a piece of a local file.
 const FILE_PIECE: usize = 256 << 10;
 
-/// The ways to images.
+/// The clients for images.
 #[derive(Clone)]
 pub struct Downloads {
-    /// To the service, without the token.
+    /// For the service, without the token.
     pub service: Client,
     pub token: (HeaderName, HeaderValue),
-    /// To everywhere else.
+    /// For all other servers.
     pub elsewhere: Client,
     pub patience: Patience,
 }
 
-/// The file as the first answer described it.
+/// The file as the first response described it.
 #[derive(Debug, Default)]
 struct Known {
     /// A strong entity tag, or the time of the last change.
@@ -46,7 +46,7 @@ struct Known {
 
 /// The end of one attempt.
 enum Ended {
-    /// Nobody reads any more.
+    /// The reader is gone.
     Unwanted,
     Final(ImageError),
     Failure(Failure),
@@ -80,7 +80,7 @@ impl Downloads {
             }
         };
         if fed.is_ok() {
-            // Nobody reads any more when writing failed.
+            // The reader is gone if writing failed.
             let _ = to.send(Piece::End).await;
         }
         fed
@@ -135,7 +135,7 @@ impl Downloads {
         }
     }
 
-    /// One request. Moves `at` on as bytes are handed over.
+    /// Sends one request. Advances `at` as bytes are passed on.
     #[expect(clippy::too_many_arguments, reason = "the state of one download")]
     async fn attempt(
         &self,
@@ -187,7 +187,7 @@ impl Downloads {
         }
     }
 
-    /// Looks at the head of an answer; gives the number of bytes to skip.
+    /// Checks the head of a response; returns the number of bytes to skip.
     fn judge(&self, response: &Response, source: &Source, known: &mut Known, at: u64) -> Result<u64, Ended> {
         let (status, headers) = (response.status(), response.headers());
         let changed = || {

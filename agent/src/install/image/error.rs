@@ -1,4 +1,4 @@
-//! Says why an image did not reach the disk.
+//! The reasons why an image did not reach the disk.
 
 use std::io;
 
@@ -15,11 +15,11 @@ pub enum ImageError {
         place: String,
         reason: String,
     },
-    /// The server has another file now than when the download began.
+    /// The server has another file now than at the start of the download.
     #[error("{place} changed while it was downloaded")]
     Changed { place: String },
-    /// The connection ended, and there is no entity tag, time of change or digest by which the rest could be known to belong to the
-    /// bytes that are there.
+    /// The connection ended, and no entity tag, time of change or digest can show that the rest belongs to the bytes that are
+    /// there.
     #[error(
         "the connection to {place} ended after {at} bytes, and nothing tells that its rest is of the same file"
     )]
@@ -41,13 +41,13 @@ pub enum ImageError {
     },
     #[error("the image has {found} bytes, and {expected} are expected")]
     Size { found: u64, expected: u64 },
-    /// Its file ended early, or is no whole image.
+    /// The file ended early, or is no whole image.
     #[error("the image ends after {found} bytes, and its partitions need {needed}")]
     Short { found: u64, needed: u64 },
     #[error("the disk is too small: it has {disk} bytes, the image {image}")]
     TooSmall {
         disk: u64,
-        /// As far as known, with words.
+        /// Size of the image as far as known, with a unit.
         image: String,
     },
     #[error("the disk cannot be {what} at byte {at}: {source}{}", gone(*.disk_gone))]

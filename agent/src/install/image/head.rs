@@ -13,7 +13,7 @@ pub struct Head {
     /// [`HEAD`] bytes.
     pub bytes: Buffer,
     pub table: Table,
-    /// Bytes of the whole image, where its file tells.
+    /// Bytes of the whole image, if known from its file.
     pub content_size: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ mod tests {
         assert!(text(check(&good, Some(2 << 30), 512, 1 << 30)).contains("too small"));
         let beyond = gpt::tests::head(512, &[("boot", [7; 16], u64::MAX / 512 - 9, u64::MAX / 512 + 9)]);
         assert!(text(check(&beyond, None, 512, 1 << 30)).contains("too small"));
-        // Its partitions alone do not fit.
+        // The partitions alone do not fit.
         assert!(text(check(&good, None, 512, 3 << 20)).contains("the image 4194304"));
     }
 }

@@ -4,27 +4,28 @@ use std::path::PathBuf;
 
 use muster_api::BASE_PATH;
 use muster_api::steps::{ImageFormat, OsImage};
+use tracing::warn;
 use url::Url;
 
 use super::error::ImageError;
 
-/// An image, and what is known of it.
+/// An image, and the known facts about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub place: Place,
-    /// None when only the content tells.
+    /// None if only the content shows it.
     pub format: Option<ImageFormat>,
     /// Of the file as stored; lower-case hexadecimal.
     pub sha256: Option<String>,
     /// Of the decompressed content; lower-case hexadecimal.
     pub uncompressed_sha256: Option<String>,
-    /// Of the file as stored.
+    /// Size of the file as stored.
     pub size: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// On the service, which gets the agent's token.
+    /// On the service; the request carries the agent's token.
     Service(Url),
     /// Anywhere else.
     Elsewhere(Url),
@@ -49,7 +50,7 @@ impl Place {
 }
 
 impl Source {
-    /// True when a digest tells in the end whether the bytes are the right ones.
+    /// True if a digest shows in the end whether the bytes are the right ones.
     pub fn has_digest(&self) -> bool {
         self.sha256.is_some() || self.uncompressed_sha256.is_some()
     }
@@ -57,7 +58,7 @@ impl Source {
     /// The image that the step names. `service` is the base URL of the service.
     ///
     /// # Errors
-    /// [`ImageError::Url`], or a digest that is none.
+    /// [`ImageError::Url`], or an invalid digest.
     pub fn of(image: &OsImage, service: &Url) -> Result<Self, ImageError> {
         Ok(Self {
             place: place(of_own_service(&image.url), service)?,
@@ -68,15 +69,26 @@ impl Source {
         })
     }
 
-    /// The image of `--image-url`.
+    /// The image of `--image-url`. The URL may end in the digest of the file: `#sha256=DIGEST`.
     ///
     /// # Errors
-    /// [`ImageError::Url`]
+    /// [`ImageError::Url`], or an invalid digest.
     pub fn of_url(url: &str, service: &Url) -> Result<Self, ImageError> {
+        let (url, sha256) = match url.split_once("#sha256=") {
+            Some((url, digest)) => (url, Some(digest)),
+            None => (url, None),
+        };
+        let (place, sha256) = (place(url, service)?, digest(sha256)?);
+        if sha256.is_none() && matches!(&place, Place::Elsewhere(url) if url.scheme() == "http") {
+            warn!(
+                "the image comes by plain HTTP from {}, and nothing tells whether it is the one that is meant",
+                place.shown()
+            );
+        }
         Ok(Self {
-            place: place(url, service)?,
+            place,
             format: None,
-            sha256: None,
+            sha256,
             uncompressed_sha256: None,
             size: None,
         })
@@ -94,8 +106,8 @@ impl Source {
     }
 }
 
-/// The path of an image that the service itself serves: it is asked for by the URL that this agent reaches the service by, which
-/// need not be the one that the service knows of itself.
+/// The path of an image that the service itself serves: it is requested by the URL at which this agent reaches the service, which
+/// need not be the one that the service has for itself.
 fn of_own_service(url: &str) -> &str {
     match url.find(BASE_PATH) {
         Some(at) if url.ends_with("/downloads/os-image") => &url[at..],
@@ -126,7 +138,7 @@ fn place(text: &str, service: &Url) -> Result<Place, ImageError> {
     })
 }
 
-/// The part of a text that is no good URL which cannot hold a password or a token.
+/// The part of an invalid URL that cannot hold a password or a token.
 fn without_secrets(text: &str) -> String {
     let place = text.split(['?', '#']).next().unwrap_or_default();
     match place.rsplit_once('@') {
@@ -200,6 +212,18 @@ mod tests {
             Source::of(&image, &service).unwrap().place,
             Place::Service(expected)
         );
+    }
+
+    #[test]
+    fn the_users_url_may_say_the_digest() {
+        let service: Url = "https://muster.example".parse().unwrap();
+        let of = |text: &str| Source::of_url(text, &service);
+        let digest = "AB".repeat(32);
+        let named = of(&format!("http://mirror.example/a.raw#sha256={digest}")).unwrap();
+        let place = Place::Elsewhere("http://mirror.example/a.raw".parse().unwrap());
+        assert_eq!((named.place, named.sha256), (place, Some(digest.to_lowercase())));
+        assert!(!of("http://mirror.example/a.raw").unwrap().has_digest());
+        assert!(of("http://mirror.example/a.raw#sha256=ab").is_err());
     }
 
     #[test]

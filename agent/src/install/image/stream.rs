@@ -1,4 +1,4 @@
-//! Hands the downloaded bytes to the thread that decompresses them, and computes their digest on the way.
+//! Passes the downloaded bytes to the thread that decompresses them, and computes their digest on the way.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-/// A piece of the file as downloaded. A sender that is gone without [`Piece::End`] has failed, and says why elsewhere.
+/// A piece of the file as downloaded. A sender that is gone without [`Piece::End`] has failed, and reports the reason elsewhere.
 #[derive(Debug)]
 pub enum Piece {
     Bytes(bytes::Bytes),
@@ -54,7 +54,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Computes the digest when `with_digest`.
+    /// Computes the digest if `with_digest`.
     pub fn new(from: mpsc::Receiver<Piece>, with_digest: bool, received: Arc<Received>) -> Self {
         Self {
             from,
@@ -83,10 +83,10 @@ impl Pieces {
         Ok(&self.present)
     }
 
-    /// Reads to the end, and gives the digest in hexadecimal if it is computed. A decompressor may leave the last bytes.
+    /// Reads to the end, and returns the digest in hexadecimal if it is computed. A decompressor may leave the last bytes.
     ///
     /// # Errors
-    /// The download failed.
+    /// Fails if the download did.
     pub fn finish(&mut self) -> io::Result<Option<String>> {
         while !self.fill()?.is_empty() {
             self.present.clear();

@@ -1,4 +1,4 @@
-//! Reads an image back from the disk, and writes its first mebibyte when all the rest is right.
+//! Reads an image back from the disk, and writes its first mebibyte once all the rest is right.
 
 use std::os::unix::fs::FileExt;
 
@@ -10,7 +10,7 @@ use super::error::ImageError;
 use super::head::HEAD;
 use super::write::{PIECE, Target, Written};
 
-/// Reads everything from [`HEAD`] on past the kernel's cache, and compares. Tells the bytes read to `progress`.
+/// Reads everything from [`HEAD`] on past the kernel's cache, and compares. Reports the bytes read to `progress`.
 ///
 /// # Errors
 /// [`ImageError`]

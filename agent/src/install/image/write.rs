@@ -43,7 +43,7 @@ impl Target {
     }
 }
 
-/// An image whose bytes from [`HEAD`] on are on the disk.
+/// An image that is on the disk from [`HEAD`] on.
 #[derive(Debug)]
 pub struct Written {
     pub target: Target,
@@ -52,11 +52,11 @@ pub struct Written {
     pub size: u64,
     /// XXH3 of the bytes from [`HEAD`] on, as written.
     pub sum: u128,
-    /// SHA-256 of the whole, if asked for.
+    /// SHA-256 of the whole, if requested.
     pub sha256: Option<String>,
 }
 
-/// The wishes for one run.
+/// The parameters of one run.
 pub struct Order<'a> {
     pub format: Option<ImageFormat>,
     /// Logical sector of the disk, bytes.
@@ -75,8 +75,8 @@ struct Piece {
     at: u64,
 }
 
-/// Reads the image from `from` and writes all but its first mebibyte. `prepare` gets that and gives the disk, cleaned up:
-/// until then nothing is written. Gives `from` back, for what the decompressor left in it.
+/// Reads the image from `from` and writes all but its first mebibyte. `prepare` gets that and returns the disk, cleared:
+/// until then nothing is written. Returns `from`, for the bytes that the decompressor left in it.
 ///
 /// # Errors
 /// [`ImageError`]
@@ -111,7 +111,7 @@ pub fn write<R: Read + Send>(
         drop(free_pieces);
         let broken = |_| ImageError::Broken("a thread panicked".to_owned());
         let (sum, sha256) = digesting.join().map_err(broken)?;
-        // A disk that fails ends the decoder, too: its error counts.
+        // A disk that fails ends the decoder, too: the disk's error counts.
         writing.join().map_err(broken)??;
         Ok::<_, ImageError>((decoded?, sum, sha256))
     })?;
@@ -131,7 +131,7 @@ pub fn write<R: Read + Send>(
     Ok((written, decoder.into_inner()))
 }
 
-/// Fills pieces until the end of the image; gives its size.
+/// Fills pieces until the end of the image; returns its size.
 fn decode<R: Read>(
     decoder: &mut Decoder<R>,
     stop: &CancellationToken,
@@ -143,7 +143,7 @@ fn decode<R: Read>(
         if stop.is_cancelled() {
             return Err(ImageError::Stopped);
         }
-        // The writing thread has ended, and its error is taken there.
+        // The writing thread has ended; its error is taken from there.
         let Ok(mut buffer) = free.recv() else {
             return Ok(at);
         };
@@ -189,7 +189,7 @@ fn put(target: &Target, from: Receiver<Piece>, free: SyncSender<Buffer>) -> Resu
                 image: format!("at least {end}"),
             });
         }
-        // The last piece is filled up with zeros to what direct I/O accepts, but not beyond the disk.
+        // The last piece is padded with zeros to a length that direct I/O accepts, but not beyond the disk.
         let room = usize::try_from(target.size - piece.at).unwrap_or(PIECE);
         let padded = piece.length.next_multiple_of(ALIGNMENT).min(room);
         piece.buffer.bytes_mut()[piece.length..padded].fill(0);
@@ -197,7 +197,7 @@ fn put(target: &Target, from: Receiver<Piece>, free: SyncSender<Buffer>) -> Resu
             .file
             .write_all_at(&piece.buffer.bytes()[..padded], piece.at)
             .map_err(|source| target.error("written", piece.at, source))?;
-        // The decoder has ended when nobody takes it.
+        // The decoder has ended if the receiver is gone.
         let _ = free.send(piece.buffer);
     }
     Ok(())

@@ -14,7 +14,7 @@ const APPLICATION: u8 = 0x06;
 const GET_CHANNEL_INFO: u8 = 0x42;
 /// IPMI 2.0, table 6-3: 802.3 LAN, and other LANs.
 const LAN_MEDIA: [u8; 2] = [4, 6];
-/// IPMI 2.0, table 5-2: node busy, timeout, and no answer for lack of room or while it updates or starts.
+/// IPMI 2.0, table 5-2: node busy, timeout, and no response for lack of room or while it updates or starts.
 const BUSY: [u8; 5] = [0xc0, 0xc3, 0xc4, 0xd1, 0xd2];
 const BUSY_TRIES: u32 = 4;
 const BUSY_PAUSE: Duration = Duration::from_millis(250);
@@ -22,7 +22,7 @@ const TRANSPORT: u8 = 0x0c;
 const GET_LAN_CONFIGURATION_PARAMETERS: u8 = 0x02;
 const SYSTEM_INTERFACE: i32 = 0x0c;
 const BMC_CHANNEL: i16 = 0xf;
-/// Longest wait for one answer, milliseconds.
+/// Longest wait for one response, milliseconds.
 const TIMEOUT_MS: u16 = 3000;
 /// Longest message (`IPMI_MAX_MSG_LENGTH`).
 const MAX_MESSAGE: usize = 272;
@@ -74,7 +74,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// `None` when the machine has no such device.
+    /// `None` if the machine has no such device.
     pub(super) fn open() -> io::Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(DEVICE) {
             Ok(device) => Ok(Some(Self { device, sequence: 0 })),
@@ -89,7 +89,7 @@ impl Device {
         }
     }
 
-    /// The data of an answer; `None` when the BMC has no such thing. A busy one is asked again.
+    /// The data of a response; `None` if the BMC has no such thing. A request is repeated while the BMC is busy.
     fn ask(&mut self, network_function: u8, command: u8, data: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
         let mut last = 0;
         for _ in 0..BUSY_TRIES {
@@ -145,7 +145,7 @@ impl Device {
                 },
             };
             check(receive(&self.device, &mut received))?;
-            // Late answers to earlier commands are dropped.
+            // Late responses to earlier commands are dropped.
             if received.id == self.sequence {
                 answer.truncate(usize::from(received.message.length));
                 return Ok(answer);
@@ -193,7 +193,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
 fn send(device: &File, request: &mut Request) -> libc::c_int {
-    // SAFETY: the request's pointers are to live values of the lengths beside them, which outlive the call.
+    // SAFETY: the request's pointers are to live values of the given lengths, which outlive the call.
     unsafe { libc::ioctl(device.as_raw_fd(), SEND_COMMAND as _, std::ptr::from_mut(request)) }
 }
 

@@ -12,8 +12,7 @@ pub(crate) struct BlockDevice<'a> {
     name: String,
 }
 
-/// The disks: hidden paths of NVMe multipath, loop and zram devices, and device-mapper devices other than
-/// multipath and LVM are none.
+/// The disks: without hidden paths of NVMe multipath, loop and zram devices, and device-mapper devices other than multipath and LVM.
 pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, Reason> {
     let names = root
         .list("/sys/block")
@@ -42,7 +41,7 @@ impl<'a> BlockDevice<'a> {
         self.root
     }
 
-    /// `None` when its sysfs folder cannot be read.
+    /// `None` if its sysfs folder cannot be read.
     pub(crate) fn device(&self) -> Option<Device<'a>> {
         Device::open(self.root, &format!("/sys/block/{}", self.name))
     }
@@ -112,7 +111,7 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(false)
     }
 
-    /// True when it answers SCSI's device identification page (the one of `sg_inq -p 0x83`; NVMe is
+    /// True if it returns SCSI's device identification page (the one of `sg_inq -p 0x83`; NVMe is
     /// translated).
     pub(crate) fn answers_identification(&self) -> bool {
         if self.name.starts_with("nvme") {

@@ -1,5 +1,5 @@
-//! Detects a Muster live image on a disk. Our live system mounts no medium, so no mount shows a USB stick
-//! with the image. Source: ECMA-119, §8.4 and §9.1; the folder is that of docs/live-image.md.
+//! Detects a Muster live image on a disk. The live system mounts no medium, so no mount shows a USB stick
+//! with the image. Source: ECMA-119, §8.4 and §9.1; docs/live-image.md names the folder.
 
 use crate::root::Reason;
 
@@ -14,7 +14,7 @@ const MAX_FOLDER_BYTES: u32 = 32 << 10;
 /// The folder that every Muster live image has.
 const FOLDER: &[u8] = b"MUSTER";
 
-/// `read` gives bytes at an offset of the disk.
+/// `read` returns bytes at an offset of the disk.
 pub(super) fn is_live_image(read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>) -> Result<bool, Reason> {
     let descriptor = read(DESCRIPTOR_AT, SECTOR as usize)?;
     if !descriptor.starts_with(SIGNATURE) {

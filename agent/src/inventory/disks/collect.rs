@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::inventory::{Disk, Eligibility, Iscsi};
+use muster_api::placeholder::named;
 
 use super::block::{self, BlockDevice};
 use super::{Properties, drive_type, eligibility, links, patience, udev};
@@ -15,7 +16,7 @@ use crate::root::Root;
 /// Unit of `/sys/block/N/size`, whatever the disk's own sectors are.
 const SECTOR_BYTES: i64 = 512;
 
-/// A disk without an answer for this long is reported as silent. SCSI commands end after 10 s.
+/// A disk without a response for this long is reported as silent. SCSI commands end after 10 s.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The disks in order of name.
@@ -102,7 +103,7 @@ impl Examined {
         }
     }
 
-    /// The kernel's own facts about a disk that does not answer.
+    /// The kernel's own facts about a disk that does not respond.
     fn silent(device: &BlockDevice<'_>, links: &Links) -> Self {
         let mut problems = Problems::default();
         let reason = format!("The disk did not answer within {} s", PATIENCE.as_secs());
@@ -166,8 +167,8 @@ fn disk(
                 "ID_SERIAL_SHORT",
                 "ID_SERIAL",
             ])
-            .map(known)
-            .unwrap_or_default(),
+            .unwrap_or_default()
+            .to_owned(),
         model: properties.get("ID_MODEL").map(known).unwrap_or_default(),
         vendor: device
             .text("device/vendor")
@@ -196,16 +197,12 @@ fn disk(
     }
 }
 
-/// The text, unless it is "unknown".
+/// The text, unless it names nothing.
 fn known(text: &str) -> String {
-    if text == "unknown" {
-        String::new()
-    } else {
-        text.to_owned()
-    }
+    named(text).unwrap_or_default().to_owned()
 }
 
-/// The prefix is removed from `wwn-` links only: an `nvme-eui` link stays whole, as the protocol has it.
+/// The prefix is removed from `wwn-` links only: an `nvme-eui` link stays whole, by the protocol.
 fn wwn(properties: &Properties, by_id: &str) -> String {
     match properties.first(&["ID_WWN_WITH_EXTENSION", "ID_WWN", "DM_WWN"]) {
         Some(wwn) => wwn.to_owned(),
@@ -228,7 +225,7 @@ fn appliance_disk() -> Disk {
     }
 }
 
-/// The links under `/dev/disk`: udev's, or without udev those that process 1 makes.
+/// The links under `/dev/disk`: udev's, or without udev the links that process 1 makes.
 struct Links(BTreeMap<String, String>);
 
 impl Links {
@@ -258,12 +255,14 @@ impl Links {
         self.0.get(link).cloned()
     }
 
-    /// The last `wwn-` or `nvme-eui` link to the device, in order of name.
+    /// The last `wwn-` or `nvme-eui` link to the device that names something, in order of name.
     fn by_id(&self, name: &str) -> String {
         let device = format!("/dev/{name}");
         let counts = |link: &str| {
-            link.strip_prefix("/dev/disk/by-id/")
-                .is_some_and(|id| id.starts_with("wwn-") || id.starts_with("nvme-eui"))
+            let id = link.strip_prefix("/dev/disk/by-id/").unwrap_or_default();
+            let name = id.strip_prefix("nvme-").filter(|id| id.starts_with("eui"));
+            let name = name.or_else(|| id.strip_prefix("wwn-"));
+            name.and_then(named).is_some()
         };
         self.0
             .iter()

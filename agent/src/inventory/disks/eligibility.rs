@@ -1,6 +1,6 @@
 //! Finds the agent's reasons against installing to a disk. Source of the rules:
-//! docs/protocol/agent-inventory.md#7.4. Sizes, types and membership are validated by the service, whose
-//! texts these must not resemble.
+//! docs/protocol/agent-inventory.md#7.4. Sizes, types and membership are validated by the service; these texts must not resemble
+//! the service's.
 
 use super::block::BlockDevice;
 use super::{Properties, drive_type};

@@ -10,7 +10,7 @@ use crate::root::sysfs::Device;
 
 /// Type of optical drives in INQUIRY and sysfs.
 const TYPE_OPTICAL: &str = "5";
-/// SCSI levels (sysfs counts one more than INQUIRY) from which `ata_id` asks optical drives on ATA.
+/// SCSI levels (sysfs counts one more than INQUIRY) from which `ata_id` identifies optical drives on ATA.
 const SPC3_LEVELS: std::ops::RangeInclusive<u64> = 6..=99;
 
 pub(super) fn read(device: &BlockDevice<'_>, properties: &mut Properties) {

@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use muster_api::placeholder::named;
+
 use super::block::{self, BlockDevice};
 use super::udev::native;
 use super::udev_text::link_name;
 use super::{Properties, patience};
 use crate::root::Root;
 
-/// A disk without an answer for this long keeps its links.
+/// A disk without a response for this long keeps its links.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The links of all disks.
@@ -18,12 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Plan {
     /// `(link, target)`, absolute paths, in order of link; disks and their partitions.
     pub links: Vec<(String, String)>,
-    /// Names of disks that do not answer, whose links are unknown.
+    /// Names of disks that do not respond; their links are unknown.
     pub silent: Vec<String>,
 }
 
 impl Plan {
-    /// True for the device node of a disk that does not answer, or of its partition.
+    /// True for the device node of a disk that does not respond, or of its partition.
     pub fn is_silent(&self, node: &str) -> bool {
         let name = node.strip_prefix("/dev/").unwrap_or(node);
         self.silent.iter().any(|silent| name.starts_with(silent.as_str()))
@@ -92,7 +94,7 @@ fn names(device: &BlockDevice<'_>, properties: &Properties) -> Vec<String> {
         }
     }
     let mut id = |prefix: &str, key: &str| {
-        if let Some(text) = properties.get(key) {
+        if let Some(text) = properties.get(key).and_then(named) {
             names.push(format!("by-id/{prefix}-{}", link_name(text)));
         }
     };

@@ -1,4 +1,4 @@
-//! Computes udev's `ID_PATH`, the place of a disk in the machine. The rules are those of systemd 252's
+//! Computes udev's `ID_PATH`, the place of a disk in the machine. The rules are the ones in systemd 252's
 //! `path_id`.
 //!
 //! The walk goes from the disk upwards and prepends a part at every known bus.

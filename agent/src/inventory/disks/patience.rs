@@ -1,5 +1,5 @@
-//! Asks many devices at once with a timeout for each: a device that never answers costs one thread and its
-//! own answer, and delays no other. While it hangs it is not asked again.
+//! Queries many devices at once with a timeout for each: a device that never responds costs one thread and its
+//! own result, and delays no other. While it hangs it is not queried again.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ const AT_ONCE: usize = 8;
 /// The kernel's ioctls need little.
 const STACK: usize = 512 << 10;
 
-/// Requests that hang: the question's name and the device's, removed when the thread ends.
+/// Queries that hang: the query's name and the device's, removed when the thread ends.
 static HANGING: Mutex<Option<Hanging>> = Mutex::new(None);
 type Hanging = HashMap<(&'static str, String), Weak<()>>;
 
@@ -27,8 +27,7 @@ struct Work<T> {
     ask: Box<dyn Fn(&str) -> T + Send + Sync>,
 }
 
-/// The answers in the order of `names`; `None` for a device that did not answer within `patience`, or whose
-/// question panicked.
+/// The results in the order of `names`; `None` for a device that did not respond within `patience`, or if its query panicked.
 pub(crate) fn each<T: Send + 'static>(
     question: &'static str,
     names: Vec<String>,
@@ -59,7 +58,7 @@ pub(crate) fn each<T: Send + 'static>(
                 asked.insert(index, Instant::now());
             }
             Ok(Progress::Done(index, answer)) => {
-                // A device that was given up may still answer, too late.
+                // A device that was given up may still respond, too late.
                 if asked.remove(&index).is_some() {
                     answers[index] = answer;
                     open -= 1;
@@ -145,7 +144,7 @@ mod tests {
     fn devices_that_hang_cost_only_their_own_answers_and_are_not_asked_again() {
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock().unwrap();
-        // More than are asked at once.
+        // More than are queried at once.
         let hanging = |name: &str| name.len() == 6;
         let ask = {
             let gate = Arc::clone(&gate);

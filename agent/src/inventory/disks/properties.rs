@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use muster_api::placeholder::named;
+
 /// `ID_PATH`, `ID_SERIAL`, ... Empty values are not kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Properties(BTreeMap<String, String>);
@@ -11,9 +13,9 @@ impl Properties {
         self.0.get(key).map(String::as_str)
     }
 
-    /// The value of the first key that has one.
-    pub(crate) fn first(&self, keys: &[&str]) -> Option<&str> {
-        keys.iter().find_map(|key| self.get(key))
+    /// The value of the first key with one that names something.
+    pub(super) fn first(&self, keys: &[&str]) -> Option<&str> {
+        keys.iter().filter_map(|key| self.get(key)).find_map(named)
     }
 
     pub(super) fn set(&mut self, key: &str, value: impl Into<String>) {

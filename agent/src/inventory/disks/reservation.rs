@@ -1,4 +1,4 @@
-//! Asks a SCSI disk for a reservation that somebody holds. Source: SPC-4, §6.15.3.
+//! Reads the reservation that an initiator holds on a SCSI disk. Source: SPC-4, §6.15.3.
 
 use super::transfer::{self, Answer};
 use crate::root::{Reason, Root};
@@ -8,12 +8,12 @@ const ANSWER_BYTES: u8 = 24;
 /// A status: the command met a reservation of another machine.
 const CONFLICT: u8 = 0x18;
 
-/// The words for the reservation; none without one, or where the disk has no such commands.
+/// The description of the reservation; none without one, or if the disk has no such commands.
 ///
 /// # Errors
-/// The disk does not answer.
+/// Fails if the disk does not respond.
 pub(crate) fn held(root: &Root, name: &str) -> Result<Option<String>, Reason> {
-    // Others answer by a translation that has no reservations, or not at all.
+    // Others respond by a translation that has no reservations, or not at all.
     if !name.starts_with("sd") {
         return Ok(None);
     }

@@ -1,5 +1,5 @@
 //! Parses SCSI INQUIRY data and the pages of vital product data 80h and 83h. Source: SPC-4, §6.6.2 and §7.8;
-//! the choice among designators and the spelling of serials are those of udev's `scsi_id`.
+//! the choice among designators and the spelling of serials are the same as in udev's `scsi_id`.
 
 use super::Properties;
 use super::block::BlockDevice;
@@ -104,7 +104,7 @@ fn from_designators(page: &[u8], vendor: &[u8], model: &[u8], properties: &mut P
     true
 }
 
-/// Designators of the logical unit; those of targets and ports are left out.
+/// Designators of the logical unit; designators of targets and ports are left out.
 fn designators(page: &[u8]) -> Vec<Designator<'_>> {
     let mut found = Vec::new();
     if page.len() < 4 || page[1] != 0x83 {

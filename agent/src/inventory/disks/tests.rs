@@ -171,6 +171,34 @@ fn the_last_of_the_links_that_count_is_the_id_and_an_eui_stands_whole_for_the_ww
 }
 
 #[test]
+fn what_firmware_leaves_in_place_of_a_name_is_none() {
+    let zeros = "E:ID_WWN=0x0000000000000000\nE:ID_WWN_WITH_EXTENSION=0x0000000000000000\nE:ID_SERIAL_SHORT=00000000\nE:ID_SERIAL=QEMU_1\n";
+    let erased =
+        "E:ID_WWN=0xffffffffffffffff\nE:ID_SCSI_SERIAL=To be filled by O.E.M.\nE:ID_MODEL=Default string\n";
+    let machine = Machine::new()
+        .disk("x/block/sda", &[("size", "8"), ("dev", "8:0")])
+        .disk("x/block/sdb", &[("size", "8"), ("dev", "8:16")])
+        .file("/run/udev/data/b8:0", zeros)
+        .file("/run/udev/data/b8:16", erased)
+        .link("/dev/disk/by-id/wwn-0x0000000000000000", "../../sda")
+        .link("/dev/disk/by-id/wwn-0xffffffffffffffff", "../../sdb");
+    let told: Vec<_> = found(&machine)
+        .into_iter()
+        .map(|disk| (disk.id, disk.wwn, disk.serial, disk.model, disk.by_id))
+        .collect();
+    let own = |id: &str, serial: &str| {
+        (
+            id.to_owned(),
+            String::new(),
+            serial.to_owned(),
+            String::new(),
+            String::new(),
+        )
+    };
+    assert_eq!(told, [own("/dev/sda", "QEMU_1"), own("/dev/sdb", "")]);
+}
+
+#[test]
 fn mounted_partitions_and_the_installation_medium_are_reasons() {
     let machine = Machine::new()
         .disk(

@@ -17,7 +17,7 @@ const CDSL_CURRENT: libc::c_int = libc::c_int::MAX;
 const CDS_DISC_OK: libc::c_int = 4;
 const TIMEOUT_MS: u32 = 10_000;
 const INQUIRY: u8 = 0x12;
-/// Enough for every page 80h, 83h and standard answer in the wild; scsi_id asks for as much.
+/// Enough for every page 80h, 83h and standard response in the wild; scsi_id requests as much.
 const INQUIRY_BYTES: usize = 254;
 const ATA_PASS_THROUGH_16: u8 = 0x85;
 const PERSISTENT_RESERVE_IN: u8 = 0x5e;
@@ -51,7 +51,7 @@ struct SgIoHeader {
     info: u32,
 }
 
-/// With the flags that open a drive without a medium too.
+/// With the flags that open a drive without a medium, too.
 fn open(name: &str) -> Result<File, Reason> {
     OpenOptions::new()
         .read(true)
@@ -88,7 +88,7 @@ pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, Reason> {
         let length = 5 + usize::from(answer[4]);
         return Ok(answer[..length.min(answer.len())].to_vec());
     };
-    // Some old devices answer an unknown page with standard data.
+    // Some old devices return standard data for an unknown page.
     if answer[1] != page {
         return Err(format!("/dev/{name} has no page {page:02x}"));
     }
@@ -142,7 +142,7 @@ pub(super) fn persistent_reserve_in(name: &str, action: u8, length: u8) -> Resul
     exchange(name, &command, usize::from(length))
 }
 
-/// A device's answer to a command that it may have refused.
+/// A device's response to a command that it may have refused.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub bytes: Vec<u8>,
@@ -203,6 +203,6 @@ fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, Reason>
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
 fn sg_io(file: &File, header: &mut SgIoHeader) -> libc::c_int {
-    // SAFETY: the header's pointers are to live buffers of the lengths beside them, all outlive the call.
+    // SAFETY: the header's pointers are to live buffers of the given lengths, all outlive the call.
     unsafe { libc::ioctl(file.as_raw_fd(), SG_IO as _, std::ptr::from_mut(header)) }
 }

@@ -1,4 +1,4 @@
-//! Reads the properties of a disk from udev's database where udev runs, and else computes them as its rules do.
+//! Reads the properties of a disk from udev's database if udev runs, and else computes them as its rules do.
 
 use super::block::BlockDevice;
 use super::{Properties, identity, path_id};

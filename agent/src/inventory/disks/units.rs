@@ -10,7 +10,7 @@ pub(crate) fn same(one: &Disk, other: &Disk) -> bool {
         && one.size_bytes == other.size_bytes
 }
 
-/// Disks and paths in order of name, each unit once. Paths that device-mapper has put together stay, as its holder tells them.
+/// Disks and paths in order of name, each unit once. Paths that device-mapper has put together stay, as its holder shows them.
 pub(in crate::inventory) fn merged(disks: Vec<Disk>) -> Vec<Disk> {
     let mut units: Vec<Vec<Disk>> = Vec::new();
     for disk in disks {
@@ -23,12 +23,12 @@ pub(in crate::inventory) fn merged(disks: Vec<Disk>) -> Vec<Disk> {
     units.into_iter().filter_map(one).collect()
 }
 
-/// False for what is built upon other disks, and what is built upon.
+/// False for a disk that is built upon others, or that others are built upon.
 fn is_path(disk: &Disk) -> bool {
     disk.holders.is_empty() && !["dm-", "md"].iter().any(|prefix| disk.name.starts_with(prefix))
 }
 
-/// The path that the id of the unit leads to, else the first, with what is known by any of them.
+/// The path that the id of the unit leads to, else the first, with the facts known by any of them.
 fn one(mut paths: Vec<Disk>) -> Option<Disk> {
     let names: Vec<String> = paths.iter().map(|path| path.path.clone()).collect();
     let main = paths.iter().position(|path| !path.by_id.is_empty()).unwrap_or(0);
@@ -62,7 +62,7 @@ mod tests {
         merged(disks(&machine.root(), &[], &mut Problems::default()))
     }
 
-    /// A SCSI disk as a path; the kernel's copies of the pages are those of the unit.
+    /// A SCSI disk as a path; the kernel's copies of the pages are the unit's.
     fn path(machine: Machine, name: &str, unit: &str, sectors: &str) -> Machine {
         let number = name.as_bytes()[2] - b'a';
         let place = format!("pci0/host{number}/target{number}:0:0/{number}:0:0:0");

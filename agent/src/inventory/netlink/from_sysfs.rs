@@ -1,4 +1,4 @@
-//! Reads links from sysfs: for trees that were captured without netlink's answers, and for links whose messages cannot be parsed.
+//! Reads links from sysfs: for trees that were captured without netlink's responses, and for links with messages that cannot be parsed.
 
 use super::Link;
 use crate::root::Root;

@@ -1,4 +1,4 @@
-//! Keeps the cards in their order: the metrics of their routes, and whose name servers are asked first.
+//! Keeps the cards in their order: the metrics of their routes, and the order of their name servers.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::net::resolv_conf;
 const ADVERTISED_METRIC: u32 = 1024;
 
 impl Manager<'_> {
-    /// Gives each card its metric, and the routes that it has already another one if it has changed.
+    /// Gives each card its metric, and changes the metric of its present routes if that has changed.
     pub(super) async fn order_cards(&mut self, links: &[Link]) {
         let preference = Preference {
             working: self.environment.working.borrow().clone(),
@@ -30,16 +30,19 @@ impl Manager<'_> {
             let Some(nic) = self.nics.get_mut(&link.index) else {
                 continue;
             };
-            let Some(metric) = metrics
-                .get(&nic.name)
-                .copied()
-                .filter(|metric| *metric != nic.metric)
-            else {
+            let said = |v6: bool| {
+                let fixed = self.fixed.as_ref()?;
+                fixed.addressing(fixed.name_of(nic), link, v6)?.metric
+            };
+            // The configuration of the interface wins over the order of cards.
+            let ordered = metrics.get(&nic.name).copied();
+            let Some(metric) = said(false).or(ordered).filter(|metric| *metric != nic.metric) else {
                 continue;
             };
             info!(nic = nic.name, metric, "order of cards");
+            let advertised = said(true).unwrap_or(ADVERTISED_METRIC + metric);
             let old = std::mem::replace(&mut nic.metric, metric);
-            advertised_routes(&nic.name, metric);
+            advertised_routes(&nic.name, advertised);
             for present in [&mut nic.dhcp4, &mut nic.dhcp6].into_iter().flatten() {
                 let wanted = moved(present, old, metric);
                 if wanted == *present {
@@ -53,7 +56,7 @@ impl Manager<'_> {
         }
     }
 
-    /// Writes the name servers of all cards, in the cards' order, and those of each card alone. Gives the former.
+    /// Writes the name servers of all cards, in the cards' order, and those of each card alone. Returns the former.
     pub(super) fn write_resolver_files(&mut self) -> Vec<IpAddr> {
         let mut ordered: Vec<&NicState> = self.nics.values().collect();
         ordered.sort_by_key(|nic| nic.metric);
@@ -96,12 +99,12 @@ fn moved(configuration: &Configuration, from: u32, to: u32) -> Configuration {
     moved
 }
 
-/// Counts from the next advertisement on.
+/// Takes effect with the next advertisement.
 fn advertised_routes(nic: &str, metric: u32) {
     let file = Path::new("/proc/sys/net/ipv6/conf")
         .join(nic)
         .join("ra_defrtr_metric");
-    if let Err(error) = std::fs::write(&file, (ADVERTISED_METRIC + metric).to_string()) {
+    if let Err(error) = std::fs::write(&file, metric.to_string()) {
         // A kernel without IPv6, or before 5.13.
         debug!(nic, "metric of advertised routes: {error}");
     }

@@ -15,7 +15,7 @@ pub(super) struct Place {
     pub path: Option<String>,
 }
 
-/// The names of `device`. A virtual function is named by its physical function and `v<number>`.
+/// The names of `device`. A virtual function is named after its physical function, with `v<number>`.
 pub(super) fn place(device: &Device<'_>, pci: &Device<'_>, infiniband: bool) -> Place {
     let Some((physical, number)) = physical_function(pci) else {
         return own_place(device, pci, infiniband);
@@ -146,7 +146,7 @@ struct Slot {
     whole_machine: bool,
 }
 
-/// ACPI `_SUN`: the numbered slot whose address is this device or one above it.
+/// ACPI `_SUN`: the numbered slot with the address of this device or of one above it.
 fn hotplug_slot(pci: &Device<'_>) -> Option<Slot> {
     let root = pci.root();
     let slots: Vec<(u32, String)> = root

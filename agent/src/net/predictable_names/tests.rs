@@ -3,7 +3,7 @@ use crate::testing::Machine;
 
 const ETHERNET: &[(&str, &str)] = &[("type", "1"), ("ifindex", "2"), ("iflink", "2")];
 
-/// One NIC at `place`, below whatever `machine` has.
+/// The name of one NIC at `place`, in addition to the devices of `machine`.
 fn name_of(machine: Machine, place: &str, more: &[(&str, &str)]) -> Option<String> {
     let attributes = [ETHERNET, more].concat();
     let machine = machine.nic(place, &attributes);
@@ -56,7 +56,7 @@ fn firmware_index_comes_before_slot_and_slot_before_path() {
         name_of(slot(pci(CARD, &[("index", "1")])), NIC, &[]).as_deref(),
         Some("eno1")
     );
-    // VMware's rubbish.
+    // VMware's invalid index.
     assert_eq!(
         name_of(slot(pci(CARD, &[("acpi_index", "16777215")])), NIC, &[]).as_deref(),
         Some("ens4")

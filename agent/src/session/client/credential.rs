@@ -1,4 +1,4 @@
-//! Holds the token that requests carry, and takes the one by which the service replaces it for a host that is installed.
+//! Holds the token that requests carry, and takes its replacement from the service for a host that is installed.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -10,7 +10,7 @@ use tracing::info;
 /// No token is longer, in bytes.
 const LONGEST: usize = 4096;
 
-/// The token, which never shows itself.
+/// The token, which is never printed.
 pub struct Credential(RwLock<HeaderValue>);
 
 impl Credential {
@@ -23,7 +23,7 @@ impl Credential {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the token that the answer brings, if it brings one.
+    /// Takes the token of the response, if it has one.
     pub fn take_from(&self, answer: &Response) {
         let brought = answer.headers().get(REPLACING_TOKEN_HEADER);
         if let Some(token) = brought.filter(|token| (1..=LONGEST).contains(&token.len())) {

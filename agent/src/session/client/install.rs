@@ -67,7 +67,7 @@ impl Client {
     /// [`Failure`]
     pub async fn node_ignition(&self, infra_env: Uuid, host: Uuid) -> Result<Vec<u8>, Failure> {
         let url = self.api(&format!("infra-env/{infra_env}/hosts/{host}/downloads/ignition"));
-        // In place of the client's own; the service refuses others for a download.
+        // Replaces the client's own; the service refuses others for a download.
         let accept = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/octet-stream"))]);
         let request = self
             .request(Method::GET, url, None, Uuid::new_v4())
@@ -96,7 +96,7 @@ impl Client {
     /// [`Failure`]
     pub async fn cluster(&self, cluster: Uuid) -> Result<ClusterState, Failure> {
         let mut url = self.api(&format!("clusters/{cluster}"));
-        // A thousand hosts ask while each of them is installed.
+        // A thousand hosts request this while each of them is installed.
         url.set_query(Some("exclude-hosts=true"));
         let request = self.request(Method::GET, url, None, Uuid::new_v4());
         let body = self.answer(None, request).await?;

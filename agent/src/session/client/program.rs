@@ -9,8 +9,8 @@ use crate::net::http::causes;
 use crate::session::machine::Failure;
 
 impl Client {
-    /// Appends to `packed` what is missing of a packed program of `promised` bytes, which the service holds by the digest of the program. What
-    /// came before a failure stays.
+    /// Appends to `packed` the missing part of a packed program of `promised` bytes, which the service holds by the digest of the
+    /// program. Bytes that arrived before a failure stay.
     ///
     /// # Errors
     /// [`Failure`]

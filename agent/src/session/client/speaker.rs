@@ -1,5 +1,5 @@
-//! Adds to requests the proof that this machine is the host that they speak for, at the time of the service's clock: the machine's own may
-//! never have been set.
+//! Adds to requests the proof that this machine is the host that they are sent for, at the time of the service's clock: the machine's own
+//! may never have been set.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,31 +13,31 @@ use url::Url;
 use crate::host::key;
 use crate::time::{clock, discipline};
 
-/// Longest wait for an answer that is wanted for its date alone.
+/// Longest wait for a response of which only the date is needed.
 const ASKING: Duration = Duration::from_secs(10);
 
-/// The service's clock, as its answers tell it.
+/// The service's clock, from the dates of its responses.
 #[derive(Debug, Default)]
 pub struct ServiceClock {
     told: Mutex<Option<(Duration, Instant)>>,
 }
 
 impl ServiceClock {
-    /// Takes the date of an answer.
+    /// Takes the date of a response.
     pub fn learn(&self, answer: &Response) {
         if let Some(date) = discipline::date_of(answer) {
             *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some((date, Instant::now()));
         }
     }
 
-    /// Seconds since 1970; `None`: no answer has told it.
+    /// Seconds since 1970; `None`: no response had a date.
     fn now(&self) -> Option<i64> {
         let told = *self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let (date, at) = told?;
         i64::try_from((date + at.elapsed()).as_secs()).ok()
     }
 
-    /// The same, asked of the service if it is not known; in the end the machine's own.
+    /// The same, requested from the service if it is not known; if that fails, the machine's own time.
     async fn ask(&self, http: &reqwest::Client, health: &Url) -> i64 {
         if self.now().is_none()
             && let Ok(answer) = http.head(health.clone()).timeout(ASKING).send().await

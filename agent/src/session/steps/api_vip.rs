@@ -37,7 +37,7 @@ impl StepHandler for ApiVipConnectivityCheck {
             let request: ApiVipConnectivityRequest = one_argument(StepType::ApiVipConnectivityCheck, &args)?;
             let response = api_vip::check(&names, &request).await;
             let mut output = StepOutput::json(&response);
-            // A failed download is an answer, not a failed step.
+            // A failed download is a result, not a failed step.
             if output.exit_code == 0 && !response.is_success {
                 output.error = "ignition download error".to_owned();
             }

@@ -96,14 +96,14 @@ async fn prepare(
         .map_err(|error| ArtifactError::Request(causes(&error)))?;
     boot.open()?;
     let mut lines = Vec::new();
-    for (url, path) in [
-        (&request.kernel_url, boot.kernel()),
-        (&request.initrd_url, boot.initrd()),
+    for (url, sha256, path) in [
+        (&request.kernel_url, &request.kernel_sha256, boot.kernel()),
+        (&request.initrd_url, &request.initrd_sha256, boot.initrd()),
     ] {
         let mut pause = PAUSE;
         let mut tries = 1;
         let download = loop {
-            match fetch(&http, url, &path).await {
+            match fetch(&http, url, sha256, &path).await {
                 Ok(download) => break download,
                 Err(error) if error.may_pass() && tries < TRIES => {
                     tracing::warn!(tries, "{}", causes(&error));

@@ -19,7 +19,7 @@ impl StepHandler for ConnectivityCheck {
         StepType::ConnectivityCheck
     }
 
-    /// 1,000 hosts with four addresses each, none of which answers, take 160 s.
+    /// 1,000 hosts with four addresses each, none of which replies, take 160 s.
     fn deadline(&self) -> Duration {
         Duration::from_secs(300)
     }

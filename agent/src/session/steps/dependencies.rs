@@ -16,6 +16,6 @@ pub struct Dependencies {
     pub settings: Arc<Settings>,
     pub names: Names,
     pub client: Client,
-    /// `None`: this program makes way for no other.
+    /// `None`: this program hands over to no other.
     pub handover: Option<Arc<Handover>>,
 }

@@ -40,7 +40,7 @@ impl StepOutput {
         }
     }
 
-    /// A success with this answer as JSON.
+    /// A success with this value as JSON.
     pub fn json(answer: &impl Serialize) -> Self {
         match serde_json::to_string(answer) {
             Ok(text) => Self::good(text),
@@ -71,13 +71,13 @@ impl StepOutput {
 /// A kind of step.
 pub trait StepHandler: Send + Sync {
     fn step_type(&self) -> StepType;
-    /// The step is answered as failed after this long.
+    /// After this long, the reply is a failure.
     fn deadline(&self) -> Duration;
-    /// The deadline of a step whose arguments give one.
+    /// The deadline of a step that has one in its arguments.
     fn deadline_for(&self, _args: &[String]) -> Duration {
         self.deadline()
     }
-    /// The reply while one of the type runs already: by default none, since that one will answer.
+    /// The reply while one of the type runs already: by default none, since that one will reply.
     fn when_running(&self) -> Option<StepOutput> {
         None
     }
@@ -113,7 +113,7 @@ pub(crate) fn reply(
 /// Parses the one argument of most steps, a JSON text.
 ///
 /// # Errors
-/// Another number of arguments, or JSON that is not of this step.
+/// Fails for another number of arguments, or for JSON that is not of this step.
 pub(crate) fn one_argument<T: DeserializeOwned>(step: StepType, args: &[String]) -> Result<T, StepError> {
     match args {
         [text] => serde_json::from_str(text).map_err(|error| StepError::of(step, error)),

@@ -23,20 +23,20 @@ use crate::install::tools::Tools;
 
 /// Longest duration of everything; each part has a limit of its own.
 const DEADLINE: Duration = Duration::from_secs(10 * 60 * 60);
-/// Longest wait for the service to hear why the installation failed.
+/// Longest wait until the service has the reason for which the installation failed.
 const LAST_REPORT: Duration = Duration::from_secs(60);
 /// Time for the reply to be sent.
 const REPLY_FIRST: Duration = Duration::from_secs(3);
 /// Longest wait for an installation that is stopped.
 const STOPPING: Duration = Duration::from_secs(60);
 const EXIT_FAILED: i64 = 1;
-/// As of a program that SIGTERM ended.
+/// The exit code of a program that SIGTERM ended.
 const EXIT_STOPPED: i64 = 143;
 
 /// Restarts the machine.
 pub type Restart = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// A second step while one runs is not answered: that one will answer.
+/// A second step while one runs gets no reply: the first one will reply.
 pub struct Install {
     tools: Tools,
     control: Arc<Control>,
@@ -148,7 +148,7 @@ async fn install(
     }
 }
 
-/// Ends the installation that runs.
+/// Ends the running installation.
 pub struct StopInstallation {
     control: Arc<Control>,
 }

@@ -1,6 +1,6 @@
 //! `logs-gather`: collects logs, uploads them, and reports the progress. Source:
-//! docs/protocol/agent-protocol.md#8. Our service asks for the logs of hosts without a cluster, too, and then they go to a place of the
-//! host's own, without reports of progress: the upload tells all.
+//! docs/protocol/agent-protocol.md#8. Muster's service requests the logs of hosts without a cluster, too; these are kept with the host,
+//! and no progress is reported: the upload suffices.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl StepHandler for LogsGather {
 /// The records that logs belong to.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination {
-    /// `None`: an operator asked the host itself.
+    /// `None`: an operator requested the logs of the host itself.
     pub cluster: Option<Uuid>,
     pub host: Uuid,
     pub infra_env: Uuid,
@@ -88,7 +88,7 @@ impl Destination {
 /// Sends the logs at the end of an installation.
 ///
 /// # Errors
-/// The service does not take them.
+/// Fails if the service does not accept them.
 pub async fn send_of_installation(
     client: &Client,
     to: Destination,
@@ -108,7 +108,7 @@ async fn send(
         if to.cluster.is_none() {
             return;
         }
-        // A service that does not take this may take the logs all the same.
+        // A service that refuses this may accept the logs all the same.
         if let Err(failure) = client.logs_progress(to.infra_env, to.host, state).await {
             tracing::warn!(state = state.name(), "logs: {}", failure.text());
         }

@@ -1,4 +1,4 @@
-//! `ntp-synchronizer`: adds the service's time sources, asks all, and reports the state of each. Source:
+//! `ntp-synchronizer`: adds the service's time sources, queries all, and reports the state of each. Source:
 //! docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::net::names::Names;
 
-    /// A server on a thread that sends one kind of reply until the test ends; gives its port.
+    /// A server on a thread that sends one kind of reply until the test ends; returns its port.
     fn server(stratum: u8) -> u16 {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = socket.local_addr().unwrap().port();

@@ -47,7 +47,7 @@ impl Registry {
         ])
     }
 
-    /// The steps of an installed node: those that bring it back into discovery, and its logs.
+    /// The steps of an installed node: the steps that bring it back into discovery, and its logs.
     pub fn of_node(dependencies: &Dependencies) -> Self {
         Self::new(vec![
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies).at_root()),

@@ -1,4 +1,4 @@
-//! `tang-connectivity-check`: asks the servers of disk keys for their advertisements. Source:
+//! `tang-connectivity-check`: requests the advertisements of the servers of disk keys. Source:
 //! docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::net::unanswered::why;
 
 const NAME: StepType = StepType::TangConnectivityCheck;
 const MOST_SERVERS: usize = 64;
-/// For one server.
+/// Time for one server.
 const LIMIT: Duration = Duration::from_secs(20);
 /// An advertisement has some hundred bytes per key.
 const LARGEST: usize = 1 << 20;
@@ -55,7 +55,7 @@ impl StepHandler for TangConnectivity {
         let (settings, names) = (Arc::clone(&self.settings), self.names.clone());
         reply(running, async move {
             let servers = servers(&one_argument(NAME, &args)?)?;
-            // Tang usually runs on plain HTTP; its answers are signed.
+            // Tang usually runs on plain HTTP; its responses are signed.
             let client = http::service_client(&settings, &names)
                 .map_err(|error| StepError(error.to_string()))?
                 .timeout(LIMIT)

@@ -1,5 +1,5 @@
-//! `upgrade-agent`: becomes another program of the agent that the service offers; a container image is declined, since this agent is no
-//! container. Source: docs/protocol/agent-protocol.md#6: the exit code is always 0.
+//! `upgrade-agent`: replaces this program by another one of the agent that the service offers; a container image is declined, since this
+//! agent is no container. Source: docs/protocol/agent-protocol.md#6: the exit code is always 0.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use muster_api::steps::InstallRequest;
 use super::service::Delivery;
 use super::{Agent, World, succeeded};
 
-/// A world whose agent has a coreos-installer that does this with the disk `$disk`.
+/// A world with an agent on a live system: its coreos-installer does this with the disk `$disk`.
 struct Live {
     world: World,
     folder: tempfile::TempDir,

@@ -9,15 +9,15 @@ use muster_agent::gpt::EFI_SYSTEM;
 use muster_agent::install::loop_device::LoopDevice;
 
 pub const MIB: usize = 1 << 20;
-/// Of the image, bytes.
+/// Size of the image, bytes.
 pub const IMAGE: usize = 24 * MIB;
 const EFI_AT: usize = MIB;
 const EFI: usize = 4 * MIB;
-/// Of the boot partition, bytes.
+/// Offset of the boot partition, bytes.
 pub const BOOT_AT: usize = 8 * MIB;
 pub const BOOT: usize = 8 * MIB;
 
-/// False with a word when this machine has no loop devices for us.
+/// False, with a message, if this machine has no loop devices for the tests.
 pub fn available() -> bool {
     let there = nix::unistd::geteuid().is_root() && Path::new("/dev/loop-control").exists();
     if !there {
@@ -39,7 +39,7 @@ impl Disk {
         Self::over(file)
     }
 
-    /// One with room for the image of [`image`].
+    /// A disk with room for the image of [`image`].
     pub fn roomy() -> Self {
         Self::new(IMAGE + 8 * MIB)
     }
@@ -49,7 +49,7 @@ impl Disk {
         Self { device, file }
     }
 
-    /// One with another content that has taken the place of this one: the same node. None when the kernel gave it another node.
+    /// A disk with another content in the place of this one: the same node. None if the kernel gave it another node.
     pub fn exchanged(self) -> Option<Self> {
         let (node, size) = (self.node(), self.file.as_file().metadata().unwrap().len());
         drop(self);
@@ -88,7 +88,7 @@ impl Disk {
     }
 }
 
-/// An image in the way of CoreOS: EFI-SYSTEM, boot, root.
+/// An image like CoreOS's: EFI-SYSTEM, boot, root.
 pub fn image() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let entries = folder.path().join("tree/loader/entries");
@@ -100,7 +100,7 @@ pub fn image() -> Vec<u8> {
     .unwrap();
     std::fs::write(folder.path().join("tree/ignition.firstboot"), "").unwrap();
     let place = folder.path().join("image");
-    // Bytes that are no zeros, so that every one of them counts, and that still compress.
+    // Bytes that are not zero, so that every one of them counts, and that still compress.
     let mut bytes: Vec<u8> = (0..IMAGE).map(|at| (at / 7 % 251) as u8).collect();
     bytes[BOOT_AT..BOOT_AT + BOOT].fill(0);
     bytes[..MIB].copy_from_slice(&head());

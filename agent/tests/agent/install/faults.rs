@@ -1,4 +1,4 @@
-//! Installations that fail, and what they leave: a disk that is as it was, or one that does not boot.
+//! Installations that fail, and their result: a disk that is as it was, or one that does not boot.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::service::{Delivery, Service};
 use super::straight::compressed;
 use super::{Agent, World, request, succeeded};
 
-/// Runs an installation that fails; gives the reason, which the service has, too.
+/// Runs an installation that fails; returns the reason, which the service has, too.
 async fn failure(service: &Service, request: &InstallRequest) -> String {
     let agent = Agent::of(service);
     let output = agent.run(request).await;
@@ -77,10 +77,10 @@ async fn a_disk_that_is_too_small_is_refused_early_where_the_image_tells_its_siz
         let disk = Disk::new(small);
         let reason = failure(&service, &request(&disk.node(), &file, format)).await;
         assert!(reason.contains("too small"), "{reason}");
-        // Its partitions tell, whatever the format.
+        // The size follows from its partitions, whatever the format.
         assert!(is_untouched(&disk), "{format}");
     }
-    // An image with more behind its last partition, in a format that does not tell the size.
+    // An image with more behind its last partition, in a format that does not contain the size.
     image.extend(vec![7; 4 * MIB]);
     let file = compressed(ImageFormat::Gz, &image);
     let service = Service::start(file.clone(), Delivery::Whole).await;
@@ -216,7 +216,7 @@ impl Drop for Mounted {
 }
 
 impl World {
-    /// Starts an installation whose image does not come whole, and waits until a part of it is written.
+    /// Starts an installation with an image that does not come whole, and waits until a part of it is written.
     async fn begin_writing(&self) -> JoinHandle<StepOutput> {
         let (agent, request) = (Arc::clone(&self.agent), self.request());
         let installing = tokio::spawn(async move { agent.run(&request).await });
@@ -236,7 +236,7 @@ async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() 
     };
     let stop = StopInstallation::new(Arc::clone(&world.agent.control));
     let installing = world.begin_writing().await;
-    // As after a power loss or the agent's death now.
+    // The state after a power loss or the agent's death now.
     assert!(!world.disk.boots());
     let stopped = stop.run(Vec::new(), Arc::new(Running)).await;
     assert_eq!(stopped.exit_code, 0, "{}", stopped.error);
@@ -302,7 +302,7 @@ async fn an_image_that_ends_early_is_noticed_without_length_and_digest() {
         "{reason}"
     );
     assert!(!world.disk.boots());
-    // With its size the rest is asked for.
+    // With the size given, the rest is requested.
     let mut request = world.request();
     request.os_image.as_mut().unwrap().sha256 = None;
     world.install(&request).await;
@@ -338,7 +338,7 @@ async fn a_disk_that_fails_while_it_is_written_does_not_boot() {
     }
     let image = disk::image();
     let service = Service::start(image.clone(), Delivery::Whole).await;
-    // A disk whose far half cannot take anything: its file is on a file system without room for it.
+    // A disk with a far half that accepts no writes: its file is on a file system without room for it.
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
     run("mount", &["-t", "tmpfs", "-o", "size=16m", "none", place]);

@@ -1,4 +1,4 @@
-//! A service of a few lines for installations: takes reports, gives the ignition and the image, as the test says.
+//! A service of a few lines for installations: takes reports, and serves the ignition and the image as the test sets them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,21 +22,21 @@ pub const IGNITION: &str =
 pub enum Delivery {
     #[default]
     Whole,
-    /// The first answer ends at the half.
+    /// The first response ends at the half.
     DropsOnce,
-    /// Every answer ends after so many bytes.
+    /// Every response ends after so many bytes.
     DropsAfter(usize),
-    /// Ranges are ignored, and the first answer ends at the half.
+    /// Ranges are ignored, and the first response ends at the half.
     DropsOnceWithoutRanges,
-    /// The first answer ends at the half, and none has an entity tag or a time of change.
+    /// The first response ends at the half, and none has an entity tag or a time of change.
     DropsOnceWithoutTag,
-    /// The first answer ends at the half, and then the file is another one.
+    /// The first response ends at the half, and then the file is another one.
     Changes,
     /// Nothing comes after the half.
     Hangs,
-    /// The second answer begins when [`Service::release`] is called.
+    /// The second response begins when [`Service::release`] is called.
     HoldsSecond,
-    /// No answer tells its length, and each ends well after so many bytes.
+    /// No response has a length, and each ends well after so many bytes.
     EndsAfter(usize),
 }
 
@@ -49,7 +49,7 @@ struct World {
     /// Method, path, headers.
     requests: Vec<(String, HeaderMap)>,
     images_served: usize,
-    /// Reports that are answered with 503 first.
+    /// Reports that get a 503 first.
     sick_reports: usize,
     /// The cluster is made only now.
     forms_cluster: bool,
@@ -86,7 +86,7 @@ impl Service {
         format!("http://127.0.0.1:{}/", self.port).parse().unwrap()
     }
 
-    /// The next answer for the ignition; the last one stays.
+    /// The next response for the ignition; the last one stays.
     pub fn ignition(&self, status: u16, body: &str) {
         self.world
             .lock()
@@ -148,7 +148,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let body = to_bytes(body, 64 << 20).await.unwrap();
     let path = parts.uri.path().to_owned();
     let mut world = service.world.lock().unwrap();
-    // Who looks now waits for the lock.
+    // A task that checks the condition now waits for the lock.
     service.changes.send_replace(());
     world
         .requests

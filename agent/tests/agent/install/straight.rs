@@ -187,7 +187,7 @@ async fn a_service_that_is_away_for_a_moment_gets_its_reports_later() {
     assert_eq!(world.service.stages().last().unwrap(), "Rebooting");
 }
 
-/// The request as upstream's service writes it for a worker of a running cluster, with an image of the user's.
+/// The request of upstream's service for a worker of a running cluster, with an image of the user's.
 #[tokio::test]
 async fn the_step_of_another_service_installs_the_same() {
     if !disk::available() {
@@ -225,7 +225,7 @@ async fn the_step_of_another_service_installs_the_same() {
             .contains("ip=52-54-00-12-34-56:dhcp")
     );
     assert_eq!(disk.boot_file("/ignition/config.ign"), same_json(IGNITION));
-    // The token is the service's alone, and this is another place of the same machine.
+    // The token is for the service only, and this is another place of the same machine.
     let (_, headers) = &service.requests("/mirror/os-image")[0];
     assert!(!headers.contains_key("x-secret-key"));
 }
@@ -252,7 +252,7 @@ fn the_second_mount_reads_the_disk_and_not_the_kernels_memory() {
     }
     let image = disk::image();
     let disk = Disk::new(IMAGE + 8 * MIB);
-    // A user as the installer is: the kernel forgets by itself what nobody has open.
+    // The device stays open, as in the installer: the kernel drops its cache of a device that is not open.
     let file = File::options().read(true).write(true).open(disk.node()).unwrap();
     file.write_all_at(&image, 0).unwrap();
     let table = gpt::at_beginning(&image).unwrap();

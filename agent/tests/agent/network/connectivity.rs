@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::lab::{Cable, Host, Switch, mac, runtime};
 
-/// What the service says of another host.
+/// The service's description of another host.
 pub fn remote(host_id: &str, number: u8, ips: &[&str]) -> Value {
     json!({"host_id": host_id, "nics": [{"name": "eth0", "mac": mac(number).to_uppercase(), "ip_addresses": ips}]})
 }
@@ -105,7 +105,7 @@ fn a_machine_that_has_our_own_address_is_named() {
         report,
         json!({"remote_hosts": null, "address_conflicts": conflict})
     );
-    // And of one that is: it is reached at the address that is ours too.
+    // And of one that is: it is reached at the address that is this host's, too.
     let report = check(&a, json!([remote(B, 7, &["10.77.0.1"])]));
     assert_eq!(report["address_conflicts"], conflict);
     assert_eq!(
@@ -127,7 +127,7 @@ fn two_cards_of_one_host_in_one_segment_are_no_conflict() {
             ..Cable::default()
         },
     );
-    // A third one without an address answers for the others, too.
+    // A third one without an address replies for the others, too.
     switch.plug(
         &a,
         Cable {
@@ -210,7 +210,7 @@ fn a_card_asks_only_for_addresses_of_its_own_networks() {
     );
 }
 
-/// Answers four of five echo requests, each after 20 ms, instead of the kernel. Does so for ten requests.
+/// Replies to four of five echo requests, each after 20 ms, instead of the kernel. Does so for ten requests.
 fn answer_badly() {
     runtime().block_on(async {
         let socket = std::rc::Rc::new(IcmpSocket::open(Family::V4, None).unwrap());

@@ -15,7 +15,7 @@ type Job = Box<dyn FnOnce() + Send>;
 pub struct Host {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// Its namespace, for `ip link ... netns`.
+    /// The namespace of the thread, for `ip link ... netns`.
     id: i32,
 }
 
@@ -72,7 +72,7 @@ impl Host {
         self.run(move || runtime().block_on(step.run(args, Arc::new(Running))))
     }
 
-    /// Runs a step with one JSON argument that must go well; gives its output.
+    /// Runs a step with one JSON argument that must succeed; returns its output.
     #[track_caller]
     pub fn good_step(&self, step: impl StepHandler + 'static, arg: &Value) -> Value {
         let output = self.step(step, &[arg.to_string()]);
@@ -85,7 +85,7 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A host that failed has said why.
+            // A host that failed has printed the reason.
             let _ = thread.join();
         }
     }
@@ -97,7 +97,7 @@ pub struct Switch {
     ports: usize,
 }
 
-/// How a host is plugged in.
+/// The connection of a host.
 #[derive(Clone, Copy)]
 pub struct Cable<'a> {
     /// The card's name on the host.
@@ -106,9 +106,9 @@ pub struct Cable<'a> {
     pub mac: u8,
     /// With prefix lengths.
     pub addresses: &'a [&'a str],
-    /// Of the card.
+    /// The card's MTU, bytes.
     pub mtu: u32,
-    /// Of the switch's port.
+    /// MTU of the switch's port.
     pub port_mtu: u32,
 }
 
@@ -190,7 +190,7 @@ pub fn connect(a: &Host, a_nic: &str, b: &Host, b_nic: &str, mtu: u32) {
     b.ip(&format!("link set {b_nic} up"));
 }
 
-/// A runtime whose threads, if it starts any, are in the namespace of this one.
+/// A runtime with its threads, if it starts any, in the namespace of this one.
 pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -7,11 +7,11 @@ use std::time::Duration;
 use mozim::DhcpV4Lease;
 use muster_agent::net::dhcp::{LeaseEvent, Nic, keep_v4};
 use tempfile::TempDir;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::channel;
 
 use super::lab::{Cable, Host, Switch, runtime};
 
-/// The number of the host that wants an address.
+/// The number of the host that requests an address.
 const CLIENT: u8 = 2;
 
 /// dnsmasq on a host, for addresses of a range. Ends when it is dropped.
@@ -21,7 +21,7 @@ struct Server {
 }
 
 impl Server {
-    /// One that knows no leases yet. With `refuses` it refuses those that it does not know; otherwise it is silent, as there may be
+    /// A server that knows no leases yet. With `refuses` it refuses unknown ones; otherwise it is silent, as there may be
     /// other servers.
     fn start(host: &Host, range: &str, refuses: bool) -> Self {
         let leases = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn lease(client: &Host, earlier: Option<Box<DhcpV4Lease>>) -> Box<DhcpV4Lease> {
             name: "nic0".to_owned(),
             mac: vec![2, 0, 0, 0, 0, CLIENT],
         };
-        let (events, mut leases) = unbounded_channel::<LeaseEvent>();
+        let (events, mut leases) = channel::<LeaseEvent>(8);
         let found = runtime().block_on(async {
             let wait = async {
                 loop {

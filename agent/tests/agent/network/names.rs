@@ -1,4 +1,4 @@
-//! Names, asked of a real name server on the host.
+//! Names, resolved by a real name server on the host.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ fn names_are_resolved_as_the_system_does() {
             "validateNoWildcardDNS.apps.lab.example.com.",
             &["10.77.0.11"],
             &[],
-            // Names are equal whatever the case; the resolver asks in lower case.
+            // Names are equal whatever the case; the resolver sends lower case.
             Some("validatenowildcarddns.apps.lab.example.com.")
         ),
         entry("registry", &["10.77.0.12"], &[], Some("registry.search.example.")),

@@ -8,7 +8,7 @@ fn an_address_that_anybody_has_is_taken() {
     let mut switch = Switch::new();
     let a = switch.host(1);
     let b = switch.host(2);
-    // One that answers no echo requests is found by ARP.
+    // An owner that ignores echo requests is found by ARP.
     b.set("ipv4/icmp_echo_ignore_all", "1");
     let found = a.good_step(
         VerifyVips,

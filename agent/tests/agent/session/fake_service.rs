@@ -1,4 +1,4 @@
-//! A service of a few lines: answers what the test says, shows what it was asked.
+//! A service of a few lines: responds as the test sets it, and records the requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -76,7 +76,7 @@ impl FakeService {
         format!("http://127.0.0.1:{}{path}", self.port).parse().unwrap()
     }
 
-    /// The next answer to a registration; the last one stays.
+    /// The next response to a registration; the last one stays.
     pub fn register_with(&self, status: u16, body: &str) {
         self.answers
             .lock()
@@ -85,7 +85,7 @@ impl FakeService {
             .push_back((status, body.to_owned()));
     }
 
-    /// The next answer to a poll; the last one stays.
+    /// The next response to a poll; the last one stays.
     pub fn instruct_with(&self, status: u16, body: &str) {
         let mut answers = self.answers.lock().unwrap();
         answers.instructions.push_back((status, body.to_owned()));
@@ -95,7 +95,7 @@ impl FakeService {
         self.answers.lock().unwrap().redirect = Some(url.to_owned());
     }
 
-    /// Every answer hands out this token.
+    /// Makes every response carry this token.
     pub fn replace_token(&self, token: &str) {
         self.answers.lock().unwrap().replacing_token = Some(token.to_owned());
     }
@@ -119,7 +119,7 @@ impl FakeService {
     }
 }
 
-/// The answer to a good registration.
+/// The response to a good registration.
 pub fn registration(version: &str) -> String {
     let args = json!({"agent_version": version, "host_id": HOST, "infra_env_id": INFRA_ENV}).to_string();
     json!({"id": HOST, "kind": "Host", "status": null, "next_step_runner_command": {"args": [args]}})
@@ -129,7 +129,7 @@ pub fn registration(version: &str) -> String {
 async fn answer(State(shared): State<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap();
-    // Asked for its date alone, whenever that is not known yet.
+    // Requested for its date alone, whenever that is not known yet.
     if parts.method == "HEAD" && parts.uri.path().ends_with("/health") {
         return StatusCode::OK.into_response();
     }

@@ -114,7 +114,7 @@ async fn a_file_that_is_not_whole_does_not_take_the_place_of_another() {
         } else {
             &url
         };
-        let error = fetch(&http, &format!("{base}/{name}?token=secret"), &place)
+        let error = fetch(&http, &format!("{base}/{name}?token=secret"), "", &place)
             .await
             .unwrap_err();
         assert!(expected(&error), "{name}: {error}");
@@ -126,6 +126,46 @@ async fn a_file_that_is_not_whole_does_not_take_the_place_of_another() {
             "{name} left a part"
         );
     }
+}
+
+#[tokio::test]
+async fn a_file_of_another_digest_than_the_service_names_is_not_put_into_its_place() {
+    let url = images().await;
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("vmlinuz");
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::builder().tls_certs_only([]).build().unwrap();
+    let digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
+    let kernel = format!("{url}/kernel");
+    let error = fetch(&http, &kernel, &digest(b"another kernel"), &place)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, DownloadError::NotWhole { .. }), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let taken = fetch(&http, &kernel, &digest(b"a kernel"), &place).await.unwrap();
+    assert_eq!(taken.sha256, digest(b"a kernel"));
+
+    // The same by the step, with arguments from the service.
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("boot")).unwrap();
+    let request = |initrd: &[u8]| {
+        json!({"kernel_url": kernel, "kernel_sha256": digest(b"a kernel"), "initrd_url": format!("{url}/initrd"),
+            "initrd_sha256": digest(initrd), "host_fs_mount_dir": root.path()})
+        .to_string()
+    };
+    let dependencies = dependencies(settings(&url, ""));
+    let step = async |initrd: &[u8]| run(&dependencies, "download-boot-artifacts", &[&request(initrd)]).await;
+    let reply = step(b"another initrd").await;
+    assert!(
+        reply.exit_code == -1 && reply.error.contains("not the one that the service names"),
+        "{}",
+        reply.error
+    );
+    let entry = root.path().join("boot/loader/entries/00-assisted-discovery.conf");
+    assert!(!entry.exists());
+    let reply = step(&vec![9; 3_000_000]).await;
+    assert_eq!((reply.exit_code, reply.error.as_str()), (0, ""));
+    assert!(entry.exists());
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ async fn a_host_that_keeps_the_blobs_does_not_get_the_registrys_token() {
         "{:?}",
         store.seen()
     );
-    // Nor are blobs fetched in the open when the registry is not.
+    // Blobs are not fetched over plain HTTP either, unless the registry is.
     let open = server::plain(store.routes()).await;
     registry.keep_blobs_at(&format!("http://{open}"));
     let error = ask(&both, files(Some(&secret), ""), &format!("{place}/app:1"))
@@ -209,7 +209,7 @@ async fn a_registry_beyond_the_proxy_is_asked_by_way_of_it() {
     );
 }
 
-/// A service that hands the pull secret to this host's token.
+/// A service that returns the pull secret to this host's token.
 async fn service(place: &str, secret: &str) -> String {
     let ignition = json!({"ignition": {"version": "3.1.0"}, "storage": {"files": [
         {"path": "/root/.docker/config.json", "contents": {"source": format!("data:;base64,{}", STANDARD.encode(secret))}},

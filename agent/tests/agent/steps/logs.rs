@@ -1,4 +1,4 @@
-//! `logs-gather`: what reaches the service, in what order, and what does not.
+//! `logs-gather`: the requests that reach the service, their order, and the missing ones.
 
 use std::collections::BTreeMap;
 use std::io::Read;

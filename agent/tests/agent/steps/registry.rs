@@ -1,4 +1,4 @@
-//! A small registry that speaks the distribution protocol: tokens, an index, manifests, blobs, blobs kept elsewhere.
+//! A small registry with the distribution protocol: tokens, an index, manifests, blobs, blobs kept elsewhere.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ pub const USER: &str = "puller";
 pub const PASSWORD: &str = "pull-me-if-you-can";
 const BEARER: &str = "the-registrys-own-token";
 
-/// What it has and how it behaves. Clones are the same.
+/// Content and behaviour of the registry. Clones share them.
 #[derive(Clone, Default)]
 pub struct FakeRegistry(Arc<Mutex<Inner>>);
 
@@ -26,7 +26,7 @@ struct Inner {
     /// `repository:version`
     manifests: HashMap<String, (String, Vec<u8>)>,
     blobs: HashMap<String, Vec<u8>>,
-    /// Base URL of this registry, for its token service; without, nobody is asked who they are.
+    /// Base URL of this registry, for its token service; without it, requests need no authentication.
     realm: Option<String>,
     /// Base URL of where blobs are.
     elsewhere: Option<String>,
@@ -46,7 +46,7 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 impl FakeRegistry {
-    /// Puts an image for linux on amd64 and arm64 under a tag; gives the digests of the amd64 image's blobs, its
+    /// Puts an image for linux on amd64 and arm64 under a tag; returns the digests of the amd64 image's blobs, its
     /// configuration first.
     pub fn image(&self, repository: &str, tag: &str, layers: &[&[u8]]) -> Vec<String> {
         let mut inner = self.0.lock().unwrap();
@@ -101,7 +101,7 @@ impl FakeRegistry {
         inner.blobs.get_mut(digest).unwrap()[0] ^= 1;
     }
 
-    /// From now on everybody needs a token of `<base>/token`.
+    /// From now on every request needs a token of `<base>/token`.
     pub fn ask_for_tokens(&self, base: &str) {
         self.0.lock().unwrap().realm = Some(base.to_owned());
     }

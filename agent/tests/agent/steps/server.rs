@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::Router;
 use axum_server::tls_rustls::RustlsConfig;
 
-/// Serves over plain HTTP; gives `127.0.0.1:port`.
+/// Serves over plain HTTP; returns `127.0.0.1:port`.
 pub async fn plain(routes: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -13,7 +13,7 @@ pub async fn plain(routes: Router) -> String {
     address.to_string()
 }
 
-/// Serves over TLS; gives `127.0.0.1:port` and the certificate to believe.
+/// Serves over TLS; returns `127.0.0.1:port` and the certificate to trust.
 pub async fn tls(routes: Router) -> (String, String) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();

@@ -29,7 +29,7 @@ pub enum Hyperthreading {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskEncryption {
-    /// The roles whose disks are encrypted.
+    /// The roles with encrypted disks.
     #[serde(default)]
     pub enable_on: DiskEncryptionRoles,
     /// Keeper of the key: the machine's TPM (`tpmv2`) or servers in the network (`tang`).
@@ -40,7 +40,7 @@ pub struct DiskEncryption {
     pub tang_servers: Option<String>,
 }
 
-/// Roles whose disks are encrypted.
+/// Roles with encrypted disks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskEncryptionRoles {

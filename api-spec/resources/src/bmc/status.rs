@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AgentReference, StandardCondition, schema};
 
-/// How far the discovery of the machine has come, and what was seen of it.
+/// Progress of the machine's discovery, and its findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "BMCStatus")]
@@ -12,11 +12,11 @@ pub struct BmcStatus {
     /// `waiting`, `checking`, `inserting`, `booting`, `waiting-for-agent`, `discovered`, `failed` or `stopped`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Of the phase `failed` alone: `credentials`, `certificate`, `address`, `unreachable`, `system`, `media`, `image`, `boot`, `in-use`, `no-agent` or
-    /// `refused`.
+    /// Only in the phase `failed`: `credentials`, `certificate`, `address`, `unreachable`, `system`, `media`, `image`, `boot`, `in-use`,
+    /// `no-agent` or `refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What is awaited, or why it went no further and what to do.
+    /// What the discovery waits for, or why it failed and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Begin of the phase.
@@ -25,7 +25,7 @@ pub struct BmcStatus {
     /// When the phase ends as failed. Without it, the phase has no end of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
-    /// True while the image is in a drive of the BMC, or may be.
+    /// True while the image is in a drive of the BMC, or may be because a discovery ended while it was inserted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub medium_inserted: bool,
     /// The Agent that the machine has become.
@@ -40,23 +40,23 @@ pub struct BmcStatus {
     /// Certificates of the BMC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<BmcCertificateStatus>,
-    /// The machine as its BMC tells it, in short. It is a claim: a BMC may be wrong.
+    /// Summary of the machine as its BMC reports it. It is a claim: a BMC may be wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inventory: Option<BmcInventoryStatus>,
-    /// What BMC and agent tell differently about the machine. For people to look at: the Agent was found all the same.
+    /// Properties of the machine that BMC and agent report with different values, for operators to check: the Agent was found all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<BmcDifferenceStatus>,
     /// Id of the BMC in REST and for `muster bmc`.
     #[serde(rename = "bmcID", skip_serializing_if = "Option::is_none")]
     pub bmc_id: Option<String>,
-    /// The value of the annotation `bmc.muster.dev/discover` that was followed last.
+    /// The last value of the annotation `bmc.muster.dev/discover` that was acted on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_discover: Option<String>,
     /// `metadata.generation` that this status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `SpecSynced`: the BMC is registered as the spec says. `ChecksPassed`: it can boot its machine. `Discovered`: the machine is an Agent.
-    /// `DeletionBlocked` is there while a deletion waits.
+    /// `SpecSynced`: the BMC is registered with the settings of the spec. `ChecksPassed`: it can boot its machine. `Discovered`: the
+    /// machine is an Agent. `DeletionBlocked` is present while a deletion waits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<StandardCondition>,
 }
@@ -66,12 +66,12 @@ pub struct BmcStatus {
 pub struct BmcCheckStatus {
     /// `address`, `certificate`, `credentials`, `system`, `power`, `media` or `image`.
     pub id: String,
-    /// `pass`, `fail`, or `skipped`: a check before it failed, or there is nothing to look at.
+    /// `pass`, `fail`, or `skipped`: a check before it failed, or there is nothing to check.
     pub outcome: String,
     /// What was seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
-    /// What to do. Of a check that failed alone.
+    /// What to do. Only of a failed check.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
 }
@@ -79,19 +79,19 @@ pub struct BmcCheckStatus {
 /// Certificates of a BMC, as SHA-256 with colons.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BmcCertificateStatus {
-    /// The one that is trusted. Of the mode `pin` alone.
+    /// The one that is trusted. Only for the mode `pin`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The one that was shown last, trusted or not.
+    /// The one that was presented last, trusted or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
 }
 
-/// A machine as its BMC tells it. What is left out is not told.
+/// A machine as its BMC reports it. Values that are left out were not reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BmcInventoryStatus {
-    /// Who made the machine.
+    /// Maker of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Its model.
@@ -133,15 +133,15 @@ pub struct BmcInventoryStatus {
     pub health: Option<String>,
 }
 
-/// Something that BMC and agent tell differently.
+/// A property that BMC and agent report with different values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BmcDifferenceStatus {
     /// `MAC address`, `UUID`, `serial number`, `memory`, `processors` or `disks`.
     pub what: String,
-    /// As the BMC tells it.
+    /// The value that the BMC reports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bmc: String,
-    /// As the agent tells it.
+    /// The value that the agent reports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
 }

@@ -1,9 +1,9 @@
 //! Converts Clusters and Machines between v1beta1, which HyperShift writes, and v1beta2, in which they are stored. Source: Cluster API
 //! v1.11, api/core/v1beta1/conversion.go.
 //!
-//! Members that the other version has in another form are converted. What it has no form for (a reference's namespace, parts of a second,
-//! a managed topology) is kept in an annotation until the object is converted back, unless the member was changed meanwhile: nothing is
-//! lost on the way there and back, in either direction.
+//! Members that the other version has in another form are converted. Content that the other version cannot hold (a reference's namespace,
+//! parts of a second, a managed topology) is kept in an annotation until the object is converted back, unless the member was changed
+//! meanwhile: a round trip loses nothing, in either direction.
 
 mod cluster;
 mod machine;
@@ -13,7 +13,7 @@ pub use parts::{V1BETA1, V1BETA2, seconds_of};
 
 use serde_json::{Map, Value, json};
 
-/// Prefix of the annotation that keeps what only the version after the slash can hold.
+/// Prefix of the annotation with content that only the version after the slash can hold.
 const KEPT: &str = "conversion.muster/";
 
 /// Members of an object that differ between versions.
@@ -113,7 +113,7 @@ fn take_kept(object: &mut Value, version: &str) -> Vec<(String, Kept)> {
         .collect()
 }
 
-/// Annotates `converted` with the members of `object`, of version `from`, that are others when they come `back`.
+/// Annotates `converted` with the members of `object`, of version `from`, that differ after the conversion `back`.
 fn keep(converted: &mut Value, from: &str, object: &Value, back: &Value) {
     let mut kept = Map::new();
     for section in SECTIONS {
@@ -139,7 +139,7 @@ fn keep(converted: &mut Value, from: &str, object: &Value, back: &Value) {
     annotations[format!("{KEPT}{from}")] = Value::Object(kept).to_string().into();
 }
 
-/// A member of a section; null: there is none.
+/// A member of a section; null if it is missing.
 fn member(object: &Value, path: &str) -> Value {
     let (section, name) = path.split_once('.').unwrap_or((path, ""));
     object[section][name].clone()

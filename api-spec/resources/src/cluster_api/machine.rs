@@ -84,7 +84,7 @@ pub struct MachineStatus {
     /// Its Node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_ref: Option<NodeReference>,
-    /// What the Node says of itself.
+    /// The Node's report about itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_info: Option<Map<String, Value>>,
     /// Time of the last change of the phase.

@@ -10,9 +10,9 @@ pub const CLUSTER_FINALIZER: &str = "cluster.cluster.x-k8s.io";
 
 /// Label: name of the Cluster.
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
-/// Label: name of the MachineDeployment; here of the NodePool, whose Machines no MachineDeployment makes.
+/// Label: name of the MachineDeployment; here of the NodePool, because its Machines have no MachineDeployment.
 pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
-/// Annotation: the Machine goes first when its owner is scaled down.
+/// Annotation: the Machine is deleted first when its owner is scaled down.
 pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 /// Annotation: nothing is done with the object while it is there.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";

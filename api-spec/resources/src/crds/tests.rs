@@ -1,9 +1,9 @@
-//! The definitions beside the facts, and the checked-in files beside the definitions.
+//! Compares the definitions with the facts, and the checked-in files with the definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::*;
 
@@ -171,7 +171,7 @@ const ATTRIBUTES: [(&str, &str); 17] = [
 /// Path to what is declared there, in the conventions of the facts.
 type Fields = BTreeMap<String, Map<String, Value>>;
 
-/// The kinds of the facts that have a type here.
+/// The kinds of the facts with a type here.
 const KINDS: [&str; 10] = [
     "Agent",
     "InfraEnv",
@@ -287,7 +287,7 @@ fn differences(expected: &Fields, found: &Fields) -> Vec<(String, String, Value,
     differences
 }
 
-/// The definitions of kinds that upstream has; a kind of our own has no facts to compare with.
+/// The definitions of kinds that upstream has; for a kind of Muster's own there are no facts to compare with.
 fn upstream(facts: &[Value]) -> Vec<Value> {
     let is_upstream = |definition: &Value| {
         let name = &definition["metadata"]["name"];
@@ -362,13 +362,25 @@ fn names_scope_subresources_and_columns_are_those_of_the_facts() {
             }
             let columns = listed(&version["additionalPrinterColumns"]);
             let columns: Vec<Value> = columns.into_iter().map(column).collect();
-            let expected = listed(&expected["additionalPrinterColumns"]);
+            let mut expected = listed(&expected["additionalPrinterColumns"]);
+            if name == "agents.agent-install.openshift.io" {
+                expected.extend(OWN_COLUMNS_OF_AGENTS.map(own_column));
+            }
             assert_eq!(columns, expected, "{name}");
         }
     }
 }
 
-/// A column as the facts have it: without words, with its priority.
+/// Columns that Muster adds after those of the facts, because an unfit host looked like a fit one. Name and member of the condition
+/// `RequirementsMet`.
+const OWN_COLUMNS_OF_AGENTS: [(&str, &str); 2] = [("Requirements", "reason"), ("Why", "message")];
+
+fn own_column((name, member): (&str, &str)) -> Value {
+    let path = format!(".status.conditions[?(@.type=='RequirementsMet')].{member}");
+    json!({"name": name, "jsonPath": path, "type": "string", "priority": 1})
+}
+
+/// A column as the facts have it: without descriptions, with its priority.
 fn column(mut column: Value) -> Value {
     let members = column.as_object_mut().unwrap();
     members.remove("description");

@@ -117,13 +117,13 @@ pub struct Replace {
     pub rolling_update: Option<RollingUpdate>,
 }
 
-/// Who begins to replace a node.
+/// Initiator of a node's replacement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UpgradeStrategy {
     /// The controller.
     #[default]
     RollingUpdate,
-    /// Whoever deletes its Machine.
+    /// A client, by deleting the node's Machine.
     OnDelete,
 }
 

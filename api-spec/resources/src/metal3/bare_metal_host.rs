@@ -41,10 +41,10 @@ pub struct BareMetalHostSpec {
     /// The disk that the system goes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_device_hints: Option<RootDeviceHints>,
-    /// `disabled`, `agent` or `fast`: the way its hardware becomes known.
+    /// `disabled`, `agent` or `fast`: the way in which its hardware is inspected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspection_mode: Option<String>,
-    /// True when something else than Metal3 installed it.
+    /// True when it was not installed by Metal3.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub externally_provisioned: bool,
 }
@@ -82,7 +82,7 @@ pub struct CustomDeploy {
     pub method: String,
 }
 
-/// Properties of a disk; those that are given must all fit.
+/// Properties of a disk; all that are given must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RootDeviceHints {
@@ -110,7 +110,7 @@ pub struct RootDeviceHints {
     /// World-wide name with the vendor's extension.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub wwn_with_extension: String,
-    /// The vendor's extension alone.
+    /// Only the vendor's extension.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub wwn_vendor_extension: String,
     /// True for disks that rotate, false for others.
@@ -140,7 +140,7 @@ pub struct BareMetalHostStatus {
     pub operation_history: OperationHistory,
 }
 
-/// Place in Metal3's order of states. It does not tell that an image has booted, only that the machine was switched on with it.
+/// Place in Metal3's order of states. It does not show that an image has booted, only that the machine was switched on with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Provisioning {
@@ -155,7 +155,7 @@ pub struct Provisioning {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HardwareSummary {
-    /// Name of the machine; empty when nobody reported the hardware.
+    /// Name of the machine; empty when the hardware was not reported.
     pub hostname: String,
 }
 

@@ -1,4 +1,4 @@
-//! Names of Metal3's labels, annotations and values, and of those that tie its objects to ours (docs/protocol/kube-controllers.md#7).
+//! Names of Metal3's labels, annotations and values, and of those that link its objects to Muster's (docs/protocol/kube-controllers.md#7).
 
 /// API group.
 pub const GROUP: &str = "metal3.io";
@@ -7,9 +7,9 @@ pub const VERSION: &str = "v1alpha1";
 
 /// Finalizers.
 pub mod finalizer {
-    /// Ours, on BareMetalHosts whose Agents are deleted with them.
+    /// On BareMetalHosts that delete their Agents with them. Specific to Muster.
     pub const HOST: &str = "bmac.agent-install.openshift.io/deprovision";
-    /// Ours, on PreprovisioningImages.
+    /// On PreprovisioningImages. Specific to Muster.
     pub const IMAGE: &str = "preprovisioningimage.agent-install.openshift.io/ai-deprovision";
 }
 
@@ -23,9 +23,9 @@ pub mod label {
 
 /// Keys of annotations of BareMetalHosts.
 pub mod annotation {
-    /// Metal3 forgets the machine: it neither switches it nor takes media out.
+    /// Metal3 stops managing the machine: it neither switches it nor ejects media.
     pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
-    /// `ejected`: the drives were emptied after Metal3 had let go of the machine. Ours.
+    /// `ejected`: the drives were emptied after Metal3 had detached the machine. Specific to Muster.
     pub const MEDIA: &str = "muster.dev/media";
     /// Metal3 does nothing with the object.
     pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
@@ -53,7 +53,7 @@ pub mod annotation {
     /// That Secret is made from the management controller's credentials.
     pub const CREATE_FENCING_SECRET: &str =
         "bmac.agent-install.openshift.io/create-fencing-credentials-secret";
-    /// The Agent and its node go with the BareMetalHost.
+    /// The Agent and its node are deleted with the BareMetalHost.
     pub const REMOVE_AGENT_AND_NODE: &str = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete";
     /// Metal3 keeps the host after its installation: it is never detached. In the converged flow only.
     pub const ALLOW_PROVISIONED_MANAGEMENT: &str =
@@ -66,7 +66,7 @@ pub mod annotation {
     pub const DRAIN_STATUS: &str = "bmac.agent-install.openshift.io/drain-status";
     /// The host's objects in the cluster were made.
     pub const SPOKE_MARKER: &str = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
-    /// Prefix of labels of the node. A dot, not a slash, stands before the label's key.
+    /// Prefix of labels of the node. A dot, not a slash, precedes the label's key.
     pub const NODE_LABEL_PREFIX: &str = "bmac.agent-install.openshift.io.node-label.";
     /// Prefix of labels of the Agent.
     pub const AGENT_LABEL_PREFIX: &str = "bmac.agent-install.openshift.io.agent-label.";
@@ -78,7 +78,7 @@ pub mod value {
     pub const DETACHED_BY_US: &str = "assisted-service-controller";
     /// The same, when Metal3 shall deprovision the machine before it deletes the object.
     pub const DETACHED_DELAYS_DELETION: &str = r#"{"deleteAction":"delay"}"#;
-    /// Operational status of a host that Metal3 has let go of.
+    /// Operational status of a host that Metal3 has detached.
     pub const DETACHED: &str = "detached";
     /// Of [`annotation::MEDIA`](super::annotation::MEDIA).
     pub const EJECTED: &str = "ejected";
@@ -90,7 +90,7 @@ pub mod value {
     pub const LIVE_ISO: &str = "live-iso";
     /// Method of `spec.customDeploy` by which the booted image installs.
     pub const START_ASSISTED_INSTALL: &str = "start_assisted_install";
-    /// Installation disk of an Agent whose hints fit no disk: its installation fails, and says so.
+    /// Installation disk of an Agent with hints that match no disk: its installation fails with that reason.
     pub const NO_DISK_FITS: &str = "/dev/not-found-by-hints";
 }
 

@@ -1,4 +1,4 @@
-//! A PreprovisioningImage: Metal3 asks for an image that it boots a machine with, before anything is installed on it.
+//! A PreprovisioningImage: Metal3's request for an image that it boots a machine with, before anything is installed on it.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::StandardCondition;
 use crate::absent::absent_is_default;
 
-/// The image that is asked for.
+/// The requested image.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "camelCase", default)]
 #[kube(
@@ -25,7 +25,7 @@ pub struct PreprovisioningImageSpec {
     pub architecture: String,
     /// Formats that the machine can boot, the preferred one first: `iso`, `initrd`.
     pub accept_formats: Vec<String>,
-    /// Secret with network settings of the machine; empty: there are none.
+    /// Secret with network settings of the machine; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub network_data_name: String,
 }
@@ -47,7 +47,7 @@ pub struct PreprovisioningImageStatus {
     /// `iso` or `initrd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Architecture, as it was asked for.
+    /// Architecture of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// The network settings that the image was made for.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::packages::borrowed::Tools;
 use crate::packages::deb;
 
-/// GRUB modules that the menu needs, and those that a person at GRUB's prompt would look for.
+/// GRUB modules for the menu, and for users at GRUB's prompt.
 const MODULES: [&str; 19] = [
     "biosdisk",
     "cat",
@@ -51,7 +51,7 @@ pub fn loader(grub_pc_bin: &Path, scratch: &Path, tools: &Tools) -> Result<BiosL
     })?;
     let folder = root.join("usr/lib/grub/i386-pc");
     let embedded = scratch.join("grub-pc.cfg");
-    // The prefix alone names no disk: without this a stick with a second partition table could mislead it.
+    // The prefix names no disk: without this, a stick with a second partition table could mislead it.
     fs::write(
         &embedded,
         "search --no-floppy --set=root --file /muster/live.json\nset prefix=($root)/boot/grub\n",

@@ -1,4 +1,4 @@
-//! Puts the public certificate authorities into one file.
+//! Collects the public certificate authorities in one file.
 
 use std::collections::BTreeMap;
 use std::path::Path;

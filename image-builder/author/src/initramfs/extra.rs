@@ -1,4 +1,4 @@
-//! Adds what the user names: files of packages, firmware.
+//! Adds the user's files of packages, and firmware.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::kernel::modules::files_below;
 use crate::packages::deb::{self, Kind};
 use crate::packages::gather::Ingredients;
 
-/// Parts of packages that stay away: modules and firmware have their own ways, nobody reads pages there.
+/// Parts of packages that are left out: modules and firmware are added elsewhere, and there are no readers of manual pages.
 const LEFT_OUT: [&str; 7] = [
     "lib/modules/",
     firmware::FOLDER,
@@ -22,7 +22,7 @@ const LEFT_OUT: [&str; 7] = [
     "usr/share/bug/",
 ];
 
-/// Adds the files of the extra packages at their places.
+/// Adds the files of the extra packages at their paths.
 ///
 /// # Errors
 /// When a package cannot be read.

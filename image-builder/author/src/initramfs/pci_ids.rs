@@ -1,4 +1,4 @@
-//! Cuts `pci.ids` down to the vendors of display devices, whose names the inventory gives.
+//! Reduces `pci.ids` to the vendors of display devices, because the inventory reports their names.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Adds Debian's dropbear, the one program of the image with shared libraries.
+//! Adds Debian's dropbear, the only program of the image with shared libraries.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const LIBRARIES: [(&str, &str); 6] = [
     ("libtommath1", "libtommath.so.1"),
     ("zlib1g", "libz.so.1"),
 ];
-/// Adds the programs and what they load.
+/// Adds the programs and their libraries.
 ///
 /// # Errors
 /// When an ingredient lacks a file.

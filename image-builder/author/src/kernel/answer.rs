@@ -1,4 +1,4 @@
-//! Answers which module drives a PCI device, and whether the image carries it.
+//! Finds the module that drives a PCI device, and whether the image carries it.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ impl FromStr for PciDevice {
 }
 
 impl PciDevice {
-    /// True when a module's pattern names this very device: those that name a class alone do not count.
+    /// True when a module's pattern names exactly this device; patterns of a whole class do not count.
     fn is_named_by(self, alias: &str) -> bool {
         let Some(numbers) = alias.strip_prefix("pci:v") else {
             return false;
@@ -44,7 +44,7 @@ impl PciDevice {
     }
 }
 
-/// The answer in words for each device, a line each, and one for each firmware file of its modules.
+/// The answer for each device, a line each, and one for each firmware file of its modules.
 ///
 /// # Errors
 /// When an ingredient cannot be read.

@@ -1,4 +1,4 @@
-//! Unpacks compressed modules: the image holds them plain, for as parts of a compressed archive they are smaller so.
+//! Unpacks compressed modules: the image holds them plain, because they are smaller as parts of a compressed archive.
 
 use std::io::Read as _;
 
@@ -12,7 +12,7 @@ pub fn is_module(path: &str) -> bool {
         .any(|end| path.ends_with(end))
 }
 
-/// The module's path without what names its compression, and its bytes.
+/// The module's path without the suffix of its compression, and its bytes.
 ///
 /// # Errors
 /// When it is damaged.

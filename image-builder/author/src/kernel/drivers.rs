@@ -1,8 +1,7 @@
-//! Lists the drivers of the image: every wired network card, every disk, and what a console and an inventory
-//! need.
+//! Lists the drivers of the image: every wired network card, every disk, and devices for a console and an inventory.
 //!
-//! Paths are those below `kernel/` in the kernel package. What these modules depend on comes by itself. To
-//! add a driver, add its path (or its folder, with a trailing slash) here.
+//! Paths are relative to `kernel/` in the kernel package. Dependencies of these modules are added automatically. To add a driver, add its
+//! path (or its folder, with a trailing slash) here.
 
 /// Folders (with trailing slash) and modules (without `.ko`).
 pub const CARRIED: &[&str] = &[
@@ -22,7 +21,7 @@ pub const CARRIED: &[&str] = &[
     "net/8021q/",
     "net/bridge/bridge",
     "net/packet/",
-    // USB network adapters, and the ones that management controllers show to their host.
+    // USB network adapters, and those that management controllers present to their host.
     "drivers/net/usb/aqc111",
     "drivers/net/usb/asix",
     "drivers/net/usb/ax88179_178a",
@@ -61,7 +60,7 @@ pub const CARRIED: &[&str] = &[
     "fs/nls/nls_iso8859-1",
     "fs/nls/nls_utf8",
     "fs/udf/",
-    // Checksums that file systems and drivers ask for by algorithm, not by name.
+    // Checksums that file systems and drivers request by algorithm, not by name.
     "arch/x86/crypto/crc32-pclmul",
     "arch/x86/crypto/crc32c-intel",
     "arch/x86/crypto/crct10dif-pclmul",
@@ -101,7 +100,7 @@ pub const CARRIED: &[&str] = &[
     "drivers/watchdog/wdat_wdt",
 ];
 
-/// Parts of [`CARRIED`] that stay away, with the reason.
+/// Parts of [`CARRIED`] that are left out, with the reason.
 pub const LEFT_OUT: &[&str] = &[
     // The host's side of Xen.
     "drivers/xen/xen-pciback/",
@@ -116,7 +115,7 @@ pub const LEFT_OUT: &[&str] = &[
     "drivers/xen/xen-front-pgdir-shbuf",
     "drivers/xen/xen-gntalloc",
     "drivers/xen/xen-gntdev",
-    // Cards that nobody has sold for ten years, large by their firmware or themselves; `--driver` brings them back.
+    // Cards that have not been sold for ten years, large by their firmware or themselves; `--driver` adds them again.
     "drivers/net/ethernet/brocade/",
     "drivers/net/ethernet/cavium/liquidio/",
     "drivers/net/ethernet/myricom/",
@@ -128,7 +127,7 @@ pub const LEFT_OUT: &[&str] = &[
     "drivers/scsi/bfa/",
     "drivers/scsi/qla4xxx/",
     "drivers/scsi/qla1280",
-    // Nothing in the image would load these: they wait for programs, or for hands.
+    // Nothing in the image would load these: programs or users do.
     "drivers/char/ipmi/ipmi_poweroff",
     "drivers/char/ipmi/ipmi_watchdog",
     "drivers/char/tpm/tpm_atmel",
@@ -201,7 +200,7 @@ pub fn unknown<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> Vec<String> 
         .collect()
 }
 
-/// True for the modules of the image, of which the user may name more than the lists do.
+/// True for the modules of the image; the user may name more than the lists do.
 #[must_use]
 pub fn are_carried(path: &str, more: &[String]) -> bool {
     let asked: Vec<&str> = more.iter().map(String::as_str).collect();

@@ -78,7 +78,7 @@ pub fn of_packages(packages: &[PathBuf]) -> Result<BTreeMap<String, Entry>> {
     Ok(shelf)
 }
 
-/// Older versions, which drivers ask for when the newer ones are missing.
+/// Older versions, which drivers request when the newer ones are missing.
 const SUPERSEDED: [&str; 3] = [
     "bnx2x/bnx2x-e1-7.13.15.0.fw",
     "bnx2x/bnx2x-e1h-7.13.15.0.fw",
@@ -105,7 +105,7 @@ fn pick_from(wanted: &Wanted, shelf: &BTreeMap<String, Entry>) -> Firmware {
     found
 }
 
-/// The path itself and, when it is a link, what it leads to; `None` if that ends nowhere.
+/// The path itself and, for a link, the paths that it leads to; `None` if they end nowhere.
 fn chain(name: &str, shelf: &BTreeMap<String, Entry>) -> Option<Vec<String>> {
     let mut paths = vec![name.to_owned()];
     for _ in 0..MOST_LINKS {

@@ -3,16 +3,16 @@
 use anyhow::{Context, Result};
 use object::{Object as _, ObjectSection as _};
 
-/// The fields that decide what else must come along.
+/// The fields that decide which other files the module needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleInfo {
     /// Modules that must be loaded before (`depends`), by name.
     pub depends: Vec<String>,
     /// Modules that should be loaded before or after (`softdep`), by name or alias.
     pub soft_depends: Vec<String>,
-    /// Firmware files it may ask for, relative to the firmware folder.
+    /// Firmware files that it may request, relative to the firmware folder.
     pub firmware: Vec<String>,
-    /// Patterns of devices, and names by which others ask for it (`alias`).
+    /// Patterns of devices, and further names by which it is requested (`alias`).
     pub aliases: Vec<String>,
     /// Release of the kernel that it was built for (`vermagic`).
     pub kernel: Option<String>,

@@ -13,7 +13,7 @@ use crate::packages::borrowed::Tools;
 use crate::packages::deb::{self, Kind};
 use crate::packages::gather::Ingredients;
 
-/// Files beside the modules that `depmod` needs and the image carries.
+/// Files next to the modules that `depmod` needs and the image carries.
 const LISTS_OF_PACKAGE: [&str; 3] = ["modules.builtin", "modules.builtin.modinfo", "modules.order"];
 
 /// Files that `depmod` writes and the image carries.
@@ -48,7 +48,7 @@ pub struct AllModules {
     image: Vec<u8>,
     /// By path below `lib/modules/<release>`, ending in `.ko`.
     pub modules: BTreeMap<String, ModuleInfo>,
-    /// Picks of the user beside the lists.
+    /// The user's picks in addition to the lists.
     drivers: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl AllModules {
                 self.release
             );
         }
-        // One that comes later replaces that of the kernel.
+        // A later module replaces the kernel's.
         let name = module_name(&path);
         let older = self
             .modules
@@ -184,7 +184,8 @@ fn image(packages: &[PathBuf]) -> Result<(String, Vec<u8>)> {
     })
 }
 
-/// The release of the kernel that a package has at this path, if it is one's: beside its modules since Linux 7, before that in `boot`.
+/// The release of the kernel that a package has at this path, if it is a kernel's: next to its modules since Linux 7, before that in
+/// `boot`.
 fn release_of_image(path: &str) -> Option<&str> {
     path.strip_prefix(IMAGE).or_else(|| {
         let release = deb::without_usr(path).strip_prefix(MODULES)?;
@@ -306,12 +307,12 @@ pub fn module_name(path: &str) -> String {
     file.trim_end_matches(".ko").replace('-', "_")
 }
 
-/// `kernel/drivers/md/dm-mod.ko` stands in the lists as `drivers/md/dm-mod`.
+/// `kernel/drivers/md/dm-mod.ko` is in the lists as `drivers/md/dm-mod`.
 fn path_in_lists(path: &str) -> &str {
     path.trim_start_matches("kernel/").trim_end_matches(".ko")
 }
 
-/// True for what the user or a package adds to the kernel's own modules (`extra`, `updates/dkms`).
+/// True for modules that the user or a package adds to the kernel's own (`extra`, `updates/dkms`).
 fn is_added(path: &str) -> bool {
     !path.starts_with("kernel/")
 }

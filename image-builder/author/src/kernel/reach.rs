@@ -1,11 +1,11 @@
-//! Finds modules that are carried in vain: nothing ever asks for them.
+//! Finds modules that are carried in vain, because nothing loads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::modinfo::ModuleInfo;
 use super::modules::module_name;
 
-/// Modules that the kernel, another module or the agent asks for by their own names, with the one that asks.
+/// Modules that the kernel, another module or the agent loads by their own names, with the one that does.
 const ASKED_BY_NAME: &[(&str, &str)] = &[
     ("dm_crypt", "the device mapper, for the name of a target"),
     ("dm_mirror", "the device mapper"),

@@ -1,4 +1,4 @@
-//! Checks the agent's binary: process 1 of the image, it must run with nothing around it.
+//! Checks the agent's binary: as process 1 of the image, it must run without any other file.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use object::{Object as _, elf};
 
 use crate::architecture::Architecture;
 
-/// A script may take the place of the agent, to try images out: busybox is in every image.
+/// A script may replace the agent, to try images out: busybox is in every image.
 const SCRIPT: &[u8] = b"#!/bin/busybox ";
 
 /// Reads the agent and checks that the kernel can start it.

@@ -30,7 +30,7 @@ pub enum Outcome {
 /// Builds the ISO, or finds that it need not be built.
 ///
 /// # Errors
-/// When an ingredient is missing or a step fails; an ISO that was there before is then still there, whole.
+/// When an ingredient is missing or a step fails; an existing ISO is left intact then.
 pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
     let architecture = options.selection.sources.architecture;
     let agent = agent::load(&options.agent, architecture)?;
@@ -59,14 +59,14 @@ pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
     let image = scratch.path().join("live.iso");
     let live = iso::write(&tree, parts.boot_record().as_deref(), &image, options.epoch)?;
     let record = BuildRecord::new(inputs, parts.facts.clone(), &live);
-    // The record of an older ISO must not stand beside the new one.
+    // The new ISO must not have the record of an older one next to it.
     record.replace(&image, &options.output)?;
     step.done(&megabytes(record.iso_size));
     pin(options, &ingredients, &record, progress)?;
     Ok(Outcome::Built(record))
 }
 
-/// Writes the lock file that was asked for, or compares the ISO with that of the one that was there.
+/// Writes the requested lock file, or compares the ISO with the one that an existing lock file describes.
 fn pin(
     options: &BuildOptions,
     ingredients: &Ingredients,

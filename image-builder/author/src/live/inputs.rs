@@ -26,7 +26,7 @@ pub struct Inputs {
     /// Packages of which every file is carried.
     #[serde(default)]
     pub extra_packages: Vec<String>,
-    /// Modules and folders of the kernel beside the lists.
+    /// Modules and folders of the kernel in addition to the lists.
     #[serde(default)]
     pub drivers: Vec<String>,
     pub firmware: bool,

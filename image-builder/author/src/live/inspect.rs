@@ -1,4 +1,4 @@
-//! `muster-image live inspect`: describes what an ISO of ours holds.
+//! `muster-image live inspect`: describes the content of one of our ISOs.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,10 +12,10 @@ use crate::initramfs;
 use crate::iso;
 use crate::progress::megabytes;
 
-/// No file of a live image comes near.
+/// Files of a live image are much smaller.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// Describes the ISO for a person.
+/// Describes the ISO for a user.
 ///
 /// # Errors
 /// When it is no live image, or a damaged one.

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::packages::gather::Network;
 use crate::packages::selection::Selection;
 
-/// Everything that the command line of a build says.
+/// All options of a build's command line.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
     pub selection: Selection,

@@ -1,5 +1,4 @@
-//! Makes what does not depend on the agent and keeps it in the cache: a new agent then costs a second, not a
-//! minute.
+//! Makes the parts that do not depend on the agent and keeps them in the cache: a new agent then costs a second, not a minute.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +36,7 @@ pub struct Parts {
     has_bios: bool,
 }
 
-/// Counts and sizes of what the base archive holds.
+/// Counts and sizes of the base archive's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The kernel's release, such as `6.1.0-56-amd64`.

@@ -49,7 +49,7 @@ impl BuildRecord {
         Ok((file_digest(output)? == record.iso_sha256).then_some(record))
     }
 
-    /// Moves `image` to `output` and puts the record beside it.
+    /// Moves `image` to `output` and writes the record next to it.
     ///
     /// # Errors
     /// When the folder cannot be written.

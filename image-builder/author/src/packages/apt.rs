@@ -34,7 +34,7 @@ pub struct Package {
     pub size: u64,
     /// Name of the `.deb` file.
     pub file: String,
-    /// As Debian calls it; `all` for those that fit each.
+    /// Debian's name of it; `all` for packages that fit each.
     pub architecture: String,
 }
 
@@ -45,7 +45,7 @@ impl Package {
     }
 }
 
-/// Of backports (which apt takes nothing from by itself) only the kernel and its firmware.
+/// From backports (apt takes nothing from there by default) only the kernel and its firmware.
 const PREFERENCES: &str = "\
 Package: linux-image-* linux-modules-* linux-binary-* linux-base* firmware-*
 Pin: release a=*-backports
@@ -120,7 +120,7 @@ impl AptRoot {
     /// Fetches the package lists.
     ///
     /// # Errors
-    /// With apt's own words, when the mirror is out of reach or a signature is wrong.
+    /// With apt's message, when the mirror is out of reach or a signature is wrong.
     pub fn update(&self) -> Result<()> {
         self.apt(
             "apt-get",
@@ -154,14 +154,14 @@ impl AptRoot {
         Ok(mirrors)
     }
 
-    /// The image's, and that of tools where it is another.
+    /// The image's, and that of tools if it is another.
     fn architectures(&self) -> Vec<&'static str> {
         let mut architectures = vec![self.sources.architecture.debian(), OF_TOOLS];
         architectures.dedup();
         architectures
     }
 
-    /// That package of the image, among those.
+    /// The package of this name for the image's architecture.
     #[must_use]
     pub fn of_image<'a>(&self, packages: &'a [Package], name: &str) -> Option<&'a Package> {
         packages
@@ -169,13 +169,13 @@ impl AptRoot {
             .find(|package| package.is(name, self.sources.architecture.debian()))
     }
 
-    /// That package of tools, among those.
+    /// The package of tools with this name.
     #[must_use]
     pub fn of_tools<'a>(packages: &'a [Package], name: &str) -> Option<&'a Package> {
         packages.iter().find(|package| package.is(name, OF_TOOLS))
     }
 
-    /// Looks packages of the image and of tools up in the lists: newest version of each.
+    /// Looks up packages of the image and of tools in the lists: the newest version of each.
     ///
     /// # Errors
     /// When the lists do not name one.
@@ -184,10 +184,10 @@ impl AptRoot {
         let mut arguments = vec!["download", "--print-uris"];
         arguments.extend(image);
         arguments.extend(tools_named.iter().map(String::as_str));
-        // Elsewhere than in `debs`: of a package that is there already apt would print nothing.
+        // Not in `debs`: apt would print nothing for a package that exists there.
         let mut found = parse_uris(&self.apt("apt-get", &arguments, &self.root, "looking packages up")?)?;
         found.sort();
-        // Of the same architecture, one may be an ingredient and a tool.
+        // With equal architectures, a package may be an ingredient and a tool.
         found.dedup();
         let missing = image.iter().find(|name| self.of_image(&found, name).is_none());
         let missing = missing.or_else(|| tools.iter().find(|name| Self::of_tools(&found, name).is_none()));
@@ -225,7 +225,7 @@ impl AptRoot {
         Some(version.to_owned())
     }
 
-    /// True when the lists still name the very file.
+    /// True when the lists still name exactly this file.
     #[must_use]
     pub fn offers(&self, package: &Package) -> bool {
         let arguments = ["download", "--print-uris", &exact(package)];
@@ -252,7 +252,7 @@ impl AptRoot {
         self.debs.join(&package.file)
     }
 
-    /// True when the package's file is here, whole.
+    /// True when the package's file is in the cache, complete.
     #[must_use]
     pub fn has(&self, package: &Package) -> bool {
         fs::metadata(self.path(package)).is_ok_and(|file| file.len() == package.size)
@@ -261,7 +261,7 @@ impl AptRoot {
     /// Downloads packages; apt checks them against the signed lists.
     ///
     /// # Errors
-    /// With apt's own words.
+    /// With apt's message.
     pub fn download(&self, packages: &[&Package]) -> Result<()> {
         let exact: Vec<String> = packages.iter().map(|package| exact(package)).collect();
         let mut arguments = vec!["download"];
@@ -291,8 +291,8 @@ impl AptRoot {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Read by apt before anything else (`APT_CONFIG`), so it can keep the machine's own configuration, with
-    /// hooks that clean the machine's cache, out.
+    /// The file that apt reads before anything else (`APT_CONFIG`): it can exclude the machine's own configuration, which may have hooks
+    /// that clean the machine's cache.
     fn configuration(&self, machine_settings: &str) -> String {
         let root = self.root.display();
         let own = self.sources.architecture.debian();
@@ -320,7 +320,7 @@ impl AptRoot {
     }
 }
 
-/// The very version, as apt takes it.
+/// The exact version, in apt's syntax.
 fn exact(package: &Package) -> String {
     match package.architecture.as_str() {
         "all" => format!("{}={}", package.name, package.version),
@@ -359,7 +359,7 @@ fn fetch_settings(dump: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Suites and where the machine would get each, in lines `URI suite`.
+/// Suites and the machine's address of each, in lines `URI suite`.
 fn machine_targets() -> Result<String> {
     let output = Command::new("apt-get")
         .args([
@@ -394,7 +394,7 @@ fn source_list(mirrors: &BTreeMap<String, String>, architectures: &str) -> Strin
     mirrors
         .iter()
         .map(|(suite, uri)| {
-            // Lists of the past are past their date.
+            // Lists of the past have expired.
             let of_the_past = if uri.contains("snapshot.debian.org") {
                 "Check-Valid-Until: no\n"
             } else {

@@ -42,7 +42,7 @@ impl Tools {
     /// Runs `program` (a path in the packages, below `usr` or not) under the name `as_name`.
     ///
     /// # Errors
-    /// When it cannot start or fails; the error holds what it said.
+    /// When it cannot start or fails; the error holds its output.
     pub fn run(&self, program: &str, as_name: &str, arguments: &[String]) -> Result<()> {
         let libraries = LIBRARY_FOLDERS
             .map(|folder| self.root.join(folder).display().to_string())

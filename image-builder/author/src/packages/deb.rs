@@ -1,4 +1,4 @@
-//! Reads a `.deb` file without dpkg: an `ar` archive whose member `data.tar.*` holds the files.
+//! Reads a `.deb` file without dpkg: an `ar` archive with the files in its member `data.tar.*`.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -21,15 +21,15 @@ pub enum Kind<'a> {
         /// The bytes, to be read once.
         content: &'a mut dyn Read,
     },
-    /// A symbolic link and what it says.
+    /// A symbolic link and its target.
     Symlink(String),
     Directory,
 }
 
-/// Hands every member of the package to `visit`, in the package's order.
+/// Calls `visit` with every member of the package, in the package's order.
 ///
 /// # Errors
-/// When the package cannot be read (the error names it), and those of `visit`.
+/// When the package cannot be read (the error names it), or `visit` fails.
 pub fn read(deb: &Path, visit: impl FnMut(Member<'_>) -> Result<()>) -> Result<()> {
     read_members(deb, visit).with_context(|| format!("while unpacking {}", deb.display()))
 }
@@ -76,7 +76,7 @@ fn read_tar(data: impl Read, visit: &mut impl FnMut(Member<'_>) -> Result<()>) -
             },
             (tar::EntryType::Symlink, Some(target)) => Kind::Symlink(target),
             (tar::EntryType::Directory, _) => Kind::Directory,
-            // Hard links and devices: none of the packages used has one that is wanted.
+            // Hard links and devices: no package that is used has one that the image needs.
             _ => continue,
         };
         visit(Member { path, kind })?;
@@ -84,7 +84,7 @@ fn read_tar(data: impl Read, visit: &mut impl FnMut(Member<'_>) -> Result<()>) -
     Ok(())
 }
 
-/// Unpacks the members that `wanted` (told the path) chooses below `target`.
+/// Unpacks the members below `target` for which `wanted` returns true; it is called with the path.
 ///
 /// # Errors
 /// As [`read`], and when `target` cannot be written.

@@ -1,4 +1,4 @@
-//! Brings all ingredients into the cache, from the network where they are missing.
+//! Brings all ingredients into the cache, from the network if they are missing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct Ingredients {
     /// Firmware packages, none when left out.
     pub firmware: Vec<String>,
     extra_packages: Vec<String>,
-    /// Modules and folders of the kernel beside the lists.
+    /// Modules and folders of the kernel in addition to the lists.
     pub drivers: Vec<String>,
     extra_files: Vec<PathBuf>,
     /// The user's folder with modules.
@@ -48,7 +48,7 @@ pub struct Ingredients {
     pub extra_firmware: Option<PathBuf>,
     /// SHA-256 of the user's own files.
     pub own_files: BTreeMap<String, String>,
-    /// What pins all this.
+    /// The file that pins all this.
     pub lock: Lock,
 }
 
@@ -101,7 +101,7 @@ impl Ingredients {
 /// Gathers what an image needs.
 ///
 /// # Errors
-/// When something is in neither the cache nor reach.
+/// When an ingredient is neither in the cache nor within reach.
 pub fn gather(
     cache: &Path,
     selection: &Selection,
@@ -257,7 +257,7 @@ fn bring_lists(apt: &AptRoot, network: Network, progress: Progress) -> Result<bo
             step.done("fetched");
             Ok(true)
         }
-        // A user who asked for new lists is not given old ones.
+        // With `--refresh`, cached lists are not used instead.
         Err(error) if network == Network::WhenNeeded && apt.lists_age().is_some() => {
             drop(step);
             progress.say(&format!(
@@ -304,7 +304,7 @@ fn look_up(apt: &AptRoot, selection: &Selection, own_files: &BTreeMap<String, St
     ))
 }
 
-/// The packages with a kernel, its modules and their lists: `named`, or those that it depends on; new kernels are in three.
+/// The packages with a kernel, its modules and their lists: `named`, or its dependencies; new kernels are in three.
 fn kernel_packages(apt: &AptRoot, named: &str) -> Result<Vec<String>> {
     let mut packages = vec![named.to_owned()];
     let mut next = 0;
@@ -316,7 +316,7 @@ fn kernel_packages(apt: &AptRoot, named: &str) -> Result<Vec<String>> {
         }
         next += 1;
     }
-    // Metapackages hold nothing.
+    // Metapackages hold no files.
     let is_meta = |name: &str| !name.contains('.');
     packages.retain(|name| !is_meta(name));
     ensure!(
@@ -360,8 +360,7 @@ fn bring_packages(apt: &AptRoot, packages: &[Package], network: Network, progres
     Ok(())
 }
 
-/// True when the cache holds the very file that the signed lists name. Removes a damaged one, to be
-/// downloaded again.
+/// True when the cache holds exactly the file that the signed lists name. Removes a damaged one, to be downloaded again.
 fn is_whole(apt: &AptRoot, package: &Package) -> bool {
     if !apt.has(package) {
         return false;
@@ -369,7 +368,7 @@ fn is_whole(apt: &AptRoot, package: &Package) -> bool {
     let path = apt.path(package);
     let whole = verify(&path, package).is_ok();
     if !whole {
-        // If it cannot be removed, the download over it fails and says why.
+        // If it cannot be removed, the download over it fails and reports the reason.
         let _ = std::fs::remove_file(&path);
     }
     whole

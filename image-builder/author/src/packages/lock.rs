@@ -32,7 +32,7 @@ pub struct Lock {
     pub made: Option<Made>,
 }
 
-/// An ISO, and what decided its bytes beside the packages.
+/// An ISO, and what decided its bytes apart from the packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     pub iso_sha256: String,
@@ -68,7 +68,7 @@ impl Lock {
         }
     }
 
-    /// Reads the file; none if there is none yet.
+    /// Reads the file; `None` if it does not exist yet.
     ///
     /// # Errors
     /// When it cannot be read or is of another form.
@@ -99,7 +99,7 @@ impl Lock {
         fs::write(path, text).with_context(|| format!("cannot write the lock file {}", path.display()))
     }
 
-    /// Compares with what the command line asks for.
+    /// Compares with the options of the command line.
     ///
     /// # Errors
     /// When both contradict each other.
@@ -155,7 +155,7 @@ impl Lock {
 }
 
 impl Made {
-    /// What decides the bytes and is different now; empty when nothing is.
+    /// The inputs that decide the bytes and differ now.
     #[must_use]
     pub fn differences(&self, now: &Self) -> Vec<&'static str> {
         [

@@ -14,7 +14,7 @@ pub enum Release {
     Trixie,
 }
 
-/// Packages with files of the image, beside the kernel, firmware and those of the architecture.
+/// Packages with files of the image, in addition to the kernel, firmware and those of the architecture.
 pub const IMAGE: &[&str] = &[
     "busybox-static",
     "ca-certificates",

@@ -1,4 +1,4 @@
-//! Says which packages and files of one's own an image is made of.
+//! The packages and own files that an image is made of.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ pub struct Selection {
     pub kernel_package: Option<String>,
     /// Carry firmware, from the packages of Debian's non-free-firmware.
     pub firmware: bool,
-    /// Modules and folders of the kernel that are carried beside those of the lists.
+    /// Modules and folders of the kernel that are carried in addition to the lists.
     pub drivers: Vec<String>,
-    /// Packages whose files are added, by name.
+    /// Names of packages to add the files of.
     pub extra_packages: Vec<String>,
-    /// Packages whose files are added, `.deb` files.
+    /// `.deb` files of packages to add the files of.
     pub extra_debs: Vec<PathBuf>,
     /// A folder with kernel modules.
     pub extra_modules: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What goes wrong, with the reason, beside others that go well.
+//! Discoveries that fail, with the reason, while others succeed.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use muster_core::record::{Bmc, BmcLimits};
 use crate::rack::{Unit, register};
 use crate::service::{Service, limits, settings};
 
-/// A machine that goes well beside the others.
+/// A machine that is discovered at the same time.
 async fn good(service: &Service) -> (Unit, Bmc) {
     let mut unit = Unit::new("good", 50, Quirks::default());
     unit.boots_an_agent(&service.operations, service.infra_env_id);
@@ -48,7 +48,7 @@ async fn a_wrong_password_is_tried_once_until_another_is_given() {
     let refused = bmcs.discover(service.infra_env_id, bmc.id).await.unwrap_err();
     assert!(refused.to_string().contains("given anew"), "{refused}");
     service.await_phase(beside.id, BmcPhase::Discovered).await;
-    // It had time enough to be tried again by then.
+    // It had enough time for another try.
     assert_eq!(unit.logins(), 1);
     assert_eq!(unit.machine.boots(), [Booted::Disk]);
     let right = BmcUpdateParams {
@@ -89,6 +89,36 @@ async fn a_changed_certificate_is_sent_nothing_until_it_is_accepted() {
         }),
         ..BmcUpdateParams::default()
     };
+    bmcs.update(service.infra_env_id, bmc.id, &accepted)
+        .await
+        .unwrap();
+    service.await_phase(bmc.id, BmcPhase::Discovered).await;
+}
+
+/// The operator has asked for that, and somebody compares the fingerprint.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_certificates_have_to_be_known_the_first_one_waits_until_it_is_accepted() {
+    let mut strict = settings();
+    strict.rules.known_certificates = true;
+    let service = Service::start_with(strict, limits()).await;
+    let certificate = Certificate::self_signed(&["bmc.example.test"]);
+    let mut unit = Unit::with_tls("unknown", 4, &certificate);
+    unit.boots_an_agent(&service.operations, service.infra_env_id);
+    let bmc = service.add(vec![unit.params()]).await.remove(0);
+    let found = failed(&service, &bmc, BmcFailure::Certificate, "for the first time").await;
+    assert!(unit.bmc.requests().is_empty(), "no password was sent");
+    assert_eq!(found.settings.certificate.fingerprint, None, "it is not pinned");
+    let shown = found.progress.certificate_shown.clone();
+    assert!(shown.is_some());
+    let accepted = BmcUpdateParams {
+        certificate: Some(BmcCertificate {
+            mode: BmcCertificateMode::Pin,
+            fingerprint: shown,
+            bundle: None,
+        }),
+        ..BmcUpdateParams::default()
+    };
+    let bmcs = &service.operations.bmcs;
     bmcs.update(service.infra_env_id, bmc.id, &accepted)
         .await
         .unwrap();
@@ -170,7 +200,7 @@ async fn a_machine_whose_agent_never_speaks_is_told_and_left_clean() {
     };
     let service = Service::start_with(settings(), short).await;
     let unit = Unit::new("silent", 6, Quirks::default());
-    // A host of before the boot is not this boot.
+    // A registration before the boot is not of this boot.
     register(&service.operations, service.infra_env_id, &unit.hardware).await;
     let bmc = service.add(vec![unit.params()]).await.remove(0);
     failed(

@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_passes_is_outlasted() {
     let mut settings = settings();
-    // Three of them pass before the machine is off.
+    // Three such limits pass before the machine is off.
     settings.limits.power = 2 * SECOND;
     let service = Service::start_with(settings, limits()).await;
     let lag = Lag {

@@ -1,4 +1,4 @@
-//! Machines in memory behind emulated BMCs become hosts, or it is said why not.
+//! Machines in memory behind emulated BMCs become hosts, or report why not.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 

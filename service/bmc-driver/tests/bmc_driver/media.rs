@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::rack::{Unit, client, register_with};
 use crate::service::{Service, limits, settings};
 
-/// The bytes of a range, or how they were refused.
+/// The bytes of a range, or the status of the refusal.
 async fn range(url: &str, from: usize, to: usize) -> Result<Vec<u8>, StatusCode> {
     let asked = client()
         .get(url)
@@ -44,7 +44,7 @@ async fn ranges_of_one_medium_are_of_one_image() {
     };
     same(0, middle, range(&url, 0, middle).await);
 
-    // Somebody edits the InfraEnv: what is made for it from now on is another image.
+    // A user edits the InfraEnv: images for it are different from now on.
     let operations = &service.operations;
     let before = operations.infra_envs.get(service.infra_env_id).await.unwrap();
     let old = operations.medium_tag(&before).await.unwrap();
@@ -58,16 +58,17 @@ async fn ranges_of_one_medium_are_of_one_image() {
     assert_ne!(operations.medium_tag(&edited).await.unwrap(), old);
     same(middle, whole.len(), range(&url, middle, whole.len()).await);
 
-    // The live image is replaced, as a new version of the service brings one.
+    // The live image is replaced, as by a new version of the service.
     service.replace_live_image(&LiveTree::new(700_003));
     assert!(range(&url, 0, middle).await.unwrap() == whole[..middle]);
     let now = operations.medium_tag(&edited).await.unwrap();
-    let other = operations.urls.bmc_iso(&edited, bmc.id, Some(&now));
+    let code = operations.auth.bmc_code(&edited, bmc.id);
+    let other = operations.urls.bmc_iso(&edited, (bmc.id, &code), Some(&now));
     let other = client().get(&other).send().await.unwrap().bytes().await.unwrap();
     assert!(other != whole, "the live image was not replaced");
     same(middle, whole.len(), range(&url, middle, whole.len()).await);
 
-    // After a restart it is gone, and no byte of another is told.
+    // After a restart the medium is gone, and no byte of another is served.
     let _service = service.start_again(settings(), limits()).await;
     let refused = range(&url, 0, middle).await;
     assert_eq!(refused, Err(StatusCode::GONE));
@@ -116,13 +117,13 @@ async fn the_host_that_booted_a_bmcs_image_is_its_machine() {
     service
         .await_bmc(bmc.id, "noted", noted("look whether the two are swapped"))
         .await;
-    // Somebody used the URL elsewhere.
+    // The URL was used elsewhere.
     let stranger = Hardware::example(66);
     register_with(operations, pool, &stranger, &named(bmc.id)).await;
     service
         .await_bmc(bmc.id, "noted", noted("the image's URL was used elsewhere"))
         .await;
-    // A board that was replaced has the UUID and other cards: not sure by itself, sure by the boot.
+    // A replaced board has the UUID and other cards: the identifiers do not decide, the boot does.
     let renewed = Unit::new("renewed", 67, Quirks::default());
     let bmc = service.add(vec![renewed.params()]).await.remove(0);
     service.await_phase(bmc.id, BmcPhase::WaitingForAgent).await;

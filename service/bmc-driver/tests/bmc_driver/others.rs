@@ -1,4 +1,4 @@
-//! Machines that others drive are left alone.
+//! Machines that another program manages are not touched.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +62,7 @@ async fn a_machine_of_metal3_is_not_switched_off() {
     );
     assert_eq!(unit.machine.boots(), boots, "its power was touched");
 
-    // Detached, it is booted when somebody asks for it, and not because its host waits: Metal3 takes it back then.
+    // Detached, it is booted on a user's request, and not because its host waits: Metal3 resumes it then.
     metal3.detached.store(true, Ordering::SeqCst);
     let bmcs = &service.operations.bmcs;
     bmcs.discover(service.infra_env_id, bmc.id).await.unwrap();

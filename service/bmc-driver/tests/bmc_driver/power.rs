@@ -1,4 +1,4 @@
-//! Power that users ask for.
+//! Power requests of users.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const OFF: BmcPowerAction = BmcPowerAction::Off;
 const ON: BmcPowerAction = BmcPowerAction::On;
 const STATUS: BmcPowerAction = BmcPowerAction::Status;
 
-/// A machine that nobody wants discovered.
+/// A machine that is not to be discovered.
 async fn at_rest(service: &Service, name: &str, number: u8, quirks: Quirks) -> (Unit, Bmc) {
     let unit = Unit::new(name, number, quirks);
     let mut params = unit.params();
@@ -51,7 +51,7 @@ async fn ended(service: &Service, id: BmcId) -> (Bmc, PowerRequest) {
     (bmc, request)
 }
 
-/// Asks, and waits for what comes of it.
+/// Sends a request, and waits for its outcome.
 async fn done(service: &Service, id: BmcId, action: BmcPowerAction, force: bool) -> (Bmc, PowerRequest) {
     ask(service, id, action, force).await.unwrap();
     ended(service, id).await
@@ -209,7 +209,7 @@ async fn a_login_that_is_refused_is_not_tried_again() {
         "{}",
         off.reason
     );
-    // Also in a process that has not tried it.
+    // Also in a process that has not tried the credentials.
     let service = service.start_again(settings(), limits()).await;
     for action in [OFF, STATUS] {
         let refused = ask(&service, bmc.id, action, true).await.unwrap_err();
@@ -265,7 +265,7 @@ async fn one_request_at_a_time_ends_by_its_deadline_and_none_is_done_twice() {
             (!kinds(&unit).is_empty()).then_some(())
         })
         .await;
-    // The service ends in the middle of it, and the machine is off by then.
+    // The service ends in the middle of the request, when the machine is off.
     let service = service.start_again(settings(), limits()).await;
     let (bmc, reset) = ended(&service, bmc.id).await;
     assert_eq!(reset.outcome, BmcPowerOutcome::Failed);

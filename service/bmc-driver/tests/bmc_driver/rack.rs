@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// From now on its agent speaks whenever it boots the image.
+    /// From now on its agent registers whenever it boots the image.
     pub fn boots_an_agent(&mut self, operations: &Arc<Operations>, infra_env_id: InfraEnvId) {
         let (machine, hardware) = (self.machine.clone(), self.hardware.clone());
         let operations = operations.clone();
@@ -93,7 +93,7 @@ impl Unit {
             .count()
     }
 
-    /// What the machine booted since it was made, but for the disk.
+    /// Number of boots since the machine was created, except from the disk.
     pub fn images(&self) -> usize {
         let boots = self.machine.boots();
         boots
@@ -115,7 +115,7 @@ fn host_id(hardware: &Hardware) -> HostId {
     HostId(hardware.uuid)
 }
 
-/// As firmware does: the volume descriptor, then more. The kernel arguments in it.
+/// Reads as firmware does: the volume descriptor, then more. Returns the kernel argument in it.
 async fn read(url: &str) -> String {
     let client = client();
     let mut bytes = Vec::new();
@@ -131,7 +131,7 @@ async fn read(url: &str) -> String {
 }
 
 pub fn client() -> reqwest::Client {
-    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+    // reqwest is built without a TLS provider and requires one for plain HTTP, too. A second call finds it installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
@@ -140,7 +140,7 @@ pub async fn register(operations: &Operations, infra_env_id: InfraEnvId, hardwar
     register_with(operations, infra_env_id, hardware, "quiet").await;
 }
 
-/// `command_line`: of its kernel.
+/// `command_line`: the kernel's.
 pub async fn register_with(
     operations: &Operations,
     infra_env_id: InfraEnvId,
@@ -151,7 +151,7 @@ pub async fn register_with(
     register_as(operations, infra_env_id, hardware, (&hostname, command_line)).await;
 }
 
-/// As a machine of that name, with that command line of its kernel.
+/// As a machine with that name and kernel command line.
 pub async fn register_as(
     operations: &Operations,
     infra_env_id: InfraEnvId,

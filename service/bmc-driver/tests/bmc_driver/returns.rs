@@ -2,9 +2,10 @@
 
 use chrono::TimeDelta;
 use muster_api::bmc::{BmcFailure, BmcPhase, BmcPowerOutcome, BmcUpdateParams};
-use muster_api::host::HostStatus;
+use muster_api::host::{HostStage, HostStatus};
+use muster_api::time::Timestamp;
 use muster_bmc_emulator::{Booted, Quirks};
-use muster_core::record::{Bmc, BmcStage, Host, HostState, NotBooted};
+use muster_core::record::{Bmc, BmcStage, Host, HostState, NotBooted, Progress};
 
 use crate::rack::Unit;
 use crate::service::{Service, limits, settings};
@@ -108,7 +109,7 @@ async fn a_host_that_may_come_back_by_itself_has_its_time_first() {
         .await_run(other_bmc.id, other_bmc.run + 1, BmcPhase::Discovered)
         .await;
     assert_eq!((unit.images(), service.bmc(bmc.id).await.run), (1, bmc.run));
-    // Its time is over: it waits for longer than agents may be silent, and was discovered before.
+    // Its time has passed: it waits for longer than agents may be silent, and was discovered before.
     let long = service.operations.hosts.limits().silence() + TimeDelta::minutes(1);
     let mut before = service.bmc(bmc.id).await;
     before.progress.since -= long * 2;
@@ -163,7 +164,7 @@ async fn a_bmc_that_fails_says_so_on_the_host_and_is_asked_once() {
     );
     let logins = unit.logins();
     let service = service.start_again(settings(), limits()).await;
-    // Another wait of a host that needs no BMC shows that looks went on.
+    // Another wait of a host that needs no BMC shows that sweeps continued.
     let (other, other_bmc) = discovered(&service, "beside", 56).await;
     put(&service, &other, |host| {
         host.state = HostState::UnbindingPendingUserAction
@@ -173,7 +174,7 @@ async fn a_bmc_that_fails_says_so_on_the_host_and_is_asked_once() {
         .await_run(other_bmc.id, other_bmc.run + 1, BmcPhase::Discovered)
         .await;
     assert_eq!(unit.logins(), logins, "refused credentials were tried again");
-    // Somebody gives the right one: the run goes on by itself.
+    // With the right password, the run continues without another request.
     let mut unit = unit;
     unit.boots_an_agent(&service.operations, service.infra_env_id);
     let bmcs = &service.operations.bmcs;
@@ -196,7 +197,8 @@ async fn an_installed_host_that_came_up_from_the_image_is_booted_from_its_disk_o
     put(&service, &unit, |host| host.state = waits(NotBooted::TooSlow)).await;
     let (other, other_bmc) = discovered(&service, "beside", 58).await;
     put(&service, &other, |host| {
-        host.state = waits(NotBooted::DiscoveryImage)
+        host.state = waits(NotBooted::DiscoveryImage);
+        rebooted(host, host.data.created_at - TimeDelta::hours(1));
     })
     .await;
     let told = await_host(&service, &other, "told", |host| host.data.bmc_boot.is_some()).await;
@@ -224,7 +226,7 @@ async fn an_installed_host_that_came_up_from_the_image_is_booted_from_its_disk_o
     );
     assert_eq!(service.bmc(bmc.id).await.power.request, None);
 
-    // Whatever is first in its boot order, it is the image again, and nobody tries a second time.
+    // Whatever the boot order, it is the image again, and there is no second try.
     let boots = other.machine.boots().len();
     crate::rack::register_again(&service.operations, service.infra_env_id, &other.hardware).await;
     let told = await_host(&service, &other, "told", |host| {
@@ -238,4 +240,61 @@ async fn an_installed_host_that_came_up_from_the_image_is_booted_from_its_disk_o
         "{info}"
     );
     assert_eq!(other.machine.boots().len(), boots);
+}
+
+/// A node registers, and its machine has not read the image since it was to boot from its disk: another program may have sent that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_not_switched_off_for_a_registration_alone() {
+    let service = Service::start().await;
+    let (node, bmc) = discovered(&service, "node", 59).await;
+    let boots = node.machine.boots().len();
+    put(&service, &node, |host| {
+        host.state = HostState::AddedToExistingCluster;
+        rebooted(host, muster_operations::now());
+    })
+    .await;
+    crate::rack::register_again(&service.operations, service.infra_env_id, &node.hardware).await;
+    // Nor for a request with the ids that every machine of the InfraEnv can read.
+    let operations = &service.operations;
+    let infra_env = operations.infra_envs.get(service.infra_env_id).await.unwrap();
+    let tag = operations.medium_tag(&infra_env).await.unwrap();
+    let guessed = operations
+        .urls
+        .bmc_iso(&infra_env, (bmc.id, "2222222"), Some(&tag));
+    let answer = crate::rack::client().get(&guessed).send().await.unwrap();
+    assert!(answer.status().is_success(), "{answer:?}");
+    let waiting = HostState::InstallingPendingUserAction {
+        why: NotBooted::DiscoveryImage,
+    };
+    let told = await_host(&service, &node, "waits", |host| host.state == waiting).await;
+    assert!(
+        told.data.status_info.contains("Put that disk first"),
+        "{}",
+        told.data.status_info
+    );
+
+    // Another wait, of a host with a machine that did read it, shows that sweeps continued.
+    let (other, other_bmc) = discovered(&service, "beside", 60).await;
+    put(&service, &other, |host| {
+        host.state = waiting.clone();
+        rebooted(host, host.data.created_at - TimeDelta::hours(1));
+    })
+    .await;
+    service
+        .await_bmc(other_bmc.id, "switched", |bmc| bmc.power.request.is_some())
+        .await;
+    assert_eq!(node.machine.boots().len(), boots);
+    assert_eq!(service.bmc(bmc.id).await.power.request, None);
+    assert_eq!(host(&service, &node).await.data.bmc_boot, None);
+}
+
+/// The host was to boot from its disk since then.
+fn rebooted(host: &mut Host, since: Timestamp) {
+    host.data.progress = Some(Progress {
+        stage: HostStage::Rebooting,
+        percentage: 0,
+        info: String::new(),
+        stage_started_at: since,
+        stage_updated_at: since,
+    });
 }

@@ -1,4 +1,4 @@
-//! A service with a boot listener, whose driver runs.
+//! A service with a boot listener and a running driver.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use muster_image::testing::LiveTree;
 use muster_images::{Downloads, Limits};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
-use muster_operations::image_options::ImageOptions;
+use muster_operations::images::live::LiveImages;
+use muster_operations::images::options::ImageOptions;
 use muster_operations::jobs::retention::Retention;
-use muster_operations::live_image::LiveImages;
+use muster_operations::time::clock::SystemClock;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, jobs, now, random};
 use muster_store::{EventQuery, Store, StoredEvent};
@@ -41,7 +41,7 @@ pub struct Service {
     folder: Arc<TempDir>,
 }
 
-/// Waits that fit BMCs in the same process.
+/// Waits for BMCs in the same process.
 pub fn settings() -> Settings {
     let mut settings = Settings::new(None, &["127.0.0.0/8".parse().unwrap()], true, &[]);
     settings.claim = Duration::from_secs(6);
@@ -86,13 +86,13 @@ impl Service {
     pub async fn start_again(mut self, settings: Settings, limits: BmcLimits) -> Self {
         self.end().await;
         self.operations.store.close().await;
-        // What machines read by URL has the address of the service in it.
+        // URLs that machines read hold the address of the service.
         let address = self.operations.urls.boot.trim_start_matches("http://").to_owned();
         let (folder, id) = (self.folder.clone(), Some(self.infra_env_id));
         Self::on(folder, &address, id, settings, limits).await
     }
 
-    /// By renaming a new file over it.
+    /// Renames a new file over it.
     pub fn replace_live_image(&self, tree: &LiveTree) {
         let [new, old] = ["new.iso", "live.iso"].map(|name| self.folder.path().join(name));
         tree.write_iso(&new);
@@ -157,19 +157,19 @@ impl Service {
         self.operations.bmcs.get(self.infra_env_id, id).await.unwrap()
     }
 
-    /// The BMC once it is in that phase.
+    /// Waits until the BMC is in that phase.
     pub async fn await_phase(&self, id: BmcId, phase: BmcPhase) -> Bmc {
         self.await_bmc(id, &phase.to_string(), |bmc| bmc.stage.phase() == phase)
             .await
     }
 
-    /// The BMC once nothing is left in it.
+    /// Waits until the BMC holds no medium and no boot override.
     pub async fn await_clean(&self, id: BmcId) -> Bmc {
         self.await_bmc(id, "clean", |bmc| bmc.progress.leftover.is_none())
             .await
     }
 
-    /// The BMC once that run, or a later one, is in that phase.
+    /// Waits until that run of the BMC, or a later one, is in that phase.
     pub async fn await_run(&self, id: BmcId, run: i64, phase: BmcPhase) -> Bmc {
         let what = format!("{phase} in run {run}");
         self.await_bmc(id, &what, |bmc| bmc.run >= run && bmc.stage.phase() == phase)
@@ -218,7 +218,7 @@ impl Service {
     }
 }
 
-async fn pool(operations: &Operations) -> InfraEnvId {
+pub async fn pool(operations: &Operations) -> InfraEnvId {
     let params = json!({"name": "rack", "pull_secret": r#"{"auths":{"a":{"auth":"dTpw"}}}"#});
     let params = serde_json::from_value(params).unwrap();
     let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now()).unwrap();

@@ -18,7 +18,7 @@ pub struct Checked {
     pub power: PowerState,
     /// The slot that media go into first.
     pub slot: String,
-    /// It shows a medium of somebody, which [`Bmc::insert`] ejects.
+    /// The slot holds another medium, which [`Bmc::insert`] ejects.
     pub is_occupied: bool,
 }
 
@@ -30,10 +30,10 @@ pub struct Inserted {
 }
 
 impl Bmc {
-    /// Looks whether the machine can be booted from this image as a virtual medium; changes nothing.
+    /// Checks whether the machine can be booted from this image as a virtual medium; changes nothing.
     ///
     /// # Errors
-    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`], [`BmcError::NoMediaSlot`] or a power state that is not told.
+    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`], [`BmcError::NoMediaSlot`], or if the power state is not reported.
     pub async fn check(&mut self, image: &str) -> Result<Checked, BmcError> {
         let limit = self.connection.limits().step;
         let done = within(limit, "the check", self.checked(image)).await;
@@ -52,10 +52,10 @@ impl Bmc {
         })
     }
 
-    /// Looks whether the machine can be booted from this URL by its firmware; changes nothing.
+    /// Checks whether the machine's firmware can boot it from this URL; changes nothing.
     ///
     /// # Errors
-    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`] or a power state that is not told.
+    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`], or if the power state is not reported.
     pub async fn check_http(&mut self, url: &str) -> Result<PowerState, BmcError> {
         let limit = self.connection.limits().step;
         let done = within(limit, "the check", self.checked_http(url)).await;
@@ -69,7 +69,7 @@ impl Bmc {
         self.power_state().await
     }
 
-    /// Waits a little for a BMC that settles and tells no state.
+    /// Waits a little for a BMC that reports no state while a change settles.
     pub(crate) async fn power_state(&mut self) -> Result<PowerState, BmcError> {
         let limits = self.connection.limits().clone();
         let (mut attempt, mut waited) = (1, Duration::ZERO);
@@ -109,8 +109,8 @@ impl Bmc {
         media::slots(&mut self.connection, &self.machine).await
     }
 
-    /// Switches the machine off, ejects what is in the slot, inserts the image and waits until the slot shows it. When one slot does
-    /// not take it, the next one is tried.
+    /// Switches the machine off, ejects the slot's medium, inserts the image and waits until the slot shows it. If a slot does not accept
+    /// it, the next one is tried.
     ///
     /// # Errors
     /// The errors of [`Bmc::check`]; [`BmcError::Refused`] or [`BmcError::NoMediaSlot`] when no slot takes the image.
@@ -135,7 +135,7 @@ impl Bmc {
                 Err(error) => return Err(error),
             }
         }
-        // One that somebody uses, or that is not ready, will take it later.
+        // A slot that is in use or not ready will accept it later.
         let passing = refusals.iter().position(BmcError::is_passing);
         match (passing, refusals.len()) {
             (Some(at), _) => Err(refusals.remove(at)),
@@ -147,6 +147,7 @@ impl Bmc {
     }
 
     async fn try_slot(&mut self, slot: &Candidate, image: &str) -> Result<(), BmcError> {
+        // A slot that still shows its earlier medium takes the image or refuses it.
         media::eject(&mut self.connection, &slot.link).await?;
         self.connection.settle().await;
         media::insert(&mut self.connection, slot, image).await?;
@@ -154,8 +155,8 @@ impl Bmc {
         Ok(())
     }
 
-    /// Makes the machine boot once from the medium, by HTTP or from its disk: switches it off, sets the override, switches it on. A BMC
-    /// that takes no override for the disk leaves the order to the firmware.
+    /// Boots the machine once from the medium, by HTTP or from its disk: switches it off, sets the override, switches it on. A BMC that
+    /// accepts no override for the disk leaves the order to the firmware.
     ///
     /// # Errors
     /// [`BmcError`]; the machine may be off then.
@@ -182,11 +183,11 @@ impl Bmc {
         Ok(kept)
     }
 
-    /// Ejects the medium and clears the override; does the second also when the first fails. The machine's power stays as it is.
+    /// Ejects the medium and clears the override, the latter even if the former fails. The machine's power does not change.
     /// `slot` is that of [`Inserted`]; without it every slot that shows a medium is emptied.
     ///
     /// # Errors
-    /// The first that was met.
+    /// The first error.
     pub async fn finish(&mut self, slot: Option<&str>) -> Result<(), BmcError> {
         let limit = self.connection.limits().step;
         let ejected = within(limit, "the eject", self.ejected(slot)).await;
@@ -194,7 +195,7 @@ impl Bmc {
         self.noted(ejected.and(cleared))
     }
 
-    /// As [`Self::finish`] after a boot by HTTP: what is in the drives is others'.
+    /// Like [`Self::finish`], after a boot by HTTP: media in the drives belong to other users, and stay.
     ///
     /// # Errors
     /// [`BmcError`]
@@ -212,7 +213,7 @@ impl Bmc {
     async fn ejected(&mut self, slot: Option<&str>) -> Result<(), BmcError> {
         if let Some(slot) = slot {
             let link = self.connection.link(slot)?;
-            match media::eject(&mut self.connection, &link).await {
+            match media::empty(&mut self.connection, &link).await {
                 // Some firmware gives its slots new ids.
                 Err(BmcError::Refused { refusal, .. }) if refusal.status == 404 => {}
                 done => return done,
@@ -225,7 +226,7 @@ impl Bmc {
         for slot in slots {
             let shown = self.connection.get(&slot.link).await?;
             if Slot(&shown).is_inserted() {
-                media::eject(&mut self.connection, &slot.link).await?;
+                media::empty(&mut self.connection, &slot.link).await?;
             }
         }
         Ok(())

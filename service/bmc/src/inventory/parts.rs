@@ -8,7 +8,7 @@ use crate::link::Link;
 use crate::matching::mac;
 use crate::resource::Resource;
 
-/// Reads the parts of a system, those that matter most first.
+/// Reads the parts of a system, the most important ones first.
 pub(super) async fn fill(
     walk: &mut Walk<'_>,
     machine: &Machine,
@@ -75,12 +75,13 @@ fn nic(resource: &Resource, at: &str) -> Option<Nic> {
             .unwrap_or_default(),
         permanent_mac: permanent.filter(|permanent| *permanent != shown),
         mac: shown,
-        speed_mbps: whole(resource, "/SpeedMbps"),
+        // Zero is that of a port without a link.
+        speed_mbps: whole(resource, "/SpeedMbps").filter(|mbps| *mbps > 0),
         link: resource.text("/LinkStatus"),
     })
 }
 
-/// The same card is told at two places.
+/// BMCs report the same card at two places.
 fn add(nics: &mut Vec<Nic>, nic: Option<Nic>) {
     if let Some(nic) = nic
         && !nics.iter().any(|known| known.mac == nic.mac)

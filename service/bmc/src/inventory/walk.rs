@@ -9,7 +9,7 @@ use crate::link::Link;
 use crate::profile::SerialPlace;
 use crate::resource::Resource;
 
-/// Reads what is told, within the limits of [`crate::Limits`]; what fails is noted.
+/// Reads what the BMC reports, within [`crate::Limits`]; failures are noted.
 pub(crate) async fn read(bmc: &mut Connection, machine: &Machine) -> Result<Inventory, BmcError> {
     let system = bmc.get(&machine.system).await?;
     bmc.budget = Some(bmc.limits().inventory_requests);
@@ -137,14 +137,14 @@ impl Walk<'_> {
     fn noted<T>(&mut self, read: Result<T, BmcError>) -> Option<T> {
         match read {
             Ok(read) => Some(read),
-            // Not all that is linked is there.
+            // Some links lead to nothing.
             Err(BmcError::Refused { refusal, .. }) if matches!(refusal.status, 404 | 501) => None,
             Err(error @ BmcError::TooLarge { .. }) if self.bmc.budget == Some(0) => {
                 self.end(&error.to_string());
                 None
             }
             Err(error) => {
-                // Nobody is asked on with credentials that are refused.
+                // No further request with credentials that are refused.
                 self.over |= matches!(error, BmcError::BadCredentials { .. });
                 self.note(error.to_string());
                 None

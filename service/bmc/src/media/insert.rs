@@ -32,7 +32,7 @@ pub(crate) async fn insert(bmc: &mut Connection, slot: &Candidate, image: &str) 
     let mut members = Members {
         form: slot.form,
         extras: bmc.profile.extras.to_vec(),
-        // Their defaults in an action are what is wanted, and some refuse to hear them.
+        // The defaults of these members in an action are the wanted values, and some BMCs refuse the members.
         inserted: slot.form == MediaForm::Patch,
         write_protected: slot.form == MediaForm::Patch,
     };
@@ -149,7 +149,7 @@ impl Members {
                 return true;
             }
         }
-        // A slot that refuses a PATCH without saying why may have been given too much.
+        // A slot that refuses a PATCH without a reason may have got too many members.
         let silent = self.form == MediaForm::Patch && self.write_protected && refusal.status == 400;
         if silent {
             self.write_protected = false;

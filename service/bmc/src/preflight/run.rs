@@ -38,14 +38,18 @@ impl Client {
     async fn log_in(&self, target: &Target, found: &mut Preflight) -> Option<Bmc> {
         let (held, session) = match self.reach(target, found).await {
             Ok(reached) => reached,
-            Err(error @ (BmcError::CertificateChanged { .. } | BmcError::CertificateUntrusted { .. })) => {
+            Err(
+                error @ (BmcError::CertificateChanged { .. }
+                | BmcError::CertificateUntrusted { .. }
+                | BmcError::CertificateUnusable { .. }),
+            ) => {
                 found.pass(CheckId::Address, "something answers with TLS");
-                if let BmcError::CertificateChanged { shown, .. } = error {
-                    found.certificate = Some(shown);
-                }
-                if let BmcError::CertificateUntrusted { shown, .. } = error {
-                    found.certificate = shown;
-                }
+                found.certificate = match error {
+                    BmcError::CertificateUntrusted { shown, .. }
+                    | BmcError::CertificateUnusable { shown, .. } => shown,
+                    BmcError::CertificateChanged { shown, .. } => Some(shown),
+                    _ => None,
+                };
                 found.fail(CheckId::Certificate, error);
                 return None;
             }

@@ -1,7 +1,7 @@
 use super::Profile;
 use super::table::{ROWS, STANDARD};
 
-/// What a BMC says about itself.
+/// A BMC's description of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// ServiceRoot `Vendor`, or the one key of its `Oem`, or the system's `Manufacturer`.
@@ -17,7 +17,7 @@ pub struct Identity {
     pub processor: String,
 }
 
-/// Conditions of a row; all must hold. Texts are looked for in any case of letters.
+/// Conditions of a row; all must hold. Texts are compared in any case of letters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct When {
     /// One of these is in the vendor's name.
@@ -25,7 +25,7 @@ pub(super) struct When {
     /// One of these is in the product, the manager's model, the system's model or id; empty: any.
     pub model: &'static [&'static str],
     pub processor: &'static str,
-    /// Firmware version from this on; 0.0.0 includes those that are not known.
+    /// Least firmware version; 0.0.0 includes unknown versions.
     pub from: [u32; 3],
     /// Firmware version before this.
     pub before: Option<[u32; 3]>,
@@ -144,9 +144,16 @@ mod tests {
                 ),
                 "Lenovo XCC",
             ),
+            // Later machines restart the numbering of their versions.
             (
-                name("Lenovo", "Lenovo XClarity Controller", "1.80", "SR650", ""),
-                "Lenovo XCC before 2.50",
+                name(
+                    "Lenovo",
+                    "Lenovo XClarity Controller",
+                    "TGBT20E 1.40",
+                    "SR670 V2",
+                    "",
+                ),
+                "Lenovo XCC",
             ),
             (
                 name("Lenovo", "Lenovo XClarity Controller 2", "3.10", "SR650 V3", ""),

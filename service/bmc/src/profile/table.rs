@@ -86,7 +86,8 @@ const XCC: Profile = Profile {
     media: MediaForm::Patch,
     only_slots: &["EXT"],
     http_boot: Err("XCC has its own place for the URL of HTTP boot: use virtual media"),
-    no_slot: "XCC takes media by URL in its slots EXT1 to EXT4, with an Advanced or Enterprise level",
+    no_slot: "XCC takes media by URL in its slots EXT1 to EXT4, with an Advanced or Enterprise level; the first XCC has them from firmware \
+              2.50 on",
     ..STANDARD
 };
 
@@ -102,6 +103,7 @@ const AMI: Profile = Profile {
     extras: &[Extra::User],
     with_mode: true,
     if_match: true,
+    no_slot: "AMI's BMCs show no slots while their remote media (RMedia) are disabled: enable them in the BMC's web interface",
     ..STANDARD
 };
 
@@ -121,7 +123,7 @@ const fn model(vendor: &'static [&'static str], model: &'static [&'static str]) 
     When { vendor, model, ..ANY }
 }
 
-/// The first row that fits is taken.
+/// The first matching row is used.
 pub(super) const ROWS: &[(When, Profile)] = &[
     (
         model(&["Dell"], &["17G", "iDRAC10", "iDRAC 10"]),
@@ -194,17 +196,6 @@ pub(super) const ROWS: &[(When, Profile)] = &[
             &["XClarity Controller 2", "XClarity Controller 3", "XCC2", "XCC3"],
         ),
         XCC,
-    ),
-    (
-        When {
-            before: Some([2, 50, 0]),
-            ..vendor(&["Lenovo"])
-        },
-        Profile {
-            name: "Lenovo XCC before 2.50",
-            unsupported: Some("this XCC firmware has no slots for media by URL: update it to 2.50 or later"),
-            ..XCC
-        },
     ),
     (
         vendor(&["Lenovo"]),

@@ -1,11 +1,13 @@
 //! The sequence of steps, and the boot override.
 
-use muster_bmc::{BootFrom, Override};
+use std::time::Duration;
+
+use muster_bmc::{BmcError, BootFrom, Limits, Override};
 use muster_bmc_emulator::quirks::Once;
 use muster_bmc_emulator::{Booted, Fault, Quirks};
 use serde_json::json;
 
-use crate::lab::{IMAGE, Lab};
+use crate::lab::{IMAGE, Lab, failure, limits};
 
 fn image() -> Booted {
     Booted::Image(IMAGE.to_owned())
@@ -146,4 +148,25 @@ async fn a_machine_boots_from_its_disk_also_behind_a_bmc_that_takes_no_override(
     let mut bmc = lab.connect().await.unwrap();
     assert_eq!(bmc.boot(&BootFrom::Disk).await.unwrap(), Override::Dropped);
     assert_eq!(lab.machine.boots(), [Booted::Disk, Booted::Disk]);
+}
+
+#[tokio::test]
+async fn a_cleared_override_is_read_back() {
+    let quirks = Quirks {
+        once: Once::Continuous,
+        keeps_override: true,
+        ..Quirks::default()
+    };
+    let brief = Limits {
+        media: Duration::from_millis(100),
+        ..limits()
+    };
+    let lab = Lab::with_limits(quirks, brief);
+    lab.boot().await.unwrap();
+    let error = failure(lab.finish().await);
+    assert!(matches!(error, BmcError::Deadline { .. }), "{error}");
+    assert!(error.to_string().contains("last seen: Cd Continuous"), "{error}");
+    assert_eq!(lab.bmc.image(), None, "the drive is emptied all the same");
+    lab.bmc.change(|quirks| quirks.keeps_override = false);
+    lab.finish().await.unwrap();
 }

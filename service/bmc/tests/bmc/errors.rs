@@ -1,4 +1,4 @@
-//! Errors of the BMC in all their forms, and what they must not tell.
+//! Errors of the BMC in all their forms, and secrets that they must not reveal.
 
 use muster_bmc::BmcError;
 use muster_bmc_emulator::Quirks;

@@ -1,4 +1,4 @@
-//! If-Match, as BMCs want it.
+//! If-Match, as BMCs require it.
 
 use muster_bmc_emulator::quirks::ETags;
 use muster_bmc_emulator::{Booted, Quirks};

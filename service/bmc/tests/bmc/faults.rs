@@ -1,4 +1,4 @@
-//! Things that break on the way.
+//! Connections and calls that fail midway.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ async fn a_bmc_that_is_away_for_a_moment_while_the_machine_starts_is_waited_for(
     let mut bmc = lab.connect().await.unwrap();
     bmc.insert(IMAGE).await.unwrap();
     bmc.power_off().await.unwrap();
-    // Six reads lead to the call that switches it on; those that follow look whether it is.
+    // Six reads precede the call that switches it on; the following ones poll its state.
     let away = Fault::new(FaultKind::Reset).at("GET", "/Systems/1");
     lab.bmc.fail(away.after(6).times(6));
     bmc.boot(&BootFrom::Media).await.unwrap();

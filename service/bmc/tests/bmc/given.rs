@@ -1,4 +1,4 @@
-//! The whole sequence against a BMC that is given: hardware, or somebody else's emulator. Cuts the power of its machine.
+//! The whole sequence against a given BMC: hardware, or an external emulator. Cuts the power of its machine.
 //!
 //! ```text not run: needs a BMC
 //! MUSTER_BMC=https://192.0.2.1 MUSTER_BMC_USER=admin MUSTER_BMC_PASSWORD=... MUSTER_BMC_IMAGE=http://192.0.2.9/a.iso \
@@ -6,6 +6,8 @@
 //! ```
 
 use muster_bmc::{AddressRules, Bmc, BootFrom, CertificateMode, Client, Credentials, Limits, Target};
+
+use crate::lab::networks;
 
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("set {name}"))
@@ -22,10 +24,10 @@ async fn a_given_bmc_boots_its_machine_from_the_image() {
     };
     let image = variable("MUSTER_BMC_IMAGE");
     let rules = AddressRules {
-        special: vec!["127.0.0.0/8".parse().unwrap()],
+        networks: networks(),
         plain_http: true,
         ports: Vec::new(),
-        ..AddressRules::default()
+        known_certificates: false,
     };
     let client = Client::new(rules, Limits::default(), None);
     let found = client.preflight(&target, Some(&image)).await;

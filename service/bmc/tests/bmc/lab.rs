@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_bmc::{
-    AddressRules, Bmc, BmcError, BootFrom, CertificateMode, Client, Credentials, Limits, Target,
+    AddressRules, Bmc, BmcError, BootFrom, CertificateMode, Client, Credentials, Limits, Networks, Target,
 };
 use muster_bmc_emulator::machine::Hardware;
 use muster_bmc_emulator::{Emulator, InMemory, Quirks, Recorded, Setup};
@@ -35,13 +35,21 @@ pub fn limits() -> Limits {
     }
 }
 
+/// Loopback, too.
+pub fn networks() -> Networks {
+    Networks {
+        special: vec!["127.0.0.0/8".parse().unwrap()],
+        ..Networks::default()
+    }
+}
+
 /// Emulated BMCs are at loopback, on any port.
 pub fn rules() -> AddressRules {
     AddressRules {
-        special: vec!["127.0.0.0/8".parse().unwrap()],
+        networks: networks(),
         plain_http: true,
         ports: Vec::new(),
-        ..AddressRules::default()
+        known_certificates: false,
     }
 }
 
@@ -97,7 +105,7 @@ impl Lab {
         finished
     }
 
-    /// Requests of a method whose path ends so.
+    /// Requests of a method with a path that ends in `path_end`.
     pub fn sent(&self, method: &str, path_end: &str) -> Vec<Recorded> {
         let all = self.bmc.requests();
         all.into_iter()
@@ -114,7 +122,7 @@ impl Lab {
     }
 }
 
-/// The error of something that must not go well.
+/// The error of a call that must fail.
 pub fn failure<T>(result: Result<T, BmcError>) -> BmcError {
     match result {
         Ok(_) => panic!("it went well"),

@@ -1,4 +1,4 @@
-//! How many talk to BMCs at once.
+//! Number of simultaneous conversations with BMCs.
 
 use std::sync::Arc;
 use std::time::Duration;

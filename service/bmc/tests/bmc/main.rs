@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
 mod boot;
+mod captured;
 mod errors;
 mod etags;
 mod faults;
@@ -12,6 +13,7 @@ mod lab;
 mod limits;
 mod login;
 mod media;
+mod old_tls;
 mod origins;
 mod power;
 mod preflight;

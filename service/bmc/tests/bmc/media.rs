@@ -1,13 +1,13 @@
-//! Slots, and what they ask for.
+//! Slots, and the members that they require.
 
 use std::time::Duration;
 
-use muster_bmc::BmcError;
+use muster_bmc::{BmcError, Limits};
 use muster_bmc_emulator::quirks::{Slot, SlotKind};
 use muster_bmc_emulator::{Fault, Quirks};
 use serde_json::json;
 
-use crate::lab::{IMAGE, Lab, failure};
+use crate::lab::{IMAGE, Lab, failure, limits};
 
 async fn inserts(quirks: Quirks) -> Lab {
     let lab = Lab::new(quirks);
@@ -192,4 +192,44 @@ async fn an_image_that_does_not_suit_the_bmc_is_not_sent_there() {
     assert!(matches!(error, BmcError::MediaUrl(_)), "{error}");
     assert!(!error.to_string().contains("t0ken"), "{error}");
     assert!(lab.sent("POST", "InsertMedia").is_empty());
+}
+
+#[tokio::test]
+async fn the_drive_is_believed_and_not_the_answer() {
+    let told = |error: BmcError, awaited: &str| {
+        assert!(matches!(error, BmcError::Deadline { .. }), "{error}");
+        assert!(
+            error.is_passing() && error.to_string().contains(awaited),
+            "{error}"
+        );
+    };
+    let brief = || Limits {
+        media: Duration::from_millis(100),
+        ..limits()
+    };
+    let lab = Lab::with_limits(
+        Quirks {
+            hides_media: true,
+            ..Quirks::default()
+        },
+        brief(),
+    );
+    told(
+        failure(lab.connect().await.unwrap().insert(IMAGE).await),
+        "slot Cd showing the inserted image",
+    );
+
+    let lab = Lab::with_limits(
+        Quirks {
+            stale_inserted: Duration::from_secs(3600),
+            ..Quirks::default()
+        },
+        brief(),
+    );
+    let inserted = lab.connect().await.unwrap().insert(IMAGE).await.unwrap();
+    for slot in [Some(inserted.slot.as_str()), None] {
+        let mut bmc = lab.connect().await.unwrap();
+        told(failure(bmc.finish(slot).await), "slot Cd showing itself empty");
+        bmc.close().await;
+    }
 }

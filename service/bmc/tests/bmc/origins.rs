@@ -1,9 +1,9 @@
-//! Redirects, links and answers of a BMC that leads astray.
+//! Redirects, links and responses of a BMC that lead elsewhere.
 
-use muster_bmc::{AddressRules, BmcError, Client, Limits};
+use muster_bmc::{AddressRules, BmcError, Client, Limits, Networks};
 use muster_bmc_emulator::{Emulator, Fault, FaultKind, Quirks};
 
-use crate::lab::{IMAGE, Lab, failure, limits, rules};
+use crate::lab::{IMAGE, Lab, failure, limits, networks, rules};
 
 fn elsewhere() -> Lab {
     Lab::new(Quirks::default())
@@ -115,7 +115,7 @@ async fn a_page_for_browsers_is_no_redfish() {
 async fn a_bmc_at_loopback_is_refused_before_anything_is_sent() {
     let lab = Lab::new(Quirks::default());
     let strict = AddressRules {
-        special: Vec::new(),
+        networks: Networks::default(),
         ..rules()
     };
     let client = Client::new(strict, limits(), None);
@@ -136,7 +136,10 @@ async fn a_name_is_resolved_once_and_connected_to_by_its_address() {
     let client = Client::new(
         AddressRules {
             // Not ::1, where nothing listens.
-            refused: vec!["::1/128".parse().unwrap()],
+            networks: Networks {
+                refused: vec!["::1/128".parse().unwrap()],
+                ..networks()
+            },
             ..rules()
         },
         limits(),

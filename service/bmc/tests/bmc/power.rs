@@ -1,4 +1,4 @@
-//! Power that lags, conflicts, or is there already.
+//! Power states that lag, conflict, or need no change.
 
 use std::time::{Duration, Instant};
 

@@ -22,7 +22,7 @@ fn failed(found: &Preflight) -> Vec<CheckId> {
     all.map(|check| check.id).collect()
 }
 
-/// A server that answers each request with these header lines.
+/// A server that responds to each request with these header lines.
 async fn image_server(status: &'static str, headers: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Changes that are answered with 202.
+//! Changes with a 202 response.
 
 use std::time::Duration;
 

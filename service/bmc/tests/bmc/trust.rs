@@ -103,6 +103,38 @@ async fn the_system_does_not_trust_a_self_signed_certificate_and_insecure_does()
 }
 
 #[tokio::test]
+async fn where_certificates_have_to_be_known_the_first_one_gets_no_password() {
+    let own = Certificate::self_signed(&["127.0.0.1"]);
+    let lab = lab(&own);
+    let strict = muster_bmc::AddressRules {
+        known_certificates: true,
+        ..crate::lab::rules()
+    };
+    let client = muster_bmc::Client::new(strict, limits(), None);
+    let connect = async |certificate: CertificateMode| {
+        let mut target = lab.target();
+        target.certificate = certificate;
+        client.connect(&target).await
+    };
+    let error = failure(connect(CertificateMode::Pin(None)).await.map(drop));
+    let shown = match &error {
+        BmcError::CertificateUntrusted { shown, .. } => *shown,
+        other => panic!("{other}"),
+    };
+    assert_eq!(shown, Some(fingerprint(&own)));
+    assert!(error.to_string().contains("for the first time"), "{error}");
+    let error = failure(connect(CertificateMode::Insecure).await.map(drop));
+    assert!(error.to_string().contains("fingerprint"), "{error}");
+    assert!(lab.bmc.requests().is_empty(), "nothing is sent");
+    for known in [
+        CertificateMode::Pin(shown),
+        CertificateMode::Bundle(own.pem().to_owned()),
+    ] {
+        connect(known).await.unwrap().close().await;
+    }
+}
+
+#[tokio::test]
 async fn plain_http_has_no_certificate_and_is_refused_unless_allowed() {
     let lab = Lab::new(Quirks::default());
     assert_eq!(connect(&lab, CertificateMode::System).await.unwrap(), None);

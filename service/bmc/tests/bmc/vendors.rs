@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::lab::{IMAGE, Lab, failure, limits};
 
-/// Waits for BMCs whose slots are stale for seconds.
+/// Waits long enough for BMCs with slots that are stale for seconds.
 fn patient() -> Limits {
     Limits {
         media: Duration::from_secs(15),

@@ -1,7 +1,6 @@
-//! The cache of all Agents: kube's reflector, which own writes enter as soon as they are answered.
+//! The cache of all Agents: kube's reflector, into which own writes are entered as soon as the API server has responded.
 //!
-//! So a reconcile that follows a write sees it, and the write that comes back by the watch is recognised and
-//! triggers nothing.
+//! So a reconcile that follows a write sees its result. The event of the watch for that write is recognised and triggers nothing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,41 +9,41 @@ use kube::ResourceExt;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
+use muster_controller::references::{kube_ref, object_ref};
 use muster_core::record::KubeRef;
 use tokio::sync::Notify;
 
 use super::cached::CachedAgent;
-use crate::references::{kube_ref, object_ref};
 
 /// A change that others made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Of its spec, or its deletion was requested: a user waits.
+    /// The spec changed, or a deletion was requested: a user waits for it.
     Requested,
-    /// Any other, or it is new.
+    /// Another part changed, or the Agent is new.
     Updated,
-    /// It is gone.
+    /// The Agent was deleted.
     Gone,
 }
 
-/// All Agents as last seen: by the watch, or in the answer to an own write, whichever is newer.
+/// All Agents as last seen: in an event of the watch or in the response to an own write, whichever is newer.
 pub struct AgentCache {
     store: Store<CachedAgent>,
     state: Mutex<State>,
-    /// Notified when Agents change, come or go.
+    /// Notified when Agents are created, changed or deleted.
     pub changed: Notify,
 }
 
 struct State {
     writer: Writer<CachedAgent>,
-    /// `Some` while the watch lists all Agents anew. The store shows the result at its end.
+    /// `Some` while the watch lists all Agents again. The store shows the result at its end.
     listing: Option<Listing>,
 }
 
 #[derive(Default)]
 struct Listing {
     seen: HashSet<KubeRef>,
-    /// Written since it began: what is listed may be older.
+    /// Agents written since the list began: what is listed may be older.
     answered: HashSet<KubeRef>,
     changes: Vec<(KubeRef, Change)>,
 }
@@ -86,8 +85,7 @@ impl AgentCache {
         found.iter().map(|agent| kube_ref(&**agent)).collect()
     }
 
-    /// Takes over an event of the watch. Returns what others changed; of a list it is returned when the list
-    /// is complete.
+    /// Stores an event of the watch, and returns what others changed. The changes of a list are returned when the list is complete.
     pub fn observe(&self, event: Event<CachedAgent>) -> Vec<(KubeRef, Change)> {
         let mut state = self.state();
         let changes = match event {
@@ -117,7 +115,7 @@ impl AgentCache {
             Event::Apply(agent) => {
                 let key = kube_ref(&agent);
                 let change = self.change(&key, &agent);
-                // An own write that comes back is there already.
+                // The result of an own write is stored already.
                 if change.is_some() {
                     state.writer.apply_watcher_event(&Event::Apply(agent));
                 }
@@ -137,7 +135,7 @@ impl AgentCache {
         changes
     }
 
-    /// Compares `agent` with what is known; `None`: it changes nothing.
+    /// Compares `agent` with the cached one; `None`: the Agent changes nothing.
     fn change(&self, key: &KubeRef, agent: &CachedAgent) -> Option<Change> {
         let Some(known) = self.get(key) else {
             return Some(Change::Updated);
@@ -152,8 +150,8 @@ impl AgentCache {
         })
     }
 
-    /// The Agent that a list leaves known where it shows `agent`, and what that changes. A list is the truth: an object that is older
-    /// than the known one comes from a backup, unless that `is_written` since the list began.
+    /// The Agent to cache where a list contains `agent`, and the change that it makes. A list is the truth: an object that is older
+    /// than the cached one comes from a backup, unless the Agent `is_written` since the list began.
     fn listed(&self, key: &KubeRef, agent: CachedAgent, is_written: bool) -> (CachedAgent, Option<Change>) {
         match (self.change(key, &agent), self.get(key)) {
             (None, Some(known)) if is_written || known.resource_version() == agent.resource_version() => {
@@ -163,7 +161,7 @@ impl AgentCache {
         }
     }
 
-    /// Takes over the answer to an own write, or to a read. Returns the newest that is known.
+    /// Stores the response to an own write or to a read. Returns the newest version that is known.
     pub fn answered(&self, agent: CachedAgent) -> Arc<CachedAgent> {
         let key = kube_ref(&agent);
         let is_gone = agent.is_deleting() && agent.finalizers().is_empty();

@@ -3,20 +3,19 @@
 //! Ten thousand Agents with their inventories would be hundreds of megabytes, so what is large is replaced by
 //! a digest while an Agent is decoded: enough to know whether there is something to write.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
+use muster_controller::digest::{digest, digest_of};
 use muster_resources::names::annotation::AGENT_AGREED;
 use muster_resources::{Agent, AgentSpec, AgentStatus};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::conditions;
 
 /// Texts longer than this are replaced by digests, bytes.
 const LONG: usize = 160;
 
-/// Begins what stands for a long text; no annotation begins with it.
+/// Start of the digest that replaces a long text; no annotation begins with it.
 const DIGEST_MARK: &str = "\u{1}digest:";
 
 /// An Agent without managed fields, inventory and validations; long annotations are [`short`].
@@ -28,11 +27,11 @@ pub struct CachedAgent {
     pub spec: AgentSpec,
     /// `status` without inventory and validations, as JSON: in one piece it takes less than half of the memory.
     status: Option<Box<str>>,
-    /// True when a condition says that the spec is followed.
+    /// True if a condition shows that the spec is followed.
     pub is_synced: bool,
-    /// Digest of `status.inventory`; `None`: there is none.
+    /// Digest of `status.inventory`; `None`: the status has no inventory.
     pub inventory: Option<u64>,
-    /// Digest of `status.validationsInfo`; `None`: there is none.
+    /// Digest of `status.validationsInfo`; `None`: the status has no validations.
     pub validations: Option<u64>,
 }
 
@@ -52,7 +51,11 @@ impl From<Agent> for CachedAgent {
             metadata: agent.metadata,
             spec: agent.spec,
             is_synced: conditions::is_synced(&status),
-            status: has_status.then(|| text(&status).into()),
+            status: has_status.then(|| {
+                serde_json::to_string(&status)
+                    .expect("a status has text keys and finite numbers")
+                    .into()
+            }),
             inventory,
             validations: (!checks.is_empty()).then(|| digest(&checks)),
         }
@@ -76,7 +79,7 @@ impl CachedAgent {
         self.status.is_some()
     }
 
-    /// Its status without inventory and validations; empty when there is none.
+    /// The Agent's status without inventory and validations; empty if it has no status.
     pub fn status(&self) -> AgentStatus {
         let status = self.status.as_deref().map(serde_json::from_str);
         status
@@ -90,28 +93,10 @@ impl CachedAgent {
     }
 }
 
-/// The same for equal values, in this process.
-///
-/// # Panics
-/// When `value` is no JSON; resources have text keys and finite numbers, so they are.
-pub fn digest<T: Serialize>(value: &T) -> u64 {
-    hashed(text(value).as_bytes())
-}
-
-fn text<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("resources have text keys and finite numbers, so they are JSON")
-}
-
-fn hashed(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// A text, or its digest when it is long: equal for equal texts.
 pub fn short(text: &str) -> String {
     if text.len() > LONG {
-        format!("{DIGEST_MARK}{:016x}", hashed(text.as_bytes()))
+        format!("{DIGEST_MARK}{:016x}", digest_of(text.as_bytes()))
     } else {
         text.to_owned()
     }

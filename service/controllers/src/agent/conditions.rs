@@ -6,24 +6,25 @@
 //! counts as disconnected.
 
 use kube::runtime::events::EventType;
+use muster_api::host::HostFinding;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{self, ConditionReason, ConditionStatus, Synced};
 use muster_core::record::{Host, HostState};
-use muster_core::rules::checks;
+use muster_core::rules::{checks, findings};
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
 use super::words;
-use crate::conditions::{self, ConditionReason, ConditionStatus, Synced};
 use crate::join::told::Awaited;
 
 /// Types of conditions, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 pub enum Type {
-    /// The host is as the spec wants it.
+    /// The host matches the spec.
     SpecSynced,
     /// The host reports to the service.
     Connected,
-    /// The host may be installed.
+    /// The host can be installed.
     RequirementsMet,
     /// The host's validations pass.
     Validated,
@@ -33,6 +34,8 @@ pub enum Type {
     Bound,
     /// Present only when a deletion failed, or waits for the host to come back.
     Cleanup,
+    /// The host's network is as configured. Not of the protocol; present once it was not.
+    NetworkAsConfigured,
 }
 
 /// Reasons of conditions.
@@ -66,6 +69,8 @@ pub enum Reason {
     UnbindingPendingUserAction,
     CleanupFailed,
     Reclaiming,
+    NetworkDiffers,
+    NetworkAsConfigured,
 }
 
 impl ConditionReason for Reason {
@@ -77,7 +82,8 @@ impl ConditionReason for Reason {
             | Self::ValidationsFailing
             | Self::InstallationFailed
             | Self::UnbindingPendingUserAction
-            | Self::CleanupFailed => Some(EventType::Warning),
+            | Self::CleanupFailed
+            | Self::NetworkDiffers => Some(EventType::Warning),
             Self::Reclaiming => Some(EventType::Normal),
             Self::SyncOk
             | Self::AgentIsConnected
@@ -88,8 +94,9 @@ impl ConditionReason for Reason {
             | Self::InstallationCompleted
             | Self::InstallationInProgress
             | Self::Bound
-            | Self::Unbound => (!is_new).then_some(EventType::Normal),
-            // On the way to one of the others, or the same as another condition reports.
+            | Self::Unbound
+            | Self::NetworkAsConfigured => (!is_new).then_some(EventType::Normal),
+            // A transition to one of the others, or the same as another condition reports.
             Self::BackendError
             | Self::NotAvailable
             | Self::AgentAlreadyInstalling
@@ -108,11 +115,11 @@ impl ConditionReason for Reason {
     }
 }
 
-crate::conditions::has_conditions!(AgentStatus, Condition, Reason);
+muster_controller::has_conditions!(AgentStatus, Condition, Reason);
 
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
-/// The conditions of an Agent whose host is there.
+/// Returns the conditions of an Agent with a host.
 ///
 /// `waits`: the reason why a host that is ready is not installed yet.
 pub fn of_host(host: &Host, approved: bool, synced: &Synced, waits: Option<&str>) -> Vec<DesiredCondition> {
@@ -126,7 +133,7 @@ pub fn of_host(host: &Host, approved: bool, synced: &Synced, waits: Option<&str>
     ]
 }
 
-/// The same, in which `Installed` says what the host's cluster keeps it waiting for.
+/// Like [`of_host`], with the reason in `Installed` for which the host's cluster keeps it waiting.
 pub fn with_awaited(
     mut conditions: Vec<DesiredCondition>,
     awaited: Option<&Awaited>,
@@ -136,7 +143,7 @@ pub fn with_awaited(
         .find(|one| one.type_ == Type::Installed && one.reason == Reason::InstallationInProgress);
     if let (Some(awaited), Some(installed)) = (awaited, installed) {
         let message = installed.message.trim_end_matches('.');
-        // The detail of the stage says it, too.
+        // The detail of the stage may contain it already.
         let more = if message.contains(&awaited.what) {
             awaited.todo.clone()
         } else {
@@ -147,7 +154,46 @@ pub fn with_awaited(
     conditions
 }
 
-/// The conditions of an Agent that no host stands behind.
+/// Reports what differs in the host's network, or, when nothing does and an earlier status had a difference, that it is gone.
+pub fn network(host: &Host, before: &AgentStatus) -> Option<DesiredCondition> {
+    let is_about_it = |finding: &&HostFinding| {
+        [findings::NETWORK_NOT_AS_CONFIGURED, findings::KERNEL_ARGUMENT].contains(&finding.kind.as_str())
+    };
+    let differences: Vec<&str> = host
+        .data
+        .findings
+        .iter()
+        .filter(is_about_it)
+        .map(|finding| finding.message.as_str())
+        .collect();
+    let (truth, reason, message) = if !differences.is_empty() {
+        (
+            ConditionStatus::False,
+            Reason::NetworkDiffers,
+            differences.join(". "),
+        )
+    } else if before
+        .conditions
+        .iter()
+        .any(|one| one.type_ == <&str>::from(Type::NetworkAsConfigured))
+    {
+        (
+            ConditionStatus::True,
+            Reason::NetworkAsConfigured,
+            "The network of the host is what was asked for".to_owned(),
+        )
+    } else {
+        return None;
+    };
+    Some(DesiredCondition::new(
+        Type::NetworkAsConfigured,
+        truth,
+        reason,
+        message,
+    ))
+}
+
+/// Returns the conditions of an Agent without a host.
 pub fn without_host(synced: &Synced) -> Vec<DesiredCondition> {
     let types = [
         Type::Connected,
@@ -182,13 +228,13 @@ pub fn unsynced_since(before: &AgentStatus, synced: &Synced, now: Timestamp) -> 
     Some(since.unwrap_or(now))
 }
 
-/// True when a condition says that the spec is followed.
+/// True if a condition shows that the spec is followed.
 pub fn is_synced(status: &AgentStatus) -> bool {
     let mut conditions = status.conditions.iter();
     conditions.any(|one| one.type_ == <&str>::from(Type::SpecSynced) && one.status == "True")
 }
 
-/// True when a condition says this, perhaps among other things.
+/// True if the message of a condition contains these words.
 pub fn say(status: &AgentStatus, words: &str) -> bool {
     let mut conditions = status.conditions.iter();
     conditions.any(|one| {
@@ -198,7 +244,7 @@ pub fn say(status: &AgentStatus, words: &str) -> bool {
     })
 }
 
-/// That an Agent could not be deleted.
+/// Reports that an Agent could not be deleted.
 pub fn cleanup_failed(why: &str) -> DesiredCondition {
     DesiredCondition::new(
         Type::Cleanup,
@@ -208,7 +254,7 @@ pub fn cleanup_failed(why: &str) -> DesiredCondition {
     )
 }
 
-/// That an Agent is deleted when its host is back.
+/// Reports that an Agent is deleted when its host is back.
 pub fn reclaiming(info: &str) -> DesiredCondition {
     DesiredCondition::new(
         Type::Cleanup,

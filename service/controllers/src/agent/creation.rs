@@ -1,32 +1,29 @@
 //! Creates the Agents of hosts. Hosts register by themselves, so no object exists yet that a kube controller
 //! could reconcile.
 //!
-//! An Agent that was created goes into the normal lane, where its status is written. A creation that failed
+//! An Agent that was created is reconciled in the normal lane, where its status is written. A creation that failed
 //! is tried again, later each time, by kube's scheduler.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
+use muster_controller::drive::attempt;
+use muster_controller::retry::Failures;
 use muster_core::record::KubeRef;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::timeout;
 
 use super::lanes::{Lane, Lanes};
 use super::reconcile::Reconciler;
-use crate::drive::measure;
-use crate::error::Error;
-use crate::retry::{Failures, RECONCILE_LIMIT};
 
 /// Creations at the same time. Each is one write; an Agent that is reconciled until its inventory is there takes one or two more.
 const CREATIONS: usize = 4;
 
-/// The way to request that the Agent of a host exists.
+/// Sends requests to create Agents.
 #[derive(Clone)]
 pub struct Creations(UnboundedSender<ScheduleRequest<KubeRef>>);
 
-/// Requests of Agents.
+/// Receives requests to create Agents.
 pub struct Requested(UnboundedReceiver<ScheduleRequest<KubeRef>>);
 
 impl Creations {
@@ -35,13 +32,13 @@ impl Creations {
         (Self(sender), Requested(receiver))
     }
 
-    /// Requests the Agent `key`. If it exists by then, it is reconciled.
+    /// Requests the Agent `key`. If the Agent exists by then, it is reconciled.
     pub fn request(&self, key: KubeRef) {
         self.schedule(key, tokio::time::Instant::now());
     }
 
     fn schedule(&self, message: KubeRef, run_at: tokio::time::Instant) {
-        // It fails only when the controllers have ended.
+        // Sending fails only when the controllers have ended.
         let _ = self.0.send(ScheduleRequest { message, run_at });
     }
 }
@@ -57,12 +54,7 @@ pub async fn run(
     let requests = stream::poll_fn(move |context| requested.0.poll_recv(context));
     scheduler(requests)
         .for_each_concurrent(CREATIONS, |key| async {
-            let began = Instant::now();
-            let outcome = timeout(RECONCILE_LIMIT, reconciler.ensure(&key))
-                .await
-                .unwrap_or(Err(Error::Deadline(RECONCILE_LIMIT)));
-            measure("agent_creation", began.elapsed(), outcome.as_ref().err());
-            match outcome {
+            match attempt("agent_creation", Box::pin(reconciler.ensure(&key))).await {
                 Ok(exists) => {
                     failures.clear(&key);
                     if exists {

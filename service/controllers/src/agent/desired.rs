@@ -1,10 +1,12 @@
-//! Computes the Agent of a host beside its status. Source: docs/protocol/kube-controllers.md#3.
+//! Computes the Agent of a host without its status. Source: docs/protocol/kube-controllers.md#3.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
+use muster_controller::finalizers;
+use muster_controller::references::{owner_reference, with_owner};
 use muster_core::record::{Agreed, Host, KubeRef};
 use muster_core::rules::hostname;
 use muster_resources::names::{annotation, finalizer, label};
@@ -14,10 +16,8 @@ use serde_json::{Map, Value, json};
 use super::cached::{CachedAgent, short};
 use super::edits::given;
 use super::{metadata, mirrored};
-use crate::finalizers;
-use crate::references::{owner_reference, with_owner};
 
-/// A spec without a name shows the one that the host was given elsewhere: by its BMC, or by REST.
+/// Sets the name in a spec without one to the host's name, as its BMC or REST set it.
 pub fn name(spec: &mut AgentSpec, host: &Host) {
     if given(&spec.hostname).is_none()
         && let Some(name) = hostname::requested(host)
@@ -32,7 +32,7 @@ pub fn approves(infra_env: &InfraEnv) -> bool {
     approval.is_some_and(|approval| approval.auto_approve)
 }
 
-/// The Agent of a host that has none yet, as it is sent: with all that is known of the host by now, so that
+/// The Agent to create for a host that has none yet: with all that is known of the host by now, so that
 /// little is left to write.
 ///
 /// `cluster`: the ClusterDeployment that the host is bound to from the start. `is_mirrored`: REST made the InfraEnv.
@@ -90,7 +90,7 @@ fn owned(map: BTreeMap<&'static str, String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Labels of the InfraEnv that its annotation wants on nodes.
+/// Labels of the InfraEnv that its annotation lists for nodes.
 fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
     let annotations = infra_env.annotations();
     let keys = annotations.get(annotation::INFRA_ENV_PROPAGATE_NODE_LABELS);
@@ -100,23 +100,25 @@ fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The parts beside its status that an Agent should have.
+/// The parts that an Agent should have, without its status.
 #[derive(Debug, Clone, Copy)]
 pub struct DesiredAgent<'a> {
     pub host: &'a Host,
-    /// The resource of the host's InfraEnv; `None`: it is not there (yet).
+    /// The resource of the host's InfraEnv; `None`: it does not exist (yet).
     pub infra_env: Option<&'a InfraEnv>,
+    /// True if the Agent was made for another host, and none of its labels stays.
+    pub begins_anew: bool,
     /// Namespace of the ClusterDeployment that the host is bound to.
     pub cluster_namespace: Option<&'a str>,
-    /// Labels of AgentClassifications: value, or `None` to take one away.
+    /// Labels of AgentClassifications: a value to set, or `None` to remove the label.
     pub classified: &'a BTreeMap<String, Option<String>>,
     /// Changes of the spec, as a merge patch.
     pub spec: Option<&'a Value>,
-    /// What host and spec agree about; only in a mirrored InfraEnv.
+    /// The values on which host and spec agree; only in a mirrored InfraEnv.
     pub agreed: Option<&'a Agreed>,
 }
 
-/// The merge patch that gives `agent` what is wanted; `None`: it has it.
+/// The merge patch that brings `agent` to the desired state; `None`: nothing differs.
 pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
     let mut meta = Map::new();
     let mut annotations = Map::new();
@@ -125,7 +127,7 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
             annotations.insert(key.to_owned(), Value::String(value));
         }
     }
-    // The spec that is sent with it was decided for the one that was seen.
+    // The patch of the spec was computed from the version that was read.
     let mut is_bound_to_version = wanted.agreed.is_some() && wanted.spec.is_some();
     if let Some(agreed) = wanted.agreed.map(mirrored::annotation)
         && agent.annotations().get(annotation::AGENT_AGREED) != Some(&agreed)
@@ -142,7 +144,13 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
     let infra_env = wanted
         .infra_env
         .map(|infra_env| (label::INFRA_ENV.to_owned(), Some(infra_env.name_any())));
-    for (key, value) in ours.chain(classified).chain(infra_env) {
+    let given = wanted.infra_env.filter(|_| wanted.begins_anew);
+    let given = given
+        .into_iter()
+        .flat_map(|infra_env| begun_anew(agent, infra_env));
+    let all: BTreeMap<String, Option<String>> =
+        given.chain(ours).chain(classified).chain(infra_env).collect();
+    for (key, value) in all {
         if agent.labels().get(&key) != value.as_ref() {
             labels.insert(key, value.map_or(Value::Null, Value::String));
         }
@@ -177,6 +185,14 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
         patch.insert("spec".to_owned(), spec.clone());
     }
     (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// Labels of an Agent that starts over: none of its former ones stays, since a NodePool may select the machine by them.
+fn begun_anew(agent: &CachedAgent, infra_env: &InfraEnv) -> BTreeMap<String, Option<String>> {
+    let had = agent.labels().keys().map(|key| (key.clone(), None));
+    let given = infra_env.spec.agent_labels.iter();
+    let given = given.map(|(key, value)| (key.clone(), Some(value.clone())));
+    had.chain(given).collect()
 }
 
 /// The patch that releases an Agent that is being deleted.

@@ -1,8 +1,8 @@
-//! Computes the edits of a host that make it what its Agent's spec wants. Source:
+//! Computes the edits of a host that bring it to the spec of its Agent. Source:
 //! docs/protocol/kube-controllers.md#4.2.
 //!
-//! A setting that cannot be accepted is reported and left out; the others are applied nevertheless. What a
-//! spec does not say stays as it is in the host, except for what an empty list or text clears.
+//! A setting that cannot be accepted is reported and left out; the others are applied nevertheless. A setting that is
+//! absent from the spec stays as it is in the host, except where an empty list or text clears it.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use muster_core::record::{Host, Secret};
 use muster_core::rules::{disks, hostname, labels};
 use muster_resources::AgentSpec;
 
-/// The token of the cluster's Ignition endpoint, as the spec wants it.
+/// The token of the cluster's Ignition endpoint, as the spec sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    /// As the host has it: nothing changed since it was given, or it could not be read.
+    /// The host keeps its token: the Secret has not changed since the host was given it, or could not be read.
     Same,
-    /// This one; empty: none.
+    /// This token; empty: none.
     Is(Secret),
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Edits {
-    /// For one event; `None`: nothing changes.
+    /// The settings to change in one event; `None`: nothing changes.
     pub params: Option<HostUpdateParams>,
     /// Arguments of coreos-installer.
     pub installer_args: Option<Vec<String>>,
@@ -76,7 +76,7 @@ pub fn edits(spec: &AgentSpec, host: &Host, token: &Token) -> Edits {
     edits
 }
 
-/// `None` for an empty text, too.
+/// The text of a field; `None` also for an empty one.
 pub fn given(field: &Option<String>) -> Option<&str> {
     field.as_deref().filter(|text| !text.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Handles Agents without a host, hosts whose Agent is deleted, and machines that come from another InfraEnv.
-//! Source: docs/protocol/kube-controllers.md#4.1 step 3, §4.6 and the end of §3.
+//! Handles Agents without a host, and hosts with a deleted Agent.
+//! Source: docs/protocol/kube-controllers.md#4.1 step 3 and §4.6.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,10 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use muster_api::ids::HostId;
+use muster_controller::conditions::Synced;
+use muster_controller::finalizers;
+use muster_controller::references::kube_ref;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::record::{Host, KubeRef};
 use muster_operations::now;
 use muster_operations::unless_missing;
@@ -17,14 +21,10 @@ use super::cached::CachedAgent;
 use super::reconcile::Reconciler;
 use super::restore::{self, Place};
 use super::{desired, membership, status};
-use crate::conditions::Synced;
 use crate::error::{Error, unless_absent};
-use crate::finalizers;
-use crate::references::kube_ref;
-use crate::retry::RETRY_INTERVAL;
 
 impl Reconciler {
-    /// A user created an Agent by hand. No host will ever belong to it.
+    /// Handles an Agent that a user created by hand. No host will ever belong to it.
     pub(super) async fn not_a_host(&self, known: &CachedAgent) -> Result<Action, Error> {
         if known.is_deleting() {
             return self.release(known).await;
@@ -36,14 +36,13 @@ impl Reconciler {
         Ok(Action::await_change())
     }
 
-    /// The Agent is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released.
+    /// Handles an Agent that is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released.
     pub(super) async fn delete(&self, known: &CachedAgent, host: Option<Host>) -> Result<Action, Error> {
         if !finalizers::has(known, finalizer::AGENT) {
             return Ok(Action::await_change());
         }
         let key = kube_ref(known);
         if let Some(shown) = host {
-            let shown = self.shown_host(known, shown).await?;
             let found = match self.bring_back(known, shown).await? {
                 Ok(host) => host,
                 Err(waiting) => return Ok(waiting),
@@ -60,26 +59,11 @@ impl Reconciler {
         self.release(known).await
     }
 
-    /// The record that the Agent shows, when the machine has several. One that was booted into another InfraEnv of the namespace has a
-    /// record there, which is not to go with this Agent: it gets an Agent of its own afterwards. `host`: any of them.
-    async fn shown_host(&self, known: &CachedAgent, host: Host) -> Result<Host, Error> {
-        let app = &self.context.app;
-        let Some(name) = known.labels().get(label::INFRA_ENV) else {
-            return Ok(host);
-        };
-        let name = KubeRef::new(known.namespace().unwrap_or_default(), name);
-        let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
-            return Ok(host);
-        };
-        let shown = app.store.find_host(infra_env.id, host.id).await?;
-        Ok(shown.unwrap_or(host))
-    }
-
-    /// A refusal is no mistake of the Agent's writer: it is tried again.
+    /// Deletes the host. A refusal is no mistake in the Agent: the deletion is tried again.
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
         let app = &self.context.app;
         unless_missing(app.hosts.delete(host.infra_env_id, host.id).await)
-            .map_err(|error| Error::Internal(error.to_string()))
+            .map_err(|error| Error::internal(error.to_string()))
     }
 
     async fn release(&self, known: &CachedAgent) -> Result<Action, Error> {
@@ -91,7 +75,7 @@ impl Reconciler {
         Ok(Action::await_change())
     }
 
-    /// There is no host. One that was deleted by REST takes its Agent with it; one whose record was lost is
+    /// Handles an Agent without a host. A host that was deleted by REST takes its Agent with it; one with a lost record is
     /// restored.
     pub(super) async fn without_host(
         &self,
@@ -121,7 +105,7 @@ impl Reconciler {
         if app.store.host_was_deleted(infra_env.id, id).await? {
             return self.delete_agent(key, known).await;
         }
-        // The whole one: what is known here lacks the inventory.
+        // Read from the API server: the cached Agent lacks the inventory.
         let Some(whole) = self.api(&key.namespace).get_opt(&key.name).await? else {
             self.agents.remove(known);
             return Ok(Action::await_change());
@@ -143,7 +127,7 @@ impl Reconciler {
         };
         match app.hosts.restore(host).await? {
             Some(restored) => self.sync(key, known.clone(), restored).await,
-            // It has registered meanwhile.
+            // The host has registered meanwhile.
             None => Ok(Action::requeue(Duration::ZERO)),
         }
     }
@@ -167,16 +151,5 @@ impl Reconciler {
             None => self.agents.remove(known),
         }
         Ok(Action::await_change())
-    }
-
-    /// The machine was booted into another InfraEnv: the record in the one that it came from is deleted.
-    pub(super) async fn leave_infra_env(&self, namespace: &str, from: &str, id: HostId) -> Result<(), Error> {
-        let app = &self.context.app;
-        let name = KubeRef::new(namespace, from);
-        let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
-            return Ok(());
-        };
-        tracing::info!(host.id = %id, from, "the machine was booted into another InfraEnv");
-        Ok(unless_missing(app.hosts.delete(infra_env.id, id).await)?)
     }
 }

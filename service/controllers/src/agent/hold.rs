@@ -1,4 +1,4 @@
-//! Tells whether an administrator holds the installation of hosts into a cluster. Source: docs/protocol/kube-controllers.md#6.2.
+//! Reads whether an administrator holds the installation of hosts into a cluster. Source: docs/protocol/kube-controllers.md#6.2.
 
 use kube::{Api, Client, ResourceExt};
 use muster_core::record::KubeRef;
@@ -9,10 +9,10 @@ use crate::error::Error;
 /// Annotation of a ClusterDeployment that pauses it.
 const PAUSE: &str = "hive.openshift.io/reconcile-pause";
 
-/// The hold, with what ends it; `None`: there is none.
+/// The hold, with the way to end it; `None`: the installation is not held.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Fails if the API server does.
 pub async fn held(client: &Client, deployment: &KubeRef) -> Result<Option<String>, Error> {
     let deployments = Api::<ClusterDeployment>::namespaced(client.clone(), &deployment.namespace);
     let Some(found) = deployments.get_opt(&deployment.name).await? else {

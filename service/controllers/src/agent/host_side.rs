@@ -1,9 +1,12 @@
-//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are
+//! Makes a host match its Agent's spec: approval, membership of a cluster, settings. The rules are
 //! core's. Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
 
 use std::time::Duration;
 
 use muster_api::host::HostUpdateParams;
+use muster_controller::conditions::Synced;
+use muster_controller::namespaces::OUTSIDE;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Host, HostState, InfraEnv, KubeRef};
 use muster_operations::chain;
@@ -14,29 +17,26 @@ use super::hold;
 use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
 use crate::cluster_deployment::untaken::why_untaken;
-use crate::conditions::Synced;
 use crate::error::Error;
-use crate::namespaces::OUTSIDE;
-use crate::retry::RETRY_INTERVAL;
 
-/// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the
+/// Between two checks for a cluster that is missing. Its creation triggers a reconcile; the interval is for the
 /// message meanwhile.
 const CLUSTER_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Between two looks at a host that is ready and cannot be installed: images and holds trigger no reconcile.
+/// Between two checks of a host that is ready and cannot be installed: images and holds trigger no reconcile.
 const START_RETRY_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The host after it was changed.
 pub struct Outcome {
     pub host: Host,
     pub synced: Synced,
-    /// The cluster that it just left.
+    /// The cluster that the host just left.
     pub left: Option<DeprovisionInfo>,
-    /// The reason why the cluster that the spec names is none here, and what to do.
+    /// The reason why the cluster of the spec does not exist here, with advice.
     pub unknown_cluster: Option<String>,
     /// The reason why a host that is ready is not installed yet, and what to do.
     pub waits: Option<String>,
-    /// Something is awaited that triggers no reconcile.
+    /// Time after which to try again, if something is awaited that triggers no reconcile.
     pub retry: Option<Duration>,
 }
 
@@ -45,13 +45,13 @@ pub struct Outcome {
 struct Problems {
     input: Vec<String>,
     backend: Vec<String>,
-    /// Also in `backend`.
+    /// The reason why the cluster of the spec does not exist here. Also in `backend`.
     unknown_cluster: Option<String>,
     retry: Option<Duration>,
 }
 
 impl Problems {
-    /// A refusal is for the spec's writer; anything else passes.
+    /// Adds a refusal, to be shown to the author of the spec, or another error, which may pass by itself.
     fn add(&mut self, error: &Error) {
         if error.is_input() {
             self.input.push(error.to_string());
@@ -84,7 +84,7 @@ impl Problems {
 }
 
 impl Reconciler {
-    /// Makes `host` what `spec` wants, as far as that goes.
+    /// Makes `host` match `spec`, as far as possible.
     pub(super) async fn change_host(
         &self,
         key: &KubeRef,
@@ -152,7 +152,7 @@ impl Reconciler {
                 *host = changed;
                 None
             }
-            // It has changed since it was read, or something about it has.
+            // The host has changed since it was read, or something that belongs to it has.
             Err(refused) if refused.is_input() => {
                 problems.look_again(START_RETRY_INTERVAL);
                 Some(refused.to_string())
@@ -174,7 +174,7 @@ impl Reconciler {
         hold::held(&self.context.client, &deployment).await
     }
 
-    /// True when the event was applied.
+    /// Applies `event`. True when it was applied.
     async fn apply(&self, host: &mut Host, event: HostEvent, problems: &mut Problems) -> bool {
         let app = &self.context.app;
         match app.hosts.apply(host.infra_env_id, host.id, event).await {
@@ -259,7 +259,7 @@ impl Reconciler {
         present: Option<&KubeRef>,
     ) -> Result<Move, Error> {
         let wanted = membership::wanted(spec);
-        // A spec that names no cluster does not speak of one that has no name.
+        // A spec without a cluster does not refer to a cluster that has no name.
         if infra_env.mirror.is_some() && wanted.is_none() && present.is_none() {
             return Ok(Move::Stay);
         }
@@ -272,7 +272,7 @@ impl Reconciler {
         if let Some(wanted) = wanted {
             let is_outside = !self.context.namespaces.contains(&wanted.namespace);
             clusters.wanted = match host.cluster_id.filter(|_| present == Some(&wanted)) {
-                // As nearly always: no query.
+                // Nearly always the same cluster: nothing to query.
                 Some(same) => Some(same),
                 None if is_outside => None,
                 None => self.cluster_of(&wanted).await?,
@@ -297,10 +297,10 @@ impl Reconciler {
         problems: &mut Problems,
     ) {
         if host.cluster_id.is_none() {
-            // What it was given for another cluster is gone with that.
+            // The token for another cluster was removed with that cluster.
             self.tokens.forget(key);
         }
-        // REST hands tokens over themselves.
+        // In a mirrored InfraEnv, clients of REST set tokens directly.
         let is_silent = is_mirrored && spec.ignition_endpoint_token_reference.is_none();
         let token = match self.tokens.wanted(key, spec).await {
             Ok(wanted) => Some(wanted).filter(|_| !is_silent),
@@ -336,7 +336,7 @@ impl Reconciler {
         if let Token::Is(bootstrap) = &token.bootstrap
             && *bootstrap != host.bootstrap_ignition
         {
-            // It is for the cluster that the host is bound to next.
+            // The Ignition is for the cluster that the host is bound to next.
             bootstrap_accepted = host.cluster_id.is_some() && {
                 let event = HostEvent::BootstrapIgnitionSet(bootstrap.clone());
                 self.apply(host, event, problems).await
@@ -347,8 +347,8 @@ impl Reconciler {
         }
     }
 
-    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other.
-    /// False when there is a token that was not accepted.
+    /// Changes all fields in one event; when that is refused, each in an event of its own, so that one bad setting holds up no other.
+    /// Returns false when there is a token that was not accepted.
     async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, problems: &mut Problems) -> bool {
         let app = &self.context.app;
         let event = HostEvent::Edited(params.clone());
@@ -374,7 +374,7 @@ impl Reconciler {
     }
 }
 
-/// Settings one by one.
+/// Splits settings into updates of one each.
 fn apart(params: HostUpdateParams) -> Vec<HostUpdateParams> {
     let HostUpdateParams {
         host_role,

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::{Stream, stream};
 use kube::runtime::reflector::ObjectRef;
+use muster_controller::references::object_ref;
 use muster_core::record::KubeRef;
 use tokio::sync::OwnedMutexGuard;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::cached::CachedAgent;
-use crate::references::object_ref;
 
 /// Names the Agent that is to be reconciled.
 pub type Request = ObjectRef<CachedAgent>;
@@ -25,11 +25,11 @@ pub type Request = ObjectRef<CachedAgent>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     Normal,
-    /// For what a user waits for.
+    /// The lane for changes that a user waits for.
     Urgent,
 }
 
-/// The way into the lanes. A controller keeps a request once, however often it is made.
+/// Sends requests to the lanes. A controller keeps a request once, however often it is made.
 pub struct Lanes {
     normal: UnboundedSender<Request>,
     urgent: UnboundedSender<Request>,
@@ -53,7 +53,7 @@ impl Lanes {
             Lane::Normal => &self.normal,
             Lane::Urgent => &self.urgent,
         };
-        // It fails only when the controllers have ended.
+        // Sending fails only when the controllers have ended.
         let _ = sender.send(object_ref(agent));
     }
 
@@ -70,7 +70,7 @@ impl Requests {
     }
 }
 
-/// Lets one task at a time work on an Agent.
+/// Lets one task at a time reconcile an Agent.
 #[derive(Default)]
 pub struct Turns(Mutex<HashMap<KubeRef, Weak<tokio::sync::Mutex<()>>>>);
 

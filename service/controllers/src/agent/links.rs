@@ -1,4 +1,4 @@
-//! Builds the addresses in an Agent's status. They are those of REST.
+//! Builds the addresses in an Agent's status. They are addresses of REST.
 
 use muster_api::BASE_PATH;
 use muster_api::time::Timestamp;
@@ -26,10 +26,11 @@ pub fn events(
     Some(app.urls.events("host_id", host.id, token.as_deref()))
 }
 
-/// The address of the host's logs, once some were uploaded. It opens no other host's. A token in the address of `before` is kept likewise.
+/// The address of the host's logs, once some were uploaded. It gives no access to other hosts. A token in the address of `before` is kept
+/// likewise.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn logs(
     app: &Operations,
     host: &Host,

@@ -1,4 +1,4 @@
-//! Decides how a host gets into a cluster and out of it, as `spec.clusterDeploymentName` wants it.
+//! Decides how a host gets into a cluster and out of it, by `spec.clusterDeploymentName`.
 //! Source: docs/protocol/kube-controllers.md#4.1 steps 7 and 8, §4.4.
 
 use muster_api::host::HostKind;
@@ -9,20 +9,20 @@ use muster_resources::AgentSpec;
 /// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
-    /// None: it is where it should be.
+    /// Nothing to do: the host is where it should be.
     Stay,
-    /// Into this cluster.
+    /// The host is bound to this cluster.
     Bind(ClusterId),
-    /// Out of its cluster. `cancel`: its installation is cancelled before.
+    /// The host is unbound from its cluster. `cancel`: its installation is cancelled before.
     Unbind {
-        /// It is being installed.
+        /// True if the host is being installed.
         cancel: bool,
     },
-    /// It goes there when the host is in another state, which triggers a reconcile. The reason why not now.
+    /// The move is possible when the host is in another state, which triggers a reconcile. Holds the reason why not now.
     Later(String),
     /// The cluster that the spec names is not known: the reason, and what to do.
     Unknown(String),
-    /// It cannot go there: the reason, and what to do.
+    /// The move is impossible: the reason, and what to do.
     Never(String),
 }
 
@@ -33,7 +33,7 @@ pub struct Clusters<'a> {
     pub wanted: Option<ClusterId>,
     /// The cluster that all hosts of the InfraEnv belong to.
     pub infra_env: Option<ClusterId>,
-    /// Why the ClusterDeployment that the spec names is no cluster here; read only when it is none.
+    /// The reason why the ClusterDeployment that the spec names is no cluster here; only looked up in that case.
     pub untaken: Option<&'a str>,
     /// Name of the ClusterDeployment of the host's present cluster.
     pub present: Option<&'a KubeRef>,
@@ -65,7 +65,7 @@ pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
     };
     match (host.cluster_id, clusters.wanted) {
         (Some(present), Some(cluster)) if present == cluster => Move::Stay,
-        // Its record goes before its name does.
+        // The record of the cluster is deleted before its name.
         (Some(_), None) if clusters.present == Some(&wanted) => Move::Stay,
         (Some(_) | None, None) => Move::Unknown(unknown(clusters.untaken)),
         (Some(present), Some(_)) => leave(host, present, clusters),

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use muster_api::fingerprint::Fingerprint;
 use muster_api::inventory::Inventory;
 use muster_core::record::Host;
 use muster_resources::names::{annotation, label};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// All annotations of an object may have 256 KiB together; others need some of that.
+/// All annotations of an object may have 256 KiB together; other annotations need some of that.
 const MOST_ANNOTATIONS: usize = 224 << 10;
 
-/// The state of the host, mirrored in annotations: from them a host is restored whose record was lost.
+/// The state of the host, mirrored in annotations: a host with a lost record is restored from them.
 ///
 /// An inventory or checks that are too long for annotations are left out: then they are only in the status.
 pub fn annotations(host: &Host) -> BTreeMap<&'static str, String> {
@@ -42,11 +43,38 @@ pub fn annotations(host: &Host) -> BTreeMap<&'static str, String> {
         (annotation::AGENT_VALIDATIONS_INFO, checks),
         (annotation::AGENT_INVENTORY, inventory),
     ]);
+    annotations.insert(annotation::AGENT_HOST_SINCE, since(host));
+    if let Some(machine) = machine(host) {
+        annotations.insert(annotation::AGENT_MACHINE, json(&machine));
+    }
     if host.inventory.is_some() {
         let version = annotation::INVENTORY_VERSION_VALUE.to_owned();
         annotations.insert(annotation::INVENTORY_VERSION, version);
     }
     annotations
+}
+
+/// The values by which a machine is recognised.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KnownMachine {
+    pub public_key: String,
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// The values that distinguish the machine from others; `None`: none is known.
+fn machine(host: &Host) -> Option<KnownMachine> {
+    let data = &host.data;
+    let known = KnownMachine {
+        public_key: data.public_key.clone(),
+        fingerprint: data.fingerprint.clone(),
+    };
+    (!known.public_key.is_empty() || known.fingerprint.is_some()).then_some(known)
+}
+
+/// The time at which the host was created, in the format of the annotation.
+pub fn since(host: &Host) -> String {
+    host.data.created_at.timestamp_micros().to_string()
 }
 
 fn json<T: Serialize>(value: &T) -> String {
@@ -56,7 +84,7 @@ fn json<T: Serialize>(value: &T) -> String {
 /// Labels for the machine's kind and cluster.
 ///
 /// `cluster_namespace`: of the ClusterDeployment that the host is bound to. An unbound host without inventory
-/// has none of these. `None`: the inventory tells no value (any more), and the label of an earlier one goes.
+/// gets none of these. `None`: the inventory has no value (any more), and an earlier label is removed.
 pub fn labels(host: &Host, cluster_namespace: Option<&str>) -> BTreeMap<&'static str, Option<String>> {
     let mut labels = BTreeMap::new();
     if let Some(inventory) = &host.inventory {
@@ -72,7 +100,7 @@ pub fn labels(host: &Host, cluster_namespace: Option<&str>) -> BTreeMap<&'static
     labels
 }
 
-/// The labels that an inventory tells.
+/// The labels with values from the inventory.
 const OF_INVENTORY: [&str; 6] = [
     label::STORAGE_HAS_NON_ROTATIONAL_DISK,
     label::CPU_ARCHITECTURE,
@@ -99,7 +127,7 @@ fn of_inventory(inventory: &Inventory) -> Vec<(&'static str, String)> {
     labels
 }
 
-/// A text without what labels may not contain; `None`: the rest is no value of a label either.
+/// The text without the characters that labels may not contain; `None`: the rest is no value of a label either.
 fn cleaned(text: &str) -> Option<String> {
     let kept: String = text
         .chars()

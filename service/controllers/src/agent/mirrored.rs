@@ -1,6 +1,6 @@
-//! Brings the spec of an Agent and its host together where REST is as good a writer as `kubectl`: in a mirrored InfraEnv.
+//! Brings the spec of an Agent and its host together in a mirrored InfraEnv, where changes by REST count as much as those by `kubectl`.
 //!
-//! What changed last is followed, field by field ([`mirror`]). In other InfraEnvs the spec alone is the truth.
+//! The latest change of each field wins ([`mirror`]). In other InfraEnvs the spec alone is the truth.
 
 use kube::ResourceExt;
 use muster_core::record::{Agreed, Fields, Host, KubeRef};
@@ -25,7 +25,7 @@ pub enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// `name`: of the ClusterDeployment of the host's cluster.
+    /// The place of `host`. `name`: the ClusterDeployment of the host's cluster.
     pub fn of(host: &Host, name: Option<&'a KubeRef>) -> Self {
         match (host.cluster_id, name) {
             (None, _) => Self::Unbound,
@@ -47,14 +47,14 @@ const SETTINGS: [&str; 7] = [
     "ignitionConfigOverrides",
 ];
 
-/// What record and Agent agreed about last.
+/// The values on which record and Agent agreed last.
 pub fn agreed(agent: &CachedAgent) -> Agreed {
     let text = agent.annotations().get(annotation::AGENT_AGREED);
     text.and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
 }
 
-/// The annotation that keeps it.
+/// The annotation that stores the agreed values.
 pub fn annotation(agreed: &Agreed) -> String {
     json!(agreed).to_string()
 }
@@ -66,12 +66,12 @@ pub fn merged(agreed: &Agreed, spec: &AgentSpec, host: &Host, place: Place<'_>) 
     serde_json::from_value(Value::Object(merged)).expect("each field is one of a spec")
 }
 
-/// What both agree about once the host was changed as far as `spec` could be followed.
+/// The values on which record and Agent agree once the host was changed as far as `spec` could be followed.
 pub fn agree(agreed: &Agreed, spec: &AgentSpec, host: &Host, place: Place<'_>) -> Agreed {
     mirror::agree(agreed, &as_host_has_it(spec, host, place), &fields(&json!(spec)))
 }
 
-/// Of an Agent that is made with `spec`: whatever is changed in it from now on was changed by a user.
+/// The agreed values of an Agent that is made with `spec`: whatever differs from them later was changed by a user.
 pub fn at_first(spec: &AgentSpec) -> Agreed {
     let all = fields(&json!(spec));
     let mut agreed = Agreed::default();
@@ -85,9 +85,9 @@ pub fn at_first(spec: &AgentSpec) -> Agreed {
     agreed
 }
 
-/// The fields of the spec that the host has an opinion about, with its values; in the spec's own words where that says the same.
-/// Settings of a host that takes none are left out: their changes wait. A spec without a role or a disk leaves them to others, and
-/// the status shows them.
+/// The fields of the spec that the host has values for, with these values; in the wording of the spec where that means the same.
+/// Settings that a host cannot take now are left out: their changes wait. A spec without a role or a disk leaves the choice to the
+/// service, and the status shows it.
 fn as_host_has_it(spec: &AgentSpec, host: &Host, place: Place<'_>) -> Fields {
     let mut shown = spec.clone();
     let mut names = vec!["approved"];
@@ -139,12 +139,12 @@ fn settings(shown: &mut AgentSpec, host: &Host) {
     shown.ignition_config_overrides = set(data.ignition_config_overrides.reveal());
 }
 
-/// `None` for an empty text.
+/// The text; `None` for an empty one.
 fn set(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
-/// False when it cannot be said yet.
+/// Sets the installation disk. False while the inventory is missing, so that the disk is unknown.
 fn disk(shown: &mut AgentSpec, host: &Host) -> bool {
     let path = shown.installation_disk_path.as_deref();
     let named = path

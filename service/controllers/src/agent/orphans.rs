@@ -1,5 +1,5 @@
-//! Hosts whose InfraEnv has no custom resource (any more): its finalizer was taken off by hand, its namespace forced away, or the
-//! database is another cluster's. They wait until the watch shows the InfraEnv, and are told by `/ready` and a gauge.
+//! Hosts without a custom resource of their InfraEnv: its finalizer was removed by hand, its namespace was forcibly deleted, or the
+//! database is another cluster's. They wait until the watch shows the InfraEnv; `/ready` and a gauge report them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use muster_core::record::KubeRef;
 use muster_operations::Operations;
 
-/// InfraEnvs that are named.
+/// InfraEnvs that a message lists by name.
 const NAMED: usize = 3;
 
 /// The Agents to be made, by the InfraEnv that is missing.
@@ -28,7 +28,7 @@ impl Orphans {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The Agent waits for its InfraEnv.
+    /// Records that the Agent waits for its InfraEnv.
     pub fn add(&self, infra_env: &KubeRef, agent: &KubeRef) {
         let mut waiting = self.waiting();
         if waiting
@@ -40,7 +40,7 @@ impl Orphans {
         }
     }
 
-    /// The InfraEnv is there: returns the Agents that waited for it.
+    /// Returns the Agents that waited for the InfraEnv, which exists now.
     pub fn came(&self, infra_env: &KubeRef) -> BTreeSet<KubeRef> {
         let mut waiting = self.waiting();
         let agents = waiting.remove(infra_env);
@@ -50,7 +50,7 @@ impl Orphans {
         agents.unwrap_or_default()
     }
 
-    /// The Agent waits no more.
+    /// Removes the Agent, which waits no more.
     pub fn forget(&self, agent: &KubeRef) {
         let mut waiting = self.waiting();
         let before = waiting.values().map(BTreeSet::len).sum::<usize>();

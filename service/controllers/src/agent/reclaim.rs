@@ -1,9 +1,13 @@
-//! Brings the host of a deleted Agent back before it is forgotten: an installed node would run on, and nobody would know of it.
-//! Source: docs/protocol/kube-controllers.md#4.6, whose conditions for a cleanup of the cluster are those of a reclaim here.
+//! Brings the host of a deleted Agent back before it is forgotten: an installed node would continue to run without a record.
+//! Source: docs/protocol/kube-controllers.md#4.6; its conditions for a cleanup of the cluster are the conditions of a reclaim here.
 
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
+use muster_controller::conditions::Synced;
+use muster_controller::events::warning;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;
+use muster_core::lifecycle::host::deadline::end_of_wait;
 use muster_core::record::{Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::{hostname, stages};
 use muster_operations::now;
@@ -13,21 +17,18 @@ use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use super::cached::CachedAgent;
 use super::reconcile::Reconciler;
 use super::{status, wait};
-use crate::conditions::Synced;
 use crate::error::Error;
-use crate::events::warning;
-use crate::retry::RETRY_INTERVAL;
 
-/// The end of a host whose Agent is deleted.
+/// The end of a host after its Agent is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It is taken out of its cluster, and its node agent brings it back.
+    /// The host is taken out of its cluster, and its node agent brings it back.
     Reclaimed,
-    /// It is on its way back, and is waited for.
+    /// The host is on its way back; the deletion waits for it.
     Awaited,
-    /// It is forgotten while its machine runs something else than the discovery image, so that a user is told.
+    /// The host is forgotten while its machine runs something else than the discovery image; an Event reports that to users.
     LeftBehind,
-    /// It is forgotten. Its machine runs the discovery image, or nothing, and registers again by itself.
+    /// The host is forgotten. Its machine runs the discovery image, or nothing, and registers again by itself.
     Forgotten,
 }
 
@@ -48,8 +49,8 @@ pub fn fate(host: &Host, may_reclaim: bool) -> Fate {
 }
 
 impl Reconciler {
-    /// Brings `host` back, or tells that its machine is left behind. Answers the host as it is then, to be forgotten; an `Err`
-    /// holds the action while it is waited for.
+    /// Brings `host` back, or reports that its machine is left behind. Returns the host as it is then, to be forgotten; an `Err`
+    /// holds the action to return while the host is on its way.
     pub(super) async fn bring_back(
         &self,
         known: &CachedAgent,
@@ -63,7 +64,7 @@ impl Reconciler {
             let reclaimed = app.hosts.apply(host.infra_env_id, host.id, event).await;
             match reclaimed.map_err(Error::from) {
                 Ok(changed) => host = changed,
-                // It cannot leave its cluster, or changed meanwhile.
+                // The host cannot leave its cluster, or changed meanwhile.
                 Err(refused) if refused.is_input() => {
                     tracing::info!(host.id = %host.id, why = %refused, "the host of a deleted Agent is not reclaimed");
                 }
@@ -72,8 +73,8 @@ impl Reconciler {
         }
         match fate(&host, may_reclaim) {
             Fate::Awaited => {
-                let limits = self.context.app.hosts.limits();
-                let wait = wait::of_host(&host, true, &Synced::Ok(None), None, None, (None, limits));
+                let end = end_of_wait(&host, &self.context.app.hosts.deadlines(&host));
+                let wait = wait::of_host(&host, true, &Synced::Ok(None), None, None, (None, end));
                 self.context.waits.set(&known.object_ref(&()), wait);
                 let next = status::coming_back(&host, &known.status(), now());
                 self.write_status(known, next).await?;
@@ -103,7 +104,7 @@ impl Reconciler {
         if resource.is_none_or(|resource| resource.metadata.deletion_timestamp.is_some()) {
             return Ok(false);
         }
-        // One that was made by REST has no resources.
+        // A cluster that was made by REST has no resources.
         let Some(cluster) = cluster else {
             return Ok(true);
         };
@@ -121,7 +122,7 @@ impl Reconciler {
             && install.is_some_and(|install| install.metadata.deletion_timestamp.is_none()))
     }
 
-    /// Says on the InfraEnv, which stays, and on the Agent that a machine is out of reach, and what a person does.
+    /// Reports, on the InfraEnv, which stays, and on the Agent, that a machine is out of reach, with advice.
     async fn tell_left_behind(
         &self,
         known: &CachedAgent,

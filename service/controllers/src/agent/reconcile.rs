@@ -1,4 +1,4 @@
-//! Reconciles one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one
+//! Reconciles one Agent: reads the host, makes it match the spec, and writes what differs: at most one
 //! patch of the Agent and one of its status. Source: docs/protocol/kube-controllers.md#4.1.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,15 +10,23 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::Store;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
+use muster_controller::conditions::Synced;
+use muster_controller::digest::digest;
+use muster_controller::events::warning;
+use muster_controller::merge_patch::merge_patch;
+use muster_controller::references::{kube_ref, object_ref};
+use muster_controller::status::send;
+use muster_controller::writes::{patch_params, post_params};
+use muster_core::lifecycle::host::deadline::end_of_wait;
 use muster_core::record;
-use muster_core::record::{Agreed, Host, KubeRef};
+use muster_core::record::{Agreed, Host, KubeRef, Phase};
 use muster_operations::now;
-use muster_resources::names::label;
+use muster_resources::names::{annotation, label};
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
 use serde_json::{Value, json};
 
 use super::cache::AgentCache;
-use super::cached::{CachedAgent, digest};
+use super::cached::CachedAgent;
 use super::desired::{self, DesiredAgent};
 use super::host_side::Outcome;
 use super::lanes::Turns;
@@ -26,28 +34,23 @@ use super::mirrored::{self, Place};
 use super::orphans::Orphans;
 use super::refused::is_refusal;
 use super::token::Tokens;
-use super::{conditions, inventory, links, membership, patch, status, wait};
+use super::{conditions, inventory, links, metadata, patch, status, wait};
 use crate::agent_labels::Labels;
-use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::events::warning;
-use crate::references::{kube_ref, object_ref};
-use crate::status::send;
-use crate::writes::{patch_params, post_params};
 
 /// Age until which the first status of a host waits for its inventory, which nearly always comes within; then
-/// one write reports all. Nobody waits so long whose spec was changed.
+/// one write reports all. A changed spec does not wait.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(3);
 
-/// Action and reason of the Event about a spec that names a cluster which is none here. Its condition has the protocol's reason
-/// `BackendError`, which is also that of waits, and no Event.
+/// Action and reason of the Event about a spec that names an unknown cluster. Its condition has the protocol's reason
+/// `BackendError`, which is also the one of waits, and has no Event.
 const UNKNOWN_CLUSTER: &str = "UnknownCluster";
 
 /// Reconciles Agents; one for both lanes.
 pub struct Reconciler {
     pub context: Arc<Context>,
-    /// Agents to be made whose InfraEnvs are not there.
+    /// Agents to be made that lack their InfraEnvs.
     pub orphans: Arc<Orphans>,
     pub agents: Arc<AgentCache>,
     /// InfraEnvs' resources, without status.
@@ -69,11 +72,36 @@ pub fn host_id(name: &str) -> Option<HostId> {
     (id.to_string() == name).then_some(id)
 }
 
+/// The InfraEnv that owns an Agent. The label names the InfraEnv, too, and is edited more easily.
+fn owner(agent: &CachedAgent) -> Option<&String> {
+    let mut owners = agent.owner_references().iter();
+    let owner = owners.find(|owner| owner.kind == InfraEnv::kind(&()));
+    owner.map(|owner| &owner.name)
+}
+
+/// True if an Agent was made for another host than the one that has its name now: its machine registered in another InfraEnv, or again
+/// after the host was deleted. An approved host, or one that is being installed, never is that new host, whatever the Agent's fields hold.
+fn begins_anew(agent: &CachedAgent, host: &Host, infra_env: &str) -> bool {
+    let is_new = !host.data.approved && matches!(host.state.phase(), Phase::Unbound | Phase::PreInstall);
+    let since = agent.annotations().get(annotation::AGENT_HOST_SINCE);
+    let is_another = owner(agent).is_some_and(|owner| owner != infra_env)
+        || since.is_some_and(|since| *since != metadata::since(host));
+    is_new && is_another
+}
+
+/// Chooses the host that the Agent shows among the hosts of its name: that of its InfraEnv.
+fn shown<'a>(hosts: &'a [(String, Host)], agent: &CachedAgent) -> Option<&'a Host> {
+    let of = owner(agent).or_else(|| agent.labels().get(label::INFRA_ENV));
+    let mut hosts = hosts.iter();
+    let found = hosts.find(|(infra_env, _)| of.is_none_or(|of| of == infra_env));
+    found.map(|(_, host)| host)
+}
+
 impl Reconciler {
     /// Reconciles an Agent. `agent` may be older than the cached one; after a conflict it is newer.
     ///
     /// # Errors
-    /// When it must be tried again.
+    /// Fails if the reconcile must be tried again.
     pub async fn reconcile(&self, agent: Arc<CachedAgent>) -> Result<Action, Error> {
         let key = kube_ref(&*agent);
         let _turn = self.turns.wait(&key).await;
@@ -85,32 +113,37 @@ impl Reconciler {
         let Some(id) = host_id(&key.name) else {
             return self.not_a_host(&known).await;
         };
-        let host = self.find_host(&key, id).await?;
+        let hosts = self.find_hosts(&key, id).await?;
+        let shown = shown(&hosts, &known);
         if known.is_deleting() {
-            return Box::pin(self.delete(&known, host)).await;
+            return Box::pin(self.delete(&known, shown.cloned())).await;
         }
-        match host {
+        // A machine of this id in another InfraEnv: no Agent is created for it while this one shows another.
+        match shown
+            .cloned()
+            .or_else(|| hosts.into_iter().next().map(|(_, host)| host))
+        {
             Some(host) => Box::pin(self.sync(&key, known, host)).await,
             None => Box::pin(self.without_host(&key, &known, id)).await,
         }
     }
 
-    /// Creates the Agent `key` if it is missing and its host is there. True when there is an Agent to
+    /// Creates the Agent `key` if it is missing and its host exists. True when there is an Agent to
     /// reconcile.
     ///
     /// # Errors
-    /// When it must be tried again.
+    /// Fails if the creation must be tried again.
     pub async fn ensure(&self, key: &KubeRef) -> Result<bool, Error> {
         let _turn = self.turns.wait(key).await;
         if self.agents.get(key).is_some() {
             return Ok(true);
         }
         let host = match host_id(&key.name) {
-            Some(id) => self.find_host(key, id).await?,
+            Some(id) => self.find_hosts(key, id).await?.into_iter().next(),
             None => None,
         };
         match host {
-            Some(host) => self.create(key, &host).await,
+            Some((_, host)) => self.create(key, &host).await,
             None => {
                 self.labels.forget(key);
                 self.tokens.forget(key);
@@ -121,16 +154,17 @@ impl Reconciler {
         }
     }
 
-    pub(super) async fn find_host(&self, key: &KubeRef, id: HostId) -> Result<Option<Host>, Error> {
+    /// The hosts that an Agent of this name may stand for, each with the name of its InfraEnv; the one that registered last first.
+    async fn find_hosts(&self, key: &KubeRef, id: HostId) -> Result<Vec<(String, Host)>, Error> {
         let store = &self.context.app.store;
-        Ok(store.find_host_by_kube(&key.namespace, id).await?)
+        Ok(store.find_hosts_by_kube(&key.namespace, id).await?)
     }
 
     pub(super) fn api(&self, namespace: &str) -> Api<Agent> {
         Api::namespaced(self.context.client.clone(), namespace)
     }
 
-    /// The custom resource of an InfraEnv; `None`: it is not there.
+    /// The custom resource of an InfraEnv; `None`: it does not exist.
     pub(super) async fn resource(&self, record: &record::InfraEnv) -> Result<Option<Arc<InfraEnv>>, Error> {
         let Some(name) = &record.kube else {
             return Ok(None);
@@ -155,7 +189,7 @@ impl Reconciler {
             Some(resource) => resource,
             None => {
                 self.orphans.add(name, key);
-                // The watch shows when it comes. It may just have.
+                // The watch shows the InfraEnv when it is created. That may just have happened.
                 let Some(resource) = self.infra_envs.get(&object_ref(name)) else {
                     return Ok(false);
                 };
@@ -180,7 +214,7 @@ impl Reconciler {
                 self.agents.answered(created.into());
                 Ok(true)
             }
-            // Created before, and the watch is behind; or another was faster.
+            // The Agent was created before, and the watch is behind; or another writer was faster.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 let client = self.context.client.clone();
                 let api = Api::<DeserializeGuard<CachedAgent>>::namespaced(client, &key.namespace);
@@ -199,7 +233,7 @@ impl Reconciler {
         }
     }
 
-    /// The Agent and its host are there.
+    /// Reconciles an Agent that has a host.
     pub(super) async fn sync(
         &self,
         key: &KubeRef,
@@ -217,15 +251,26 @@ impl Reconciler {
             return Ok(Action::await_change());
         };
         let resource = self.resource(&record).await?;
-        let mut spec = known.spec.clone();
+        // Approval is applied first.
+        let begins_anew = |resource: &&Arc<InfraEnv>| begins_anew(&known, &host, &resource.name_any());
+        let begun_in = resource.as_ref().filter(begins_anew).cloned();
+        let mut spec = match &begun_in {
+            Some(resource) => {
+                let cluster = self.cluster_name(&host).await?;
+                desired::agent(resource, &host, cluster.as_ref(), record.mirror.is_some()).spec
+            }
+            None => known.spec.clone(),
+        };
         if let Some(resource) = &resource {
             if record.mirror.is_none() {
-                self.follow_infra_env(&known, &mut spec, resource, &host).await?;
                 desired::name(&mut spec, &host);
             }
             spec.approved |= desired::approves(resource);
         }
-        let agreed = record.mirror.as_ref().map(|_| mirrored::agreed(&known));
+        let agreed = record.mirror.as_ref().map(|_| match begun_in {
+            Some(_) => mirrored::at_first(&spec),
+            None => mirrored::agreed(&known),
+        });
         if let Some(agreed) = &agreed {
             let cluster = self.cluster_name(&host).await?;
             spec = mirrored::merged(agreed, &spec, &host, Place::of(&host, cluster.as_ref()));
@@ -244,7 +289,13 @@ impl Reconciler {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
         }
         let known = self
-            .write_agent(key, known, &spec, &host, (resource.as_deref(), agreed))
+            .write_agent(
+                key,
+                known,
+                (&spec, begun_in.is_some()),
+                &host,
+                (resource.as_deref(), agreed),
+            )
             .await?;
         let Some(known) = known else {
             return Ok(Action::await_change());
@@ -270,7 +321,7 @@ impl Reconciler {
             &synced,
             unsynced_since,
             awaited.as_ref(),
-            (waits.as_deref(), app.hosts.limits()),
+            (waits.as_deref(), end_of_wait(&host, &app.hosts.deadlines(&host))),
         );
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
@@ -287,34 +338,7 @@ impl Reconciler {
         Ok(next.map_or_else(Action::await_change, Action::requeue))
     }
 
-    /// Empties `spec` for a machine that comes from another cluster's InfraEnv, and deletes its host there. REST keeps both.
-    async fn follow_infra_env(
-        &self,
-        agent: &CachedAgent,
-        spec: &mut AgentSpec,
-        resource: &InfraEnv,
-        host: &Host,
-    ) -> Result<(), Error> {
-        let name = resource.name_any();
-        let moved = agent
-            .labels()
-            .get(label::INFRA_ENV)
-            .filter(|present| **present != name);
-        if let Some(from) = moved {
-            let cluster = self.cluster_name(host).await?;
-            self.leave_infra_env(&resource.namespace().unwrap_or_default(), from, host.id)
-                .await?;
-            if cluster.is_some() && cluster != membership::wanted(spec) {
-                *spec = AgentSpec {
-                    cluster_deployment_name: cluster.as_ref().map(desired::reference),
-                    ..AgentSpec::default()
-                };
-            }
-        }
-        Ok(())
-    }
-
-    /// Labels of AgentClassifications.
+    /// Returns the labels of AgentClassifications.
     async fn classified(
         &self,
         key: &KubeRef,
@@ -337,18 +361,18 @@ impl Reconciler {
             .wanted(key, with_digest, &here, present)
             .await
             .map_err(|error| {
-                Error::Internal(format!(
+                Error::internal(format!(
                     "queries of AgentClassifications cannot be asked: {error}"
                 ))
             })
     }
 
-    /// Writes what differs of the Agent beside its status. `None`: it is gone. `agreed`: before the host was changed.
+    /// Writes the differences of the Agent without its status. `None`: the Agent is gone. `agreed`: as it was before the host was changed.
     async fn write_agent(
         &self,
         key: &KubeRef,
         known: Arc<CachedAgent>,
-        spec: &AgentSpec,
+        (spec, begins_anew): (&AgentSpec, bool),
         host: &Host,
         (resource, agreed): (Option<&InfraEnv>, Option<Agreed>),
     ) -> Result<Option<Arc<CachedAgent>>, Error> {
@@ -356,10 +380,11 @@ impl Reconciler {
         let cluster = self.cluster_name(host).await?;
         let place = Place::of(host, cluster.as_ref());
         let agreed = agreed.map(|agreed| mirrored::agree(&agreed, spec, host, place));
-        let spec_patch = patch::merge_patch(&json!(known.spec), &json!(spec));
+        let spec_patch = merge_patch(&json!(known.spec), &json!(spec));
         let wanted = DesiredAgent {
             host,
             infra_env: resource,
+            begins_anew,
             cluster_namespace: cluster.as_ref().map(|cluster| cluster.namespace.as_str()),
             classified: &classified,
             spec: spec_patch.as_ref(),
@@ -371,7 +396,7 @@ impl Reconciler {
         self.patch(&known, &patch).await
     }
 
-    /// Patches an Agent. `None`: it is gone.
+    /// Patches an Agent. `None`: the Agent is gone.
     pub(super) async fn patch(
         &self,
         agent: &CachedAgent,
@@ -384,7 +409,7 @@ impl Reconciler {
         self.written(agent, patched)
     }
 
-    /// Writes what differs of the status.
+    /// Writes the differences of the status.
     pub(super) async fn write_status(&self, agent: &CachedAgent, new: AgentStatus) -> Result<(), Error> {
         let new = AgentStatus {
             observed_generation: agent.metadata.generation,
@@ -435,14 +460,14 @@ impl Reconciler {
             Err(error) if error.is_missing() => None,
             Err(error) => return Err(error.into()),
         };
-        // One that REST made gets a name when it is mirrored.
+        // A cluster that was made by REST gets a name when it is mirrored.
         if let Some(name) = &name {
             names().insert(id, name.clone());
         }
         Ok(name)
     }
 
-    /// The cluster of a ClusterDeployment.
+    /// The record of a ClusterDeployment's cluster.
     pub(super) async fn cluster_of(&self, deployment: &KubeRef) -> Result<Option<ClusterId>, Error> {
         let found = self.context.app.clusters.find_by_kube(deployment).await?;
         Ok(found.map(|cluster| cluster.id))

@@ -1,4 +1,4 @@
-//! Keeps which Agents the API server refuses, for a condition of their InfraEnv: there is no Agent that could say so itself.
+//! Records which Agents the API server refuses, for a condition of their InfraEnv: no Agent exists whose status could show it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use muster_core::record::KubeRef;
 
 use crate::announced::Announced;
 
-/// Refused Agents by InfraEnv: name and what the API server says.
+/// Refused Agents by InfraEnv: name and the API server's message.
 #[derive(Default)]
 pub struct RefusedAgents {
     all: Mutex<HashMap<KubeRef, BTreeMap<String, String>>>,
     changed: Announced,
 }
 
-/// True when a write is refused for what it says or for who sends it, and not because of what happens meanwhile.
+/// True if a write is refused for its content or its sender, and not because of a concurrent change.
 pub fn is_refusal(status: &Status) -> bool {
     (400..500).contains(&status.code) && !matches!(status.code, 401 | 404 | 409 | 429)
 }
@@ -26,7 +26,7 @@ impl RefusedAgents {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many Agents of an InfraEnv are refused, and why the first of them is; `None`: none.
+    /// The number of refused Agents of an InfraEnv, and the reason for the first of them; `None`: no Agent is refused.
     pub fn of(&self, infra_env: &KubeRef) -> Option<(usize, String)> {
         let all = self.all();
         let agents = all.get(infra_env)?;
@@ -34,7 +34,7 @@ impl RefusedAgents {
         Some((agents.len(), why.clone()))
     }
 
-    /// Sets why an Agent is refused; `None`: it is not.
+    /// Sets the reason why an Agent is refused; `None`: it is not refused.
     pub fn set(&self, infra_env: &KubeRef, agent: &str, why: Option<String>) {
         let before = self.of(infra_env);
         let mut all = self.all();
@@ -59,7 +59,7 @@ impl RefusedAgents {
         }
     }
 
-    /// Forgets an Agent whose host is gone.
+    /// Removes an Agent without a host.
     pub fn forget(&self, agent: &KubeRef) {
         let of_it = |(infra_env, agents): (&KubeRef, &BTreeMap<String, String>)| {
             (infra_env.namespace == agent.namespace && agents.contains_key(&agent.name))
@@ -71,7 +71,7 @@ impl RefusedAgents {
         }
     }
 
-    /// InfraEnvs of which something else is refused. For one listener; empty for a second.
+    /// InfraEnvs whose refused Agents changed. For one listener; empty for a second.
     pub fn changes(&self) -> impl Stream<Item = KubeRef> + Send + use<> {
         self.changed.listen()
     }

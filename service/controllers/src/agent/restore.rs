@@ -1,10 +1,10 @@
-//! Restores a host whose record was lost (another database, a backup that is older than its Agents) from its
+//! Restores a host with a lost record (another database, a backup that is older than its Agents) from its
 //! Agent's annotations. Source: docs/protocol/kube-controllers.md#4.1 step 3.
 //!
 //! Only what the Agent has is restored, nothing is invented. An unbound host and one that waited in its
-//! cluster are validated anew from their inventory; silent ones become disconnected by themselves. An
-//! installed node stays installed. One that was in the middle of something cannot go on, and how it ended is
-//! not known: it becomes `error` and says so, until a user resets or unbinds it.
+//! cluster are validated again from their inventory; silent ones become disconnected in time. An
+//! installed node stays installed. One that was in the middle of something cannot continue, and how it ended is
+//! not known: it becomes `error`, with a message, until a user resets or unbinds it.
 
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ use muster_resources::Agent;
 use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
 
+use super::metadata::KnownMachine;
+
 /// The host's id, InfraEnv and cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
@@ -26,11 +28,11 @@ pub struct Place {
     pub id: HostId,
     /// The InfraEnv that the Agent's label names.
     pub infra_env_id: InfraEnvId,
-    /// The cluster that its spec names, if that is there.
+    /// The cluster that the spec names, if it exists.
     pub cluster_id: Option<ClusterId>,
 }
 
-/// The host as far as `agent` (whole, not cached) tells; `None`: it was never the Agent of a host.
+/// The host as far as `agent` (whole, not cached) holds it; `None`: the Agent never belonged to a host.
 pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
     let annotations = agent.annotations();
     let value_of = |key: &str| annotations.get(key).map_or("", String::as_str);
@@ -43,10 +45,12 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         HostState::DiscoveringUnbound => None,
         _ => place.cluster_id,
     };
-    let created_at = agent
-        .creation_timestamp()
-        .and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0))
+    let since = value_of(annotation::AGENT_HOST_SINCE).parse().ok();
+    let created_at = since
+        .and_then(Timestamp::from_timestamp_micros)
+        .or_else(|| Timestamp::from_timestamp(agent.creation_timestamp()?.0.as_second(), 0))
         .unwrap_or(now);
+    let machine: KnownMachine = parsed(value_of(annotation::AGENT_MACHINE)).unwrap_or_default();
     let data = HostData {
         kind: if bound.is_some() {
             HostKind::AddToExistingClusterHost
@@ -55,11 +59,13 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         },
         status_info: info,
         created_at,
+        public_key: machine.public_key,
+        fingerprint: machine.fingerprint,
         role,
         suggested_role: role,
         approved: agent.spec.approved,
         requested_hostname: agent.spec.hostname.clone().filter(|name| !name.is_empty()),
-        // If the node runs none after all, its silence says so when it is to return.
+        // If the node runs no agent after all, its silence shows that when it is to return.
         node_agent: match status {
             HostStatus::AddedToExistingCluster | HostStatus::Reclaiming | HostStatus::ReclaimingRebooting => {
                 NodeAgent::Installed
@@ -87,7 +93,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         cluster_id: bound,
         state,
         version: 0,
-        // Its time to report counts from now.
+        // The time to report counts from now.
         due_at: Some(now + USUAL_SILENCE),
         checked_in_at: now,
         inventory: inventory.map(Arc::new),
@@ -107,7 +113,7 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
         | HostStatus::DisconnectedUnbound
         | HostStatus::DisabledUnbound
         | HostStatus::Unbinding => (HostState::DiscoveringUnbound, lost.into()),
-        // A node on its way back goes on with the next poll of its agent.
+        // A node on its way back continues with the next poll of its agent.
         HostStatus::UnbindingPendingUserAction | HostStatus::Reclaiming | HostStatus::ReclaimingRebooting => {
             (
                 HostState::UnbindingPendingUserAction,
@@ -124,7 +130,7 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
         {
             (HostState::Discovering, lost.into())
         }
-        // Its cluster is to be given to it anew, by the spec.
+        // The spec gives it its cluster again.
         HostStatus::Discovering
         | HostStatus::Known
         | HostStatus::Disconnected

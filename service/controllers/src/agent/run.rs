@@ -6,6 +6,8 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future, stream};
 use kube::runtime::{Controller, reflector};
+use muster_controller::drive::drive;
+use muster_controller::gather::gathered;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -19,14 +21,12 @@ use super::triggers::Triggers;
 use crate::agent_classification;
 use crate::agent_labels::Labels;
 use crate::context::Context;
-use crate::drive::drive;
-use crate::gather::gathered;
 
 /// Agents reconciled at the same time: enough to keep two processors of an API server busy, and 60 a second where a write takes a tenth of
-/// a second. More would only wait there, before what users request.
+/// a second. More of them would only queue at the API server, before what users request.
 const WORKERS: u16 = 6;
 
-/// More that do only what users wait for.
+/// Additional workers, which do only what users wait for.
 const URGENT_WORKERS: u16 = 4;
 
 /// Time for which requests of the normal lane are gathered.
@@ -77,7 +77,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     });
     let store = agents.store();
     let all_listed = async {
-        // Each fails only when its task ended, and that ends this below.
+        // Each wait fails only when its task ended, which ends the loop below.
         let _ = store.wait_until_ready().await;
         let _ = infra_envs.wait_until_ready().await;
         let _ = classifications.wait_until_ready().await;
@@ -122,12 +122,12 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         );
         tokio::select! {
             _ = controllers => {}
-            // None of them ends by itself.
+            // None of the tasks ends by itself.
             Some(ended) = tasks.join_next() => {
                 tracing::error!(?ended, "a part of the controller of Agents ended");
             }
         }
     }
-    // What is cut off in the middle is found again by the next start.
+    // Work that is interrupted is found again by the next start.
     tasks.shutdown().await;
 }

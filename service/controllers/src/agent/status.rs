@@ -5,6 +5,7 @@ use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
+use muster_controller::conditions::{Synced, set, time};
 use muster_core::record::{Host, HostData};
 use muster_core::rules::stages;
 use muster_resources::{
@@ -14,7 +15,6 @@ use muster_resources::{
 
 use super::conditions::{self, DesiredCondition};
 use super::inventory;
-use crate::conditions::{Synced, set, time};
 use crate::join::told::Awaited;
 
 /// Inputs of a status.
@@ -30,18 +30,23 @@ pub struct Inputs<'a> {
     pub events_url: Option<&'a str>,
     /// Address of its logs, when there are some.
     pub logs_url: Option<&'a str>,
-    /// The cluster that it is just leaving.
+    /// The cluster that the host is just leaving.
     pub left: Option<&'a DeprovisionInfo>,
     /// The wait for its cluster, while its node is joining.
     pub awaited: Option<&'a Awaited>,
 }
 
-/// The status that follows `before`.
+/// Returns the status that follows `before`.
 ///
-/// A host that waits for its agent (on its way into a cluster, or rebooted) has reported nothing yet: what it
-/// reported before stays. So `inventory` and `ntpSources` are never taken back.
+/// A host that waits for its agent (on its way into a cluster, or rebooted) has reported nothing yet: its earlier
+/// reports stay. So `inventory` and `ntpSources` are never removed.
 pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> AgentStatus {
     let (host, data) = (inputs.host, &inputs.host.data);
+    let mut desired = conditions::with_awaited(
+        conditions::of_host(host, inputs.approved, inputs.synced, inputs.waits),
+        inputs.awaited,
+    );
+    desired.extend(conditions::network(host, before));
     AgentStatus {
         bootstrap: data.bootstrap.then_some(true),
         role: Some(data.effective_role().name().to_owned()),
@@ -50,17 +55,10 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
             .as_deref()
             .map(inventory::shown)
             .or_else(|| before.inventory.clone()),
-        // One that was there becomes empty and is not removed, as upstream.
+        // A progress that was set becomes empty and is not removed, as upstream.
         progress: progress(data).or_else(|| before.progress.as_ref().map(|_| HostProgress::default())),
         ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
-        conditions: merged(
-            &before.conditions,
-            conditions::with_awaited(
-                conditions::of_host(host, inputs.approved, inputs.synced, inputs.waits),
-                inputs.awaited,
-            ),
-            now,
-        ),
+        conditions: merged(&before.conditions, desired, now),
         debug_info: Some(AgentDebugInfo {
             events_url: kept(inputs.events_url, before, |info| &info.events_url),
             logs_url: kept(inputs.logs_url, before, |info| &info.logs_url),
@@ -81,7 +79,7 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
     }
 }
 
-/// The status of an Agent that no host stands behind: only conditions change.
+/// The status of an Agent without a host: only conditions change.
 pub fn without_host(synced: &Synced, before: &AgentStatus, now: Timestamp) -> AgentStatus {
     AgentStatus {
         conditions: merged(&before.conditions, conditions::without_host(synced), now),
@@ -103,7 +101,7 @@ pub fn coming_back(host: &Host, before: &AgentStatus, now: Timestamp) -> AgentSt
     }
 }
 
-/// The status of an Agent whose host could not be forgotten.
+/// The status of an Agent after its host could not be deleted.
 pub fn not_cleaned_up(why: &str, before: &AgentStatus, now: Timestamp) -> AgentStatus {
     AgentStatus {
         conditions: merged(&before.conditions, vec![conditions::cleanup_failed(why)], now),

@@ -1,6 +1,6 @@
 //! Agents against the recorded ones (`tests/recorded.json`): annotations, labels and status of a host as a
 //! running implementation of the protocol wrote them. Taken from kube.answers.json of the reference (observed
-//! 21 Nov 2026): conditions stand by type, checks by id, JSON in texts stands opened under `<json>`, wording
+//! 21 Nov 2026): conditions are keyed by type, checks by id, JSON in texts is expanded under `<json>`, wording
 //! is `<words>`.
 
 mod edits;
@@ -53,7 +53,7 @@ fn inventory() -> Inventory {
     }
 }
 
-/// A host in this state, as far as the state goes.
+/// A host in this state, with the fields that the state implies.
 fn host(state: HostState) -> Host {
     let bound = !state.status().name().contains("unbind") && !state.status().name().ends_with("-unbound");
     Host {

@@ -1,8 +1,8 @@
 //! Reads the token for a cluster's Ignition endpoint, or a whole Ignition, from the Secret that the spec names. Source:
-//! docs/protocol/kube-controllers.md#4.2; the whole Ignition is our addition, for any bootstrap provider.
+//! docs/protocol/kube-controllers.md#4.2; the whole Ignition is an addition of Muster, for any bootstrap provider.
 //!
-//! Secrets are watched without their content; one is read only when its version is another than when it was
-//! last given to the host.
+//! Secrets are watched without their content; one is read only when its version differs from the one that
+//! the host was last given.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use k8s_openapi::api::core::v1::Secret as KubeSecret;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
+use muster_controller::namespaces::Namespaces;
+use muster_controller::secrets::{self, ReferenceError};
 use muster_core::record::{KubeRef, Secret};
 use muster_resources::names::key;
 use muster_resources::{AgentSpec, NamespacedReference};
 
 use super::edits::Token;
-use crate::namespaces::Namespaces;
-use crate::secrets::{self, ReferenceError};
 
 /// Tokens by Agent: the version of the Secret that its host has.
 pub struct Tokens {
@@ -34,7 +34,7 @@ struct Given {
 }
 
 impl Tokens {
-    /// Reads through `client`, in `namespaces` alone; `secrets` are those that are watched.
+    /// Returns an empty cache that reads through `client`, in `namespaces` alone; `secrets`: the Secrets that are watched.
     pub fn new(
         client: Client,
         namespaces: Namespaces,
@@ -52,10 +52,10 @@ impl Tokens {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The token that `spec` wants. When the host has it, say so by [`Wanted::mark_given`].
+    /// Returns the token that `spec` names. Call [`Wanted::mark_given`] once the host has it.
     ///
     /// # Errors
-    /// When the Secret cannot be read, or is not as it should be.
+    /// Fails if the Secret cannot be read or is not as it should be.
     pub async fn wanted(&self, agent: &KubeRef, spec: &AgentSpec) -> Result<Wanted<'_>, ReferenceError> {
         let Some(reference) = &spec.ignition_endpoint_token_reference else {
             self.forget(agent);
@@ -66,7 +66,7 @@ impl Tokens {
                 given: None,
             });
         };
-        // Before it is read: one that changes in between is read once more, and not missed.
+        // Taken before the Secret is read: one that changes in between is read once more, and not missed.
         let version = self.version(reference);
         let given = version.map(|version| Given {
             reference: reference.clone(),
@@ -115,7 +115,7 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The host of `agent` has it.
+    /// Records that the host of `agent` has it.
     pub fn mark_given(self, agent: &KubeRef) {
         if let Some(given) = self.given {
             self.tokens.given().insert(agent.clone(), given);

@@ -1,4 +1,4 @@
-//! Triggers reconciles of Agents: by the Agent, its host, its InfraEnv, the cluster that it waits for,
+//! Triggers reconciles of Agents, by changes of the Agent, its host, its InfraEnv, the cluster that it waits for,
 //! AgentClassifications, Secrets.
 
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::{self, Event};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_controller::references::kube_ref;
+use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
 use muster_resources::names::label;
 use muster_resources::{AgentClassification, InfraEnv, NamespacedReference};
@@ -28,13 +30,11 @@ use super::orphans::Orphans;
 use super::{desired, membership};
 use crate::context::Context;
 use crate::error::Error;
-use crate::references::kube_ref;
-use crate::{secrets, watch};
 
-/// Between two queries of a database that does not answer.
+/// Between two queries of a database that does not respond.
 const DATABASE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Turns changes into requests: of the Agents that are there, and of those to be created.
+/// Turns changes into requests: of Agents that exist, and of those to be created.
 pub(super) struct Triggers {
     pub(super) context: Arc<Context>,
     pub(super) orphans: Arc<Orphans>,
@@ -44,7 +44,7 @@ pub(super) struct Triggers {
 }
 
 impl Triggers {
-    /// Requests the Agents of all hosts that have none. The first list of Agents requests the others.
+    /// Requests the Agents of all hosts that have none. Those that exist are requested by the first list of Agents.
     pub(super) async fn all_hosts(self: Arc<Self>) {
         let hosts = loop {
             match self.context.app.store.list_kube_host_keys().await {
@@ -66,7 +66,7 @@ impl Triggers {
         }
     }
 
-    /// Hosts that changed.
+    /// Requests the Agents of hosts that changed.
     pub(super) async fn hosts(self: Arc<Self>, changed: impl Stream<Item = (InfraEnvId, HostId)>) {
         let mut changed = pin!(changed);
         while let Some((infra_env_id, id)) = changed.next().await {
@@ -82,7 +82,7 @@ impl Triggers {
                         self.host_changed(KubeRef::new(&infra_env.namespace, id.to_string()));
                     }
                 }
-                // It was deleted with its InfraEnv, so its namespace is not known.
+                // The host was deleted with its InfraEnv, so its namespace is not known.
                 None => {
                     let name = id.to_string();
                     let keys = self
@@ -105,7 +105,7 @@ impl Triggers {
         }
     }
 
-    /// Clusters that changed: Agents may wait for one to be created.
+    /// Requests the Agents that may wait for a cluster that was created.
     pub(super) async fn clusters(self: Arc<Self>, changed: impl Stream<Item = ClusterId>) {
         let mut changed = pin!(changed);
         while let Some(id) = changed.next().await {
@@ -131,7 +131,7 @@ impl Triggers {
         }
     }
 
-    /// Agents that others changed. One that is gone is created again if its host is there.
+    /// Requests the Agents that others changed. An Agent that is gone is created again if its host exists.
     pub(super) async fn agents(self: Arc<Self>) {
         let stream = watch::watch(&self.context, watcher::Config::default(), self.agents.store());
         let mut stream = pin!(stream);
@@ -146,8 +146,8 @@ impl Triggers {
         }
     }
 
-    /// InfraEnvs: one that approves its Agents requests those that are not approved, also when a list shows it that follows
-    /// an interruption. One that comes back requests the Agents that waited for it.
+    /// Handles InfraEnvs: one that approves its Agents requests those that are not approved, also when it is shown by a list that follows
+    /// an interruption. One that is created again requests the Agents that waited for it.
     pub(super) async fn infra_envs(self: Arc<Self>, mut writer: Writer<InfraEnv>) {
         let mut seen: HashMap<KubeRef, Option<i64>> = HashMap::new();
         let stream = watch::watch(&self.context, watcher::Config::default(), writer.as_reader());
@@ -197,8 +197,8 @@ impl Triggers {
         }
     }
 
-    /// AgentClassifications: another query, or a deletion, requests all Agents of the namespace. Each change
-    /// goes on to `changed` as well.
+    /// Handles AgentClassifications: another query, or a deletion, requests all Agents of the namespace. Each change
+    /// is passed on to `changed` as well.
     pub(super) async fn classifications(
         self: Arc<Self>,
         mut writer: Writer<AgentClassification>,
@@ -217,7 +217,7 @@ impl Triggers {
                         let keys = self.agents.keys(|agent| agent.metadata.namespace == *namespace);
                         self.lanes.add_all(keys, Lane::Normal);
                     }
-                    // It fails only when the controller has ended.
+                    // Sending fails only when the controller has ended.
                     let _ = changed.send(ObjectRef::from_obj(one));
                 }
                 Event::Delete(one) => {
@@ -228,7 +228,7 @@ impl Triggers {
         }
     }
 
-    /// Hosts whose clusters keep them waiting for something else than before.
+    /// Requests the Agents of hosts that wait for something else in their clusters than before.
     pub(super) async fn joining(self: Arc<Self>) {
         let mut changed = pin!(self.context.joining.changes());
         while let Some(key) = changed.next().await {
@@ -236,11 +236,11 @@ impl Triggers {
                 self.lanes.add(&key, Lane::Normal);
             }
         }
-        // Its sender lives as long as the context.
+        // The sender lives as long as the context.
         std::future::pending().await
     }
 
-    /// Secrets that were read once: a changed one requests the Agents that name it.
+    /// Handles Secrets that were read once: a changed one requests the Agents that name it.
     pub(super) async fn secrets(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<KubeSecret>>) {
         let mut seen: HashMap<KubeRef, Option<String>> = HashMap::new();
         let mut stream = pin!(watch::metadata_events(&self.context, secrets::watched()));
@@ -249,7 +249,7 @@ impl Triggers {
             let (Event::Apply(secret) | Event::InitApply(secret) | Event::Delete(secret)) = &event else {
                 continue;
             };
-            // A list after an interruption shows what was changed meanwhile, beside all else.
+            // A list after an interruption contains the changes made meanwhile, among all else.
             let version = secret.metadata.resource_version.clone();
             let before = match &event {
                 Event::Delete(_) => seen.remove(&kube_ref(secret)),

@@ -1,15 +1,12 @@
-//! Says what an Agent waits for, for Events: what, since when, until when, and what a user can do.
+//! Computes the wait of an Agent, for Events: its reason, since when, until when, and advice for users.
 
 use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
-use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
+use muster_controller::conditions::Synced;
+use muster_controller::waits::{Until, Wait};
 use muster_core::record::{Host, HostState, Progress};
-use muster_core::rules::limits::WaitLimits;
-use muster_core::rules::stages;
 
-use crate::conditions::Synced;
 use crate::join::told::Awaited;
-use crate::waits::{Until, Wait};
 
 const FAILS: &str = "the installation counts as failed then";
 
@@ -17,20 +14,21 @@ const DISCONNECTED: &str = "it counts as disconnected then, and can be taken out
 
 const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
 
-/// The wait of a host; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
-/// `unsynced_since`: since when its spec is not followed. `held`: the reason why a host that is ready is not installed.
+/// The wait of a host; `None`: the host waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
+/// `unsynced_since`: the time since which its spec is not followed. `held`: the reason why a host that is ready is not installed. `end`:
+/// of the wait, by [`end_of_wait`](muster_core::lifecycle::host::deadline::end_of_wait).
 pub fn of_host(
     host: &Host,
     approved: bool,
     synced: &Synced,
     unsynced_since: Option<Timestamp>,
     awaited: Option<&Awaited>,
-    (held, limits): (Option<&str>, &WaitLimits),
+    (held, end): (Option<&str>, Option<Timestamp>),
 ) -> Option<Wait> {
-    of_state(host, approved, synced, awaited, (held, limits)).or_else(|| of_spec(synced, unsynced_since?))
+    of_state(host, approved, synced, awaited, (held, end)).or_else(|| of_spec(synced, unsynced_since?))
 }
 
-/// A spec that cannot be followed.
+/// The wait for a spec that cannot be followed.
 fn of_spec(synced: &Synced, since: Timestamp) -> Option<Wait> {
     let (what, needs_user) = match synced {
         Synced::Ok(_) => return None,
@@ -50,7 +48,7 @@ fn of_state(
     approved: bool,
     synced: &Synced,
     awaited: Option<&Awaited>,
-    (held, limits): (Option<&str>, &WaitLimits),
+    (held, end): (Option<&str>, Option<Timestamp>),
 ) -> Option<Wait> {
     let since = host.data.status_updated_at;
     let info = || host.data.status_info.clone();
@@ -68,7 +66,7 @@ fn of_state(
             "The host was given to its cluster, and its agent is awaited to register there",
         )
         .map(|wait| with_todo(wait, "If it does not come, see whether the machine runs the discovery image and reaches the service."))
-        .map(|wait| until(wait, Some(silent_at(host, limits)), DISCONNECTED)),
+        .map(|wait| until(wait, end, DISCONNECTED)),
         HostState::Discovering | HostState::DiscoveringUnbound if host.inventory.is_none() => {
             waits("WaitingForInventory", "The host has registered, and its inventory is awaited")
                 .map(|wait| with_todo(wait, "If it does not come, see the agent's log on the machine."))
@@ -103,8 +101,8 @@ fn of_state(
             "WaitingForInstallation",
             "The host is told to install, and its first report about that is awaited",
         )
-        .map(|wait| until(wait, Some(since + stages::START_LIMIT), FAILS)),
-        HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited, limits)),
+        .map(|wait| until(wait, end, FAILS)),
+        HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited, end)),
         HostState::InstallingPendingUserAction { .. }
         | HostState::ResettingPendingUserAction
         | HostState::UnbindingPendingUserAction
@@ -124,13 +122,13 @@ fn of_state(
             "WaitingForAgent",
             "The host was taken out of its cluster, and its agent is awaited to register again",
         )
-        .map(|wait| until(wait, Some(silent_at(host, limits)), DISCONNECTED)),
+        .map(|wait| until(wait, end, DISCONNECTED)),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(until(
             wait("WaitingForReclaim", since, info()),
-            Some(since + RECLAIM_LIMIT),
+            end,
             "a user has to boot it into the discovery image then",
         )),
-        // Of the pool, for as long as nobody wants them; or ended.
+        // Hosts of the pool, until a cluster needs them; or hosts that have ended.
         HostState::Discovering
         | HostState::DiscoveringUnbound
         | HostState::KnownUnbound
@@ -142,12 +140,7 @@ fn of_state(
     }
 }
 
-/// Time at which a host on its way counts as disconnected if it is silent.
-fn silent_at(host: &Host, limits: &WaitLimits) -> Timestamp {
-    host.checked_in_at.max(host.data.status_updated_at) + limits.silence()
-}
-
-fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &WaitLimits) -> Wait {
+fn of_stage(progress: &Progress, awaited: Option<&Awaited>, end: Option<Timestamp>) -> Wait {
     let stage = progress.stage.name();
     let then = match progress.stage {
         HostStage::Rebooting => {
@@ -162,11 +155,7 @@ fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &WaitLimits)
     };
     let todo = awaited.map_or("", |awaited| &awaited.todo);
     let wait = with_todo(wait("InstallationStage", progress.stage_started_at, what), todo);
-    until(
-        wait,
-        Some(stages::waits_since(progress) + limits.of(progress.stage)),
-        then,
-    )
+    until(wait, end, then)
 }
 
 fn wait(reason: &'static str, since: Timestamp, what: impl Into<String>) -> Wait {

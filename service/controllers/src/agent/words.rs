@@ -1,12 +1,11 @@
-//! Words the messages of an Agent's conditions that say what a host still needs.
+//! Words the messages of an Agent's conditions about what a host still needs.
 
 use muster_api::validation::ValidationStatus;
+use muster_controller::conditions::Synced;
 use muster_core::record::{CheckId, Host, HostState};
 use muster_core::rules::checks;
 
-use crate::conditions::Synced;
-
-/// Says for a host that is fit and approved what it still needs. The protocol calls it ready in any case.
+/// The message for a host that is fit and approved about what it still needs. The protocol calls it ready in any case.
 pub(super) fn ready(state: &HostState, synced: &Synced) -> &'static str {
     match (state, synced) {
         (_, Synced::Input(_) | Synced::Backend(_)) => {
@@ -19,7 +18,7 @@ pub(super) fn ready(state: &HostState, synced: &Synced) -> &'static str {
     }
 }
 
-/// Says which checks keep the host from being fit. When none of them fails but all wait for a result, it says that.
+/// The message about the checks that keep the host from being fit. Differs if none of them fails but all wait for a result.
 pub(super) fn not_passed(host: &Host, failed: &[CheckId]) -> String {
     let outcomes = &host.data.validations;
     let waits = |check: &CheckId| {

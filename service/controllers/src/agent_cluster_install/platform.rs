@@ -4,7 +4,7 @@
 use muster_api::cluster::{Platform, PlatformExternal, PlatformType as Kind};
 use muster_resources::{AgentClusterInstallSpec, PlatformType};
 
-/// Platform and user-managed networking, which follow from each other where only one is given. With neither,
+/// Returns platform and user-managed networking, which follow from each other where only one is set. If neither is,
 /// a cluster of one node has platform `None`.
 pub fn platform(spec: &AgentClusterInstallSpec) -> (PlatformType, bool) {
     let said = spec.networking.user_managed_networking;
@@ -21,7 +21,7 @@ pub fn platform(spec: &AgentClusterInstallSpec) -> (PlatformType, bool) {
     }
 }
 
-/// The platform as REST has it.
+/// The platform in the form of REST.
 pub fn in_rest(spec: &AgentClusterInstallSpec) -> Platform {
     let (chosen, _) = platform(spec);
     let external = spec

@@ -2,6 +2,7 @@
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{self, ConditionReason, ConditionStatus, Synced};
 use muster_core::record::Cluster;
 use muster_resources::{
     AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus, ClusterProgress,
@@ -10,7 +11,6 @@ use muster_resources::{
 use strum::{EnumString, IntoStaticStr};
 
 use super::platform::platform;
-use crate::conditions::{self, ConditionReason, ConditionStatus, Synced};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -36,7 +36,7 @@ pub enum Reason {
     ValidationsPassing,
     InstallationCompleted,
     InstallationNotFailed,
-    /// A sentence upstream: clients compare it.
+    /// Upstream's reason is a sentence: clients compare it.
     #[strum(serialize = "Cluster preparation has never been performed for this cluster")]
     NeverPrepared,
 }
@@ -46,7 +46,7 @@ impl ConditionReason for Reason {
         match self {
             Self::InputError | Self::BackendError => Some(EventType::Warning),
             Self::SyncOk | Self::InstallationCompleted => (!is_new).then_some(EventType::Normal),
-            // They follow from the others.
+            // These reasons follow from the others.
             Self::NotAvailable
             | Self::ClusterAlreadyInstalling
             | Self::ValidationsPassing
@@ -60,11 +60,11 @@ impl ConditionReason for Reason {
     }
 }
 
-crate::conditions::has_conditions!(AgentClusterInstallStatus, HiveCondition, Reason);
+muster_controller::has_conditions!(AgentClusterInstallStatus, HiveCondition, Reason);
 
 type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
-/// A cluster that the database has.
+/// A cluster with a record.
 #[derive(Debug)]
 pub struct StoredCluster<'a> {
     pub cluster: &'a Cluster,
@@ -75,7 +75,7 @@ pub struct StoredCluster<'a> {
 /// The state of a cluster that is installed, in REST and here.
 const STATE: &str = "adding-hosts";
 
-/// The status from now on; the same as `before` when nothing differs. `stored`: the database has the cluster.
+/// The status from now on; the same as `before` when nothing differs. `stored`: the cluster's record.
 pub fn status(
     spec: &AgentClusterInstallSpec,
     before: Option<&AgentClusterInstallStatus>,
@@ -88,7 +88,10 @@ pub fn status(
         conditions::set(&mut next.conditions, desired, now);
     }
     let Some(stored) = stored else {
-        next.debug_info = Some(AgentClusterInstallDebugInfo::default());
+        // By its address of events a lost record is found again once the database answers.
+        if !matches!(synced, Synced::Backend(_)) {
+            next.debug_info = Some(AgentClusterInstallDebugInfo::default());
+        }
         return next;
     };
     let data = &stored.cluster.data;
@@ -116,7 +119,7 @@ pub fn status(
 
 fn desired_conditions(synced: &Synced, is_stored: bool) -> Vec<DesiredCondition> {
     let (status, reason, message) = match synced {
-        // Without more to say the message is literally the reason, which clients compare.
+        // Without a detail the message is literally the reason, which clients compare.
         Synced::Ok(more) => (
             ConditionStatus::True,
             Reason::SyncOk,

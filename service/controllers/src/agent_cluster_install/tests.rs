@@ -2,12 +2,12 @@
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::Synced;
 use muster_core::record::{Cluster, ClusterData};
 use muster_resources::{AgentClusterInstallSpec, AgentClusterInstallStatus};
 use serde_json::Value;
 
 use super::status::{StoredCluster, status};
-use crate::conditions::Synced;
 use crate::recorded::comparable;
 
 const RECORDED: &str = include_str!("../recorded/agent_cluster_install_imported.json");

@@ -1,12 +1,14 @@
 //! Evaluates the queries while an Agent is reconciled, and caches their outcomes by inventory.
 //!
-//! An Agent's status does not wait for a query that takes long: its labels follow when the answer is there.
+//! An Agent's status does not wait for a query that takes long: its labels follow when the result is there.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use muster_controller::digest::digest;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::record::KubeRef;
 use muster_resources::AgentClassification;
 use muster_resources::inventory::HostInventory;
@@ -15,12 +17,10 @@ use tokio::time::{Instant, sleep, timeout};
 use super::query::Outcome;
 use super::worker::{Queries, STOPPED_QUERY_WAIT};
 use super::{decided, unusable};
-use crate::agent::cached::digest;
 use crate::agent::lanes::{Lane, Lanes};
-use crate::retry::RETRY_INTERVAL;
 
-/// Limit of a reconcile's wait for queries. They take less than a millisecond, and the process that evaluates
-/// them some more to start.
+/// Limit of a reconcile's wait for queries. A query takes less than a millisecond, and the process that evaluates
+/// it some more to start.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Outcomes of queries, by Agent.
@@ -33,7 +33,7 @@ pub struct Labels {
 #[derive(Default)]
 struct State {
     remembered: HashMap<KubeRef, Remembered>,
-    /// Agents whose queries are being asked; true: no reconcile waits for the answer.
+    /// Agents with queries that run; true: no reconcile waits for the result any more.
     asking: HashMap<KubeRef, bool>,
     failures: HashMap<String, String>,
 }
@@ -46,7 +46,7 @@ struct Remembered {
 }
 
 impl Labels {
-    /// Agents whose answers come late are requested from `lanes` then.
+    /// Returns an empty cache, which requests Agents from `lanes` when late results arrive.
     pub fn new(lanes: Arc<Lanes>) -> Self {
         Self {
             queries: Queries::default(),
@@ -59,11 +59,11 @@ impl Labels {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing
-    /// is asked. What is not answered yet changes nothing; the Agent is reconciled again when it is.
+    /// The labels to set or remove on the Agent `agent`. `inventory`: with its digest; without one no query
+    /// runs. A query without a result yet changes nothing; the Agent is reconciled again when there is one.
     ///
     /// # Errors
-    /// When queries cannot be asked at all.
+    /// Fails if queries cannot run at all.
     pub async fn wanted(
         self: &Arc<Self>,
         agent: &KubeRef,
@@ -93,7 +93,7 @@ impl Labels {
         Ok(decided(&asked, present))
     }
 
-    /// `None`: the answer comes later.
+    /// Returns the result; `None`: it comes later.
     async fn ask(
         self: &Arc<Self>,
         agent: &KubeRef,
@@ -120,7 +120,7 @@ impl Labels {
                 if let Some(is_abandoned) = self.state().asking.get_mut(agent) {
                     *is_abandoned = true;
                 }
-                // It may have come just now.
+                // The result may have come just now.
                 Ok(self.remembered(agent, question))
             }
         }

@@ -1,7 +1,7 @@
 //! Compiles and evaluates the queries of AgentClassifications: jq, by the crate jaq.
 //!
-//! A query is a program of anybody who may create a custom resource, and jq can loop for ever or fill the
-//! memory. So queries run in a process of their own ([`super::worker`]); this is the code of that process.
+//! A query is a program of any user who may create a custom resource, and jq can loop for ever or fill the
+//! memory. So queries run in a process of their own ([`super::worker`]); the code here runs in that process.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Exactly one value, and it is `true`.
+    /// The query has exactly one value, `true`.
     Matches,
-    /// Exactly one value, and it is another one.
+    /// The query has exactly one value, which is not `true`.
     Differs,
-    /// It cannot be compiled, failed, or gave no value or several; the reason is for users.
+    /// The query cannot be compiled, failed, or returned no value or several; the reason is for users.
     Fails(String),
-    /// It took too long or too much, and is not evaluated again for a while; the reason is for users.
+    /// The query took too long or too much memory, and is not evaluated again for a while; the reason is for users.
     Stopped(String),
 }
 
@@ -69,7 +69,7 @@ fn run(filter: &Filter, inventory: &Val) -> Outcome {
     }
 }
 
-/// Errors may hold whole inventories.
+/// Reports a failure, without the inventory that an error may contain.
 fn failed(error: &impl std::fmt::Display) -> Outcome {
     Outcome::Fails(format!(
         "the query fails: {}",

@@ -1,8 +1,8 @@
-//! Evaluates queries in a child process: one that loops is killed, one that needs much memory meets the limit
-//! of that process, and its environment is empty, so that no query can read ours.
+//! Evaluates queries in a child process: one that loops is killed, one that needs much memory reaches the limit
+//! of that process, and its environment is empty, so that no query can read that of the service.
 //!
 //! On the pipe, a line each: `i` and an inventory as JSON, which is kept; `q` and a query as a JSON text,
-//! which is asked of that inventory and answered by an [`Outcome`] as JSON.
+//! which is evaluated for that inventory; its [`Outcome`] is returned as JSON.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 
 use super::query::{Compiled, Outcome};
 
-/// The command that is the child's side: `muster ask-queries`.
+/// The subcommand that runs as the child: `muster ask-queries`.
 pub const COMMAND: &str = "ask-queries";
 
 /// Time limit of a query. Generous, since the machine may be busy; a query of an inventory takes less than a
@@ -36,14 +36,14 @@ pub const STOPPED_QUERY_WAIT: Duration = Duration::from_secs(600);
 /// Longest query, bytes.
 const LONGEST_QUERY: usize = 16 << 10;
 
-/// The child's side: answers until the pipe is closed.
+/// Runs the child: responds to requests until the pipe is closed.
 ///
 /// # Errors
-/// When the limit cannot be set or the pipe breaks.
+/// Fails if the limit cannot be set or the pipe breaks.
 pub fn answer() -> io::Result<()> {
-    // It ends with the service, also in the middle of a query that loops.
+    // The child ends with the service, also in the middle of a query that loops.
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // No core file is left behind by one that breaks.
+    // A child that crashes leaves no core file.
     for (resource, limit) in [(Resource::As, MEMORY_LIMIT), (Resource::Core, 0)] {
         let allowed = getrlimit(resource).maximum.unwrap_or(u64::MAX);
         let limit = Some(limit.min(allowed));
@@ -82,7 +82,7 @@ fn invalid(why: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.to_string())
 }
 
-/// The service's side.
+/// Runs queries in the child process.
 pub struct Queries {
     program: PathBuf,
     worker: Mutex<Option<Worker>>,
@@ -96,14 +96,14 @@ struct Worker {
 }
 
 impl Default for Queries {
-    /// Asked by this program, also when its file was replaced meanwhile.
+    /// Returns queries that run in this program, also after its file was replaced.
     fn default() -> Self {
         Self::by("/proc/self/exe")
     }
 }
 
 impl Queries {
-    /// Asked by `program`, which must know [`COMMAND`].
+    /// Returns queries that run in `program`, which must have the subcommand [`COMMAND`].
     pub fn by(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -112,10 +112,10 @@ impl Queries {
         }
     }
 
-    /// Asks each of `queries` of `inventory`, which is JSON.
+    /// Runs each of `queries` on `inventory`, which is JSON.
     ///
     /// # Errors
-    /// When the child process cannot be started. Whatever is wrong with a query is its outcome.
+    /// Fails if the child process cannot be started. An error of a query is its outcome.
     pub async fn ask(&self, inventory: &str, queries: &[&str]) -> io::Result<Vec<Outcome>> {
         let mut outcomes = Vec::with_capacity(queries.len());
         let mut worker = self.worker.lock().await;
@@ -125,7 +125,7 @@ impl Queries {
                 outcomes.push(outcome);
                 continue;
             }
-            // Taken out, so that it is killed when this is given up in the middle of an answer.
+            // Taken out, so that the child is killed when this future is dropped before the response is complete.
             let mut asked = match worker.take() {
                 Some(running) => running,
                 None => {

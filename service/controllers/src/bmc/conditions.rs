@@ -2,23 +2,22 @@
 
 use kube::runtime::events::EventType;
 use muster_api::bmc::{BmcFailure, BmcOutcome};
+use muster_controller::conditions::ConditionStatus::{False, True, Unknown};
+use muster_controller::conditions::{self, ConditionReason, Synced};
 use muster_core::record::{self, BmcStage};
 use muster_resources::{BmcStatus, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
 
-use crate::conditions::ConditionStatus::{False, True, Unknown};
-use crate::conditions::{self, ConditionReason, Synced};
-
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 pub enum Type {
-    /// The record is as the spec wants it.
+    /// The record matches the spec.
     SpecSynced,
     /// The BMC can boot its machine.
     ChecksPassed,
     /// The machine is an Agent.
     Discovered,
-    /// Says what a deletion waits for. Absent when none waits.
+    /// The reason why a deletion waits. Absent if no deletion waits.
     DeletionBlocked,
 }
 
@@ -28,7 +27,7 @@ pub enum Reason {
     #[strum(serialize = "SyncOK")]
     SyncOk,
     InputError,
-    /// It is done when something else has ended.
+    /// The change is made when something else has ended.
     Pending,
     NotChecked,
     CheckFailed,
@@ -72,7 +71,7 @@ impl ConditionReason for Reason {
             | Self::Refused => Some(EventType::Warning),
             Self::Discovered | Self::MediumInserted => Some(EventType::Normal),
             Self::Stopped => (!is_new).then_some(EventType::Normal),
-            // On the way to one of the others, or the same as another condition tells.
+            // A transition to one of the others, or shown by another condition.
             Self::SyncOk
             | Self::Pending
             | Self::NotChecked
@@ -92,23 +91,23 @@ impl ConditionReason for Reason {
     }
 }
 
-crate::conditions::has_conditions!(BmcStatus, StandardCondition, Reason);
+muster_controller::has_conditions!(BmcStatus, StandardCondition, Reason);
 
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
-/// What is known of a BMC.
+/// The state of a BMC.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// `None`: none could be made yet.
+    /// The BMC's record; `None`: none could be made yet.
     pub record: Option<&'a record::Bmc>,
     pub synced: Synced,
-    /// The record follows the spec later: what is waited for.
+    /// The reason why the record follows the spec only later.
     pub waits: Option<&'a str>,
-    /// The deletion waits: what for.
+    /// The reason why the deletion waits.
     pub blocked: Option<&'a str>,
 }
 
-/// All of them; `DeletionBlocked` only while a deletion waits.
+/// Returns all conditions; `DeletionBlocked` only while a deletion waits.
 pub fn of(found: &Found<'_>) -> Vec<DesiredCondition> {
     let blocked = found
         .blocked

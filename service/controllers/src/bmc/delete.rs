@@ -1,30 +1,30 @@
-//! Deletes a BMC: its discovery ends, the image is taken out of it, and then the record goes, with the password.
+//! Deletes a BMC: its discovery ends, the image is taken out of it, and then the record is deleted, with the password.
 
 use std::time::Duration;
 
 use kube::Resource;
 use kube::runtime::controller::Action;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::Synced;
+use muster_controller::events::warning;
+use muster_controller::finalizers;
+use muster_controller::references::kube_ref;
 use muster_core::record;
 use muster_operations::{now, unless_missing};
 use muster_resources::{Bmc, names};
 
 use super::conditions::Found;
 use super::reconcile::{api, runs_from_medium, write};
-use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::Error;
-use crate::events::warning;
-use crate::finalizers;
-use crate::references::kube_ref;
 
-/// Time for the medium to be taken out. A BMC that does not answer keeps nobody from deleting it.
+/// Time for the medium to be taken out. A BMC that does not respond cannot prevent its deletion.
 pub const LIMIT: Duration = Duration::from_secs(600);
 
 /// Does the next step.
 pub async fn delete(bmc: &Bmc, context: &Context) -> Result<Action, Error> {
     if !finalizers::has(bmc, names::finalizer::BMC) {
-        // It waits for finalizers of others.
+        // The object waits for finalizers of others.
         return Ok(Action::await_change());
     }
     let kube = kube_ref(bmc);
@@ -42,7 +42,7 @@ pub async fn delete(bmc: &Bmc, context: &Context) -> Result<Action, Error> {
                 blocked: Some(why),
             };
             write(bmc, context, &found).await?;
-            // The record's changes are noticed; this is for the end of the time.
+            // The watch of records reports changes; the interval is for the time limit.
             return Ok(Action::requeue(*left));
         }
         if let Next::Leave(why) = &next {
@@ -58,25 +58,25 @@ pub async fn delete(bmc: &Bmc, context: &Context) -> Result<Action, Error> {
     Ok(Action::await_change())
 }
 
-/// When the deletion of an object was asked for.
+/// The time at which the deletion of an object was requested.
 pub fn asked_at(object: &impl Resource) -> Timestamp {
     let asked = object.meta().deletion_timestamp.as_ref();
     let asked = asked.and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0));
     asked.unwrap_or_else(now)
 }
 
-/// What a deletion does next.
+/// The next step of a deletion.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// The image is being taken out.
     Wait { why: String, left: Duration },
-    /// It goes, with the image in the BMC, or perhaps in it.
+    /// The record is deleted, although the image is in the BMC, or may be.
     Leave(String),
-    /// Nothing is left in the BMC.
+    /// The record is deleted; nothing is left in the BMC.
     Go,
 }
 
-/// `asked_at`: when the deletion was asked for.
+/// Returns the next step. `asked_at`: the time at which the deletion was requested.
 pub fn next(record: &record::Bmc, asked_at: Timestamp, now: Timestamp) -> Next {
     let address = &record.settings.address;
     if record.progress.leftover.is_none() {

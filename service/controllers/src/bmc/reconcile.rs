@@ -1,9 +1,14 @@
-//! Reconciles one BMC: reads what it refers to, brings its record in line, writes its status.
+//! Reconciles one BMC: reads the objects that it refers to, brings its record in line, writes its status.
 
 use std::sync::Arc;
 
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
+use muster_controller::conditions::Synced;
+use muster_controller::events::warning;
+use muster_controller::finalizers;
+use muster_controller::references::kube_ref;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::record;
 use muster_core::record::KubeRef;
 use muster_operations::bmcs::{BmcProblem, Following};
@@ -14,13 +19,8 @@ use super::conditions::Found;
 use super::delete;
 use super::status::status;
 use super::wanted::{asked, refused, wanted};
-use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
-use crate::events::warning;
-use crate::finalizers;
-use crate::references::kube_ref;
-use crate::retry::RETRY_INTERVAL;
 
 /// Brings record and status in line with the resource.
 pub async fn reconcile(bmc: Arc<Bmc>, context: Arc<Context>) -> Result<Action, Error> {
@@ -67,7 +67,7 @@ pub async fn reconcile(bmc: Arc<Bmc>, context: Arc<Context>) -> Result<Action, E
     }
 }
 
-/// The resource as it is now, when it seems to ask for something: what an older one asked for is not asked for again.
+/// The latest version of the resource, if `bmc` seems to request something: a request of an older version is not repeated.
 async fn newest(bmc: Arc<Bmc>, context: &Context) -> Result<Option<Arc<Bmc>>, Error> {
     let stored = context.app.bmcs.find_by_kube(&kube_ref(&*bmc)).await?;
     let known = stored.and_then(|stored| stored.resource);
@@ -96,7 +96,7 @@ async fn converge(bmc: &Bmc, context: &Context) -> Result<Following, Refusal> {
 fn not_followed(error: OperationError) -> Refusal {
     match error {
         OperationError::Invalid(invalid) => refused(&invalid),
-        // Another BMC is in the way, of which no watch tells.
+        // Another BMC is in the way, and no watch shows that.
         OperationError::Bmc(problem @ (BmcProblem::Taken(_) | BmcProblem::NotNow(_))) => Refusal::Input {
             why: problem.to_string(),
             retry: Some(RETRY_INTERVAL),
@@ -109,7 +109,7 @@ fn not_followed(error: OperationError) -> Refusal {
 pub(super) async fn write(bmc: &Bmc, context: &Context, found: &Found<'_>) -> Result<(), Error> {
     let before = bmc.status.as_ref();
     let next = status(bmc, found, now());
-    crate::status::write(context, bmc, before, &next).await
+    Ok(muster_controller::status::write(context, bmc, before, &next).await?)
 }
 
 pub(super) fn api(context: &Context, bmc: &Bmc) -> Api<Bmc> {
@@ -117,7 +117,7 @@ pub(super) fn api(context: &Context, bmc: &Bmc) -> Api<Bmc> {
     Api::namespaced(context.client.clone(), &namespace)
 }
 
-/// True while a host runs from the medium: to take it out would kill the host's system.
+/// True while a host runs from the medium: removing it would stop the host's system.
 pub(super) fn runs_from_medium(record: &record::Bmc) -> bool {
     let left = record.progress.leftover.as_ref();
     left.is_some_and(|left| left.in_use)

@@ -3,6 +3,8 @@
 use kube::Resource;
 use muster_api::bmc::{BmcCheck, BmcDifference, BmcInventory};
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{self, Synced, time};
+use muster_controller::references::kube_ref;
 use muster_core::record::{self, BmcStage};
 use muster_resources::{
     AgentReference, Bmc, BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcInventoryStatus,
@@ -10,10 +12,8 @@ use muster_resources::{
 };
 
 use super::conditions::{Found, Type, of};
-use crate::conditions::{self, Synced, time};
-use crate::references::kube_ref;
 
-/// The status from now on; the same as the one that is there when nothing differs.
+/// The status from now on; the same as the present one when nothing differs.
 pub fn status(bmc: &Bmc, found: &Found<'_>, now: Timestamp) -> BmcStatus {
     let before = bmc.status.as_ref();
     let mut next = match found.record {
@@ -65,8 +65,8 @@ fn of_record(bmc: &Bmc, record: &record::Bmc) -> BmcStatus {
         message: Some(progress.reason.clone()),
         since: Some(time(progress.since)),
         deadline: progress.deadline.map(time),
-        medium_inserted: progress.leftover.is_some(),
-        // Agents have the ids of their hosts, and are where their InfraEnv is.
+        medium_inserted: record.medium_inserted(),
+        // Agents have the ids of their hosts, and are in the namespace of their InfraEnv.
         agent_ref: host_id.clone().map(|name| AgentReference {
             name,
             namespace: kube_ref(bmc).namespace,

@@ -5,6 +5,7 @@ use kube::runtime::events::EventType;
 use muster_api::bmc::{BmcCheck, BmcFailure, BmcInventory, BmcMemory, BmcNic, BmcOutcome, BmcProcessor};
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{ConditionReason, Synced};
 use muster_core::lifecycle::bmc::{Wanted, create_for};
 use muster_core::record::{self, BmcAsked, BmcStage, KubeRef, Leftover, Secret};
 use muster_resources::{Bmc, BmcSpec, BmcStatus};
@@ -13,7 +14,6 @@ use serde_json::json;
 use super::conditions::{Found, Reason};
 use super::delete::{LIMIT, Next, next};
 use super::status::status;
-use crate::conditions::{ConditionReason, Synced};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap()

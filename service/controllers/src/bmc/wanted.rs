@@ -1,7 +1,8 @@
-//! Reads what a BMC's spec says, with the values that it refers to. No error holds a value of a Secret.
+//! Reads a BMC's spec, with the values that it refers to. No error contains a value of a Secret.
 
 use kube::ResourceExt;
 use muster_api::bmc::{BmcBoot, BmcCertificate, BmcCertificateMode};
+use muster_controller::secrets;
 use muster_core::lifecycle::bmc::Wanted;
 use muster_core::record::{BmcAsked, Secret};
 use muster_core::rules::input::Invalid;
@@ -11,12 +12,11 @@ use muster_resources::{Bmc, BmcBootWay, BmcTrust, BmcTrustMode};
 
 use crate::context::Context;
 use crate::error::Refusal;
-use crate::secrets;
 
-/// Everything that the resource says.
+/// Returns all settings of the resource.
 ///
 /// # Errors
-/// A Secret or ConfigMap is missing or wrong.
+/// Fails if a Secret or ConfigMap is missing or wrong.
 pub async fn wanted(bmc: &Bmc, context: &Context) -> Result<Wanted, Refusal> {
     let (user_name, password) = credentials(bmc, context).await?;
     Ok(Wanted {
@@ -34,7 +34,7 @@ pub async fn wanted(bmc: &Bmc, context: &Context) -> Result<Wanted, Refusal> {
     })
 }
 
-/// What the resource asks for.
+/// The requests of the resource.
 pub fn asked(bmc: &Bmc) -> BmcAsked {
     BmcAsked {
         discover: bmc.spec.discover,
@@ -73,7 +73,7 @@ async fn certificate(bmc: &Bmc, context: &Context) -> Result<BmcCertificate, Ref
                 retry: None,
             });
         }
-        // Core says that the mode needs it.
+        // Core reports that the mode needs the setting.
         None => None,
     };
     Ok(BmcCertificate {
@@ -101,7 +101,7 @@ async fn bundle(bmc: &Bmc, name: &str, context: &Context) -> Result<String, Refu
     })
 }
 
-/// What core found wrong, in the words of the resource.
+/// The refusal for a value that core finds invalid, in the names of the resource.
 pub fn refused(invalid: &Invalid) -> Refusal {
     Refusal::invalid(invalid, spec_field)
 }

@@ -7,6 +7,11 @@ use kube::api::{DeleteParams, ListParams, Patch};
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
+use muster_controller::conditions::Synced;
+use muster_controller::finalizers;
+use muster_controller::references::{cluster_ref, deployment_ref, install_ref, kube_ref, may_be_of};
+use muster_controller::retry::RETRY_INTERVAL;
+use muster_controller::writes::patch_params;
 use muster_core::record::KubeRef;
 use muster_operations::unless_missing;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
@@ -14,13 +19,8 @@ use serde_json::json;
 
 use super::mirrored::is_forgotten;
 use crate::agent_cluster_install::{self, write_status};
-use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::finalizers;
-use crate::references::{cluster_ref, deployment_ref, install_ref, kube_ref, may_be_of};
-use crate::retry::RETRY_INTERVAL;
-use crate::writes::patch_params;
 
 /// Agents in one page of a list: each may be a hundred kilobytes.
 const PAGE: u32 = 100;
@@ -32,7 +32,7 @@ pub async fn deployment(
     context: &Context,
 ) -> Result<Action, Error> {
     if !finalizers::has(deployment, names::finalizer::CLUSTER_DEPLOYMENT) {
-        // It waits for finalizers of others.
+        // The object waits for finalizers of others.
         return Ok(Action::await_change());
     }
     if let Some(install) = install {
@@ -41,7 +41,7 @@ pub async fn deployment(
         }
         let api = agent_cluster_install::api(context, install);
         unless_absent(api.delete(&install.name_any(), &DeleteParams::default()).await)?;
-        // The watch shows when it is gone, in two steps when a finalizer holds it.
+        // The watch reports when the AgentClusterInstall is gone, in two steps when a finalizer holds it.
         return Ok(Action::requeue(RETRY_INTERVAL));
     }
     let kube = kube_ref(deployment);
@@ -92,27 +92,27 @@ fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
     deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true))
 }
 
-/// Deletes the record of that name, if there is one and `resource` is of it. Refused while hosts are being installed into it.
+/// Deletes the record of that name, if it exists and belongs to `resource`. Refused while hosts are being installed into the cluster.
 async fn delete_record(kube: &KubeRef, resource: &impl Resource, context: &Context) -> Result<(), Error> {
     let found = context.app.clusters.find_by_kube(kube).await?;
     let Some(stored) = found.filter(|stored| may_be_of(resource, &stored.id)) else {
         return Ok(());
     };
-    // A refusal is no mistake of the resource's writer: it is tried again.
+    // A refusal is no mistake in the resource: the deletion is tried again.
     unless_missing(context.app.delete_cluster(stored.id).await)
-        .map_err(|error| Error::Internal(error.to_string()))
+        .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// The fate of an Agent whose cluster is deleted.
+/// The fate of an Agent after its cluster is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It returns to its InfraEnv.
+    /// The Agent returns to its InfraEnv.
     Unbound,
-    /// It is deleted with the cluster.
+    /// The Agent is deleted with the cluster.
     Deleted,
 }
 
-/// `of_infra_env`: the cluster of its InfraEnv, which may have none.
+/// Returns the fate. `of_infra_env`: the cluster of the Agent's InfraEnv, which may have none.
 pub(super) fn fate(cluster: &KubeRef, of_infra_env: Option<&KubeRef>, preserve: bool) -> Fate {
     match of_infra_env {
         Some(own) if own == cluster => Fate::Deleted,
@@ -135,7 +135,7 @@ async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) ->
     {
         release_labelled(&api, &label, cluster, preserve, &mut infra_envs, context).await?;
     }
-    // Agents that wait for the cluster have no label of it yet, and would join the next one of its name.
+    // Agents that wait for the cluster have no label of it yet, and would join the next cluster of its name.
     let waiting = context.agents.keys(|agent| {
         let reference = agent.spec.cluster_deployment_name.as_ref();
         reference.is_some_and(|it| it.name == cluster.name && it.namespace == cluster.namespace)
@@ -154,7 +154,7 @@ async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) ->
     Ok(())
 }
 
-/// Unbinds or deletes those with the label.
+/// Unbinds or deletes the Agents with the label.
 async fn release_labelled(
     api: &Api<DeserializeGuard<Agent>>,
     label: &str,
@@ -167,13 +167,13 @@ async fn release_labelled(
     loop {
         let page = api.list(&params).await?;
         let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-        // One that cannot be read is left as it is; its host goes with the record of the cluster.
+        // An Agent that cannot be read is left as it is; its host is deleted with the record of the cluster.
         for agent in page.items.into_iter().filter_map(|agent| agent.0.ok()) {
             if agent.metadata.deletion_timestamp.is_some() || !belongs_to(&agent, cluster) {
                 continue;
             }
             let fate = if cluster.namespace == names::namespace::MIRROR {
-                // REST's rule about its hosts follows with the record.
+                // REST's rule about hosts is applied when the record is deleted.
                 Fate::Unbound
             } else {
                 let own = infra_env_cluster(&agent, infra_envs, context).await?;
@@ -224,5 +224,6 @@ async fn release(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Err
             api.patch_metadata(&name, &patch_params(), &patch).await.map(drop)
         }
     };
-    unless_absent(done).map(drop)
+    unless_absent(done)?;
+    Ok(())
 }

@@ -18,16 +18,16 @@ use uuid::Uuid;
 pub struct Wanted<'a> {
     pub deployment: &'a ClusterDeployment,
     pub install: &'a AgentClusterInstall,
-    /// Of `spec.pullSecretRef`.
+    /// The Secret of `spec.pullSecretRef`.
     pub pull_secret: Option<&'a Secret>,
     /// PEM of `spec.ignitionEndpoint.caCertificateReference`.
     pub ignition_ca: Option<&'a Secret>,
-    /// Of the release that `spec.imageSetRef` names.
+    /// Version of the release that `spec.imageSetRef` names.
     pub version: Option<&'a str>,
 }
 
 impl Wanted<'_> {
-    /// The id that the cluster itself has: as the AgentClusterInstall says, else the ClusterDeployment.
+    /// The id that the cluster itself has: from the AgentClusterInstall, else from the ClusterDeployment.
     /// Empty: unknown.
     fn cluster_id(&self) -> String {
         let install = self.install.spec.cluster_metadata.as_ref();
@@ -46,7 +46,7 @@ impl Wanted<'_> {
     }
 }
 
-/// True when the cluster is installed, or is declared to be. Source: docs/protocol/kube-controllers.md#6.2.
+/// True when the cluster is installed, or is declared as installed. Source: docs/protocol/kube-controllers.md#6.2.
 pub fn is_installed(deployment: &ClusterDeployment, install: &AgentClusterInstall) -> bool {
     let mut conditions = install.status.iter().flat_map(|status| &status.conditions);
     deployment.spec.installed == Some(true)
@@ -55,10 +55,10 @@ pub fn is_installed(deployment: &ClusterDeployment, install: &AgentClusterInstal
         })
 }
 
-/// The record of a cluster that is installed.
+/// Returns the record of a cluster that is installed.
 ///
 /// # Errors
-/// The first field that cannot be accepted.
+/// Returns the first field that cannot be accepted.
 pub fn imported(
     kube: KubeRef,
     wanted: &Wanted<'_>,
@@ -76,10 +76,10 @@ pub fn imported(
     Ok(changed(&made, wanted, now)?.map_or(made, |(cluster, _)| cluster))
 }
 
-/// `found` as the resources want it, with events about the change; `None`: nothing changes.
+/// Returns `found` with the settings of the resources, and events about the change; `None`: nothing changes.
 ///
 /// # Errors
-/// The first field that cannot be accepted.
+/// Returns the first field that cannot be accepted.
 pub fn changed(
     found: &Cluster,
     wanted: &Wanted<'_>,
@@ -91,7 +91,7 @@ pub fn changed(
     };
     let mut params = params::params(wanted)?;
     if found.data.base_dns_domain.is_empty() && wanted.deployment.spec.base_domain.is_empty() {
-        // One that REST imported by an address has no domain.
+        // A cluster that REST imported by an address has no domain.
         (params.base_dns_domain, params.api_vip_dns_name) = (None, None);
     }
     let mut next = update(&base, params, now)?.cluster;
@@ -109,7 +109,7 @@ pub fn changed(
     Ok(Some((next, events)))
 }
 
-/// A record without everything that the resources can set: what they do not know, and what they cannot unset,
+/// The record without everything that the resources can set: what they do not have, and what they cannot unset,
 /// remains.
 fn without_settings(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
     ClusterData {
@@ -127,7 +127,7 @@ fn without_settings(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
     }
 }
 
-/// From the annotations: comma lists, or JSON lists as REST has them.
+/// Reads the annotations: comma lists, or JSON lists as in REST.
 fn ignored_validations(install: &AgentClusterInstall) -> IgnoredValidations {
     let list = |key: &str| {
         let text = install.metadata.annotations.as_ref()?.get(key)?.trim();
@@ -192,7 +192,7 @@ pub fn resource_field(field: &str) -> String {
     format!("spec.{name}{rest}")
 }
 
-/// The version in a release image's tag, as `4.20.3` in `registry/release:4.20.3-x86_64`.
+/// The version in a release image's tag, such as `4.20.3` in `registry/release:4.20.3-x86_64`.
 pub fn version_of(release_image: &str) -> Option<&str> {
     let (_, tag) = release_image.rsplit_once(':')?;
     let architectures = [

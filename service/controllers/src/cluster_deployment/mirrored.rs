@@ -1,12 +1,14 @@
-//! Brings a cluster that REST imported and its resources together: REST and `kubectl` are equally good writers of it.
+//! Brings a cluster that REST imported and its resources together: changes by REST count as much as those by `kubectl`.
 //!
-//! What changed last is followed, field by field ([`mirror`]). The resources are written before the record remembers what both agree
-//! about, so an interrupted reconcile repeats itself and undoes nothing.
+//! The latest change of each field wins ([`mirror`]). The resources are written before the record stores the values on which both agree,
+//! so an interrupted reconcile repeats itself and undoes nothing.
 
 use std::fmt::Debug;
 
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
+use muster_controller::merge_patch::merge_patch;
+use muster_controller::references::{kube_ref, mirror_of};
 use muster_core::lifecycle::cluster::events;
 use muster_core::record::{Agreed, Cluster, ClusterData, Fields};
 use muster_core::rules::mirror;
@@ -18,36 +20,34 @@ use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed};
 use super::shown::{deployment_spec, install_spec};
-use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
 use crate::mirror::spec::patch_spec;
-use crate::references::{kube_ref, mirror_of};
 
-/// The member whose own members are compared one by one.
+/// The member that is compared by its own members, one by one.
 const TRAITS: &str = "traits";
 
-/// True for a resource that was made to mirror a record which it does not mirror (any more).
+/// True for a resource that was made to mirror a record and does not mirror it (any more).
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn is_left_over(deployment: &ClusterDeployment, context: &Context) -> Result<bool, Error> {
     let own = kube_ref(deployment);
     let record = record(deployment, context).await?;
     Ok(record.is_some_and(|record| record.is_none_or(|record| record.kube != Some(own))))
 }
 
-/// True when that record lives: mirrors were turned off. Its hosts stay in the cluster.
+/// True if the record still exists: mirrors were turned off. Its hosts stay in the cluster.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn is_forgotten(deployment: &ClusterDeployment, context: &Context) -> Result<bool, Error> {
     let own = kube_ref(deployment);
     let record = record(deployment, context).await?.flatten();
     Ok(record.is_some_and(|record| record.kube != Some(own)))
 }
 
-/// The living record that a resource was made to mirror. `None`: it was made for none.
+/// The existing record that a resource was made to mirror. `None`: the resource is no mirror.
 async fn record(deployment: &ClusterDeployment, context: &Context) -> Result<Option<Option<Cluster>>, Error> {
     let Some(id) = mirror_of(deployment) else {
         return Ok(None);
@@ -57,17 +57,17 @@ async fn record(deployment: &ClusterDeployment, context: &Context) -> Result<Opt
     Ok(Some(alive.map(|found| found.cluster)))
 }
 
-/// Stores what the resources changed, and writes to them what REST changed. `wanted`: as they are now.
+/// Stores the changes of the resources, and writes REST's changes to them. `wanted`: the present resources.
 ///
 /// # Errors
-/// The resources ask for what cannot be, or something may pass.
+/// Fails if the resources request something impossible, or for a cause that may pass.
 pub async fn converge(stored: &Cluster, wanted: &Wanted<'_>, context: &Context) -> Result<Cluster, Refusal> {
     let of_resources = said(stored, wanted)?;
     let of_record = fields(&stored.data);
     let agreed = stored.mirror.clone().unwrap_or_default();
     let merged = mirror::merge(&agreed, &of_record, &of_resources);
     let (Some(present), Some(target)) = (data(of_resources), data(merged.clone())) else {
-        return Err(Refusal::Later(Error::Internal(
+        return Err(Refusal::Later(Error::internal(
             "a merged cluster cannot be read".into(),
         )));
     };
@@ -86,7 +86,7 @@ pub async fn converge(stored: &Cluster, wanted: &Wanted<'_>, context: &Context) 
     };
     let agreed = Agreed::of(&said(stored, &next)?);
     let stored = context.app.clusters.change(stored.id, |newest| {
-        // REST may have been faster, so only what the resources changed is taken over.
+        // A client of REST may have been faster, so only what the resources changed is taken over.
         let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.data), &merged);
         let mut next = Cluster {
             data: data(fields).unwrap_or_else(|| newest.data.clone()),
@@ -108,7 +108,7 @@ pub async fn converge(stored: &Cluster, wanted: &Wanted<'_>, context: &Context) 
     Ok(stored.await?)
 }
 
-/// What the resources say, by the names that the record has for it.
+/// The settings in the resources, by their names in the record.
 fn said(stored: &Cluster, wanted: &Wanted<'_>) -> Result<Fields, Refusal> {
     let invalid = |invalid| Refusal::invalid(&invalid, super::desired::resource_field);
     let next = changed(stored, wanted, stored.updated_at).map_err(invalid)?;

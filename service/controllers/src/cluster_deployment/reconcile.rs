@@ -9,27 +9,27 @@ use kube::api::Patch;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
+use muster_controller::conditions::Synced;
+use muster_controller::events::warning;
+use muster_controller::finalizers;
+use muster_controller::references::{install_ref, kube_ref, mirror_of, newest, with_owner};
+use muster_controller::retry::RETRY_INTERVAL;
+use muster_controller::secrets;
+use muster_controller::writes::{delete_params, patch_params};
 use muster_core::record::{Cluster, Secret};
 use muster_core::rules::input::Invalid;
 use muster_operations::OperationError;
 use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
+use muster_workload::Unreachable;
 use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::untaken::missing_install;
-use super::{delete, mirrored};
+use super::{delete, mirrored, same_api};
 use crate::agent_cluster_install::{self, write_status};
-use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, Refusal, unless_absent};
-use crate::events::warning;
-use crate::finalizers;
-use crate::references::{install_ref, kube_ref, mirror_of, with_owner};
-use crate::retry::RETRY_INTERVAL;
-use crate::secrets;
-use crate::workload::{self, Unreachable};
-use crate::writes::{delete_params, patch_params};
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -67,11 +67,11 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
     };
     let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
     if stored.is_none() && mirror_of::<ClusterId>(&*deployment).is_some() {
-        // Its record was deleted meanwhile. A mirror makes no record.
+        // The record was deleted meanwhile. A mirror makes no record.
         return Ok(Action::requeue(Duration::ZERO));
     }
     let deployment = match &stored {
-        // An older one would look like a change.
+        // An older version would look like a change.
         Some(found) if found.mirror.is_some() => {
             let newest = api.get_opt(&deployment.name_any()).await?;
             newest.map_or(deployment, Arc::new)
@@ -99,7 +99,7 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
     }
 }
 
-/// Tells users that the AgentClusterInstall is missing, which has the conditions. Both are often made in one go, the
+/// Publishes an Event if the AgentClusterInstall is missing, which has the conditions. Both are often created together, the
 /// ClusterDeployment first.
 fn without_install(deployment: &ClusterDeployment, context: &Context) -> Action {
     let Some(install) = install_ref(deployment).filter(|name| !name.is_empty()) else {
@@ -124,12 +124,12 @@ fn refused(invalid: Invalid) -> Refusal {
     Refusal::invalid(&invalid, resource_field)
 }
 
-/// An operation failed on a record that was validated before: others were faster, or the database is away.
+/// Handles a failed operation on a record that was validated before: another writer was faster, or the database is unavailable.
 fn later(error: OperationError) -> Refusal {
-    Refusal::Later(Error::Internal(error.to_string()))
+    Refusal::Later(Error::internal(error.to_string()))
 }
 
-/// The AgentClusterInstall with its finalizer and its owner, in one write.
+/// Sets finalizer and owner of the AgentClusterInstall in one write, and returns the object.
 async fn adopted(
     install: AgentClusterInstall,
     deployment: &ClusterDeployment,
@@ -139,7 +139,7 @@ async fn adopted(
     if let Some(list) = finalizers::with(&install, names::finalizer::AGENT_CLUSTER_INSTALL) {
         metadata["finalizers"] = json!(list);
     }
-    // One of the same name was deleted and made again.
+    // The AgentClusterInstall was deleted and another of the same name created.
     let is_replaced =
         |one: &OwnerReference| one.kind == ClusterDeployment::kind(&()) && one.name == deployment.name_any();
     if let Some(list) = with_owner(&install, deployment, is_replaced) {
@@ -153,7 +153,7 @@ async fn adopted(
     Ok(api.patch(&install.name_any(), &patch_params(), &patch).await?)
 }
 
-/// Stores what the resources ask for. Returns a notice for users, if there is something to know.
+/// Stores the settings of the resources. Returns a notice for users, if there is one.
 async fn converge(
     deployment: &ClusterDeployment,
     install: &AgentClusterInstall,
@@ -179,14 +179,10 @@ async fn converge(
     };
     let clusters = &context.app.clusters;
     let cluster = match stored {
-        None => {
-            let made =
-                imported(kube_ref(deployment), &wanted, ClusterId::random(), now()).map_err(refused)?;
-            clusters.create(made).await.map_err(later)?
-        }
+        None => make(&wanted, context).await?,
         Some(stored) if stored.mirror.is_some() => mirrored::converge(&stored, &wanted, context).await?,
         Some(stored) => {
-            // Validated before others could change it; what they change in between is seen below.
+            // Validated before others could change it; changes made in between are seen below.
             changed(&stored, &wanted, now()).map_err(refused)?;
             clusters
                 .change(stored.id, |newest| Ok(changed(newest, &wanted, now())?))
@@ -194,7 +190,46 @@ async fn converge(
                 .map_err(later)?
         }
     };
-    Ok((cluster, kubeconfig_notice(deployment, context).await?))
+    let notices = [
+        kubeconfig_notice(deployment, context).await?,
+        same_api::notice(&cluster, context).await?,
+    ];
+    let notices: Vec<String> = notices.into_iter().flatten().collect();
+    let notice = (!notices.is_empty()).then(|| format!("SyncOK. {}", notices.join(". ")));
+    Ok((cluster, notice))
+}
+
+/// Makes the record of a resource that has none. One that was deleted while the resource stayed comes back with its id, by which clients of
+/// REST know it.
+async fn make(wanted: &Wanted<'_>, context: &Context) -> Result<Cluster, Refusal> {
+    let clusters = &context.app.clusters;
+    let (deployment, kube) = (wanted.deployment, kube_ref(wanted.deployment));
+    let deleted = match clusters.find_deleted(&kube).await? {
+        Some(deleted) if shows(wanted.install, &deleted) => {
+            let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
+            newest(&api, deployment).await?.map(|_| deleted)
+        }
+        Some(_) | None => None,
+    };
+    let id = deleted
+        .as_ref()
+        .map_or_else(ClusterId::random, |deleted| deleted.id);
+    let mut made = imported(kube, wanted, id, now()).map_err(refused)?;
+    let Some(deleted) = deleted else {
+        return clusters.create(made).await.map_err(later);
+    };
+    (made.version, made.created_at) = (deleted.version, deleted.created_at);
+    clusters.revive(made).await.map_err(later)
+}
+
+/// True when the resource shows the events of this record: it is the one that was made for it, and not for another of the same name before.
+fn shows(install: &AgentClusterInstall, record: &Cluster) -> bool {
+    let info = install
+        .status
+        .as_ref()
+        .and_then(|status| status.debug_info.as_ref());
+    let events = info.and_then(|info| info.events_url.as_deref());
+    events.is_some_and(|url| url.contains(&record.id.to_string()))
 }
 
 async fn pull_secret(
@@ -250,16 +285,16 @@ async fn version(install: &AgentClusterInstall, context: &Context) -> Result<Opt
     Ok(version_of(&set.spec.release_image).map(str::to_owned))
 }
 
-/// A notice when the cluster's kubeconfig is missing or cannot be used, which is needed once its nodes are managed.
+/// Returns a notice when the cluster's kubeconfig is missing or cannot be used, which is needed once its nodes are managed.
 async fn kubeconfig_notice(
     deployment: &ClusterDeployment,
     context: &Context,
 ) -> Result<Option<String>, Refusal> {
-    match workload::check(&context.client, deployment).await {
+    match context.workloads.check(deployment).await {
         Ok(()) => Ok(None),
-        Err(error @ Unreachable::Hub(..)) => Err(Refusal::Later(Error::Internal(error.to_string()))),
+        Err(error @ Unreachable::Hub(..)) => Err(Refusal::Later(Error::internal(error.to_string()))),
         Err(error @ (Unreachable::Secret(_) | Unreachable::Kubeconfig(..))) => Ok(Some(format!(
-            "SyncOK. There is no usable kubeconfig of the cluster, hosts can be bound to it but no node can be looked after: {error}"
+            "There is no usable kubeconfig of the cluster, hosts can be bound to it but no node can be looked after: {error}"
         ))),
     }
 }

@@ -1,7 +1,7 @@
 //! Computes the ClusterDeployment and the AgentClusterInstall that show a cluster which REST imported.
 //!
-//! What REST can say and they cannot (credentials, the certificate of an Ignition endpoint, details of the platform) is left out, and stays as
-//! it is in the record.
+//! Settings that exist only in REST (credentials, the certificate of an Ignition endpoint, details of the platform) are left out, and stay
+//! as they are in the record.
 
 use muster_core::record::{Cluster, ClusterData, KubeRef};
 use muster_resources::names::{finalizer, group, label};
@@ -12,7 +12,7 @@ use muster_resources::{
 };
 use serde_json::json;
 
-/// The ClusterDeployment of a record that has none yet.
+/// Returns the ClusterDeployment of a record that has none yet.
 pub fn deployment(name: &KubeRef, record: &Cluster) -> ClusterDeployment {
     let spec = ClusterDeploymentSpec {
         platform: ClusterDeploymentPlatform {
@@ -35,7 +35,7 @@ pub fn deployment(name: &KubeRef, record: &Cluster) -> ClusterDeployment {
     object
 }
 
-/// Its AgentClusterInstall.
+/// Returns the AgentClusterInstall of a record.
 pub fn install(name: &KubeRef, record: &Cluster) -> AgentClusterInstall {
     let spec = AgentClusterInstallSpec {
         cluster_deployment_ref: LocalReference {

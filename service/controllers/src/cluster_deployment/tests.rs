@@ -1,4 +1,4 @@
-//! The record that the recorded ClusterDeployment and AgentClusterInstall ask for, and those of others.
+//! Tests the records of the recorded ClusterDeployment and AgentClusterInstall, and of others.
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
@@ -80,7 +80,7 @@ fn the_same_resources_change_nothing_and_others_only_what_they_say() {
     let (deployment, before) = (deployment(json!({})), install(json!({})));
     let cluster = made(json!({}), json!({})).unwrap();
     assert_eq!(changed(&cluster, &wanted(&deployment, &before), at(9)), Ok(None));
-    // The key of signed URLs is none of the resources' settings.
+    // The key of signed URLs is no setting of the resources.
     let mut signed = cluster.clone();
     signed.data.url_key = Secret::new("random");
     assert_eq!(changed(&signed, &wanted(&deployment, &before), at(9)), Ok(None));
@@ -118,7 +118,7 @@ fn the_same_resources_change_nothing_and_others_only_what_they_say() {
     );
     assert!(!next.data.pull_secret.is_empty());
 
-    // What is no longer said is no longer so; only the version cannot be unsaid.
+    // A setting that is removed from the resources is removed from the record; only the version stays.
     let (last, _) = changed(&next, &wanted(&deployment, &before), at(20))
         .unwrap()
         .unwrap();
@@ -171,7 +171,7 @@ fn a_mistake_names_the_field_of_the_resource() {
             "spec.provisionRequirements.controlPlaneAgents",
         ),
     ] {
-        // The name is looked at when the cluster is made; everything else with each change, too.
+        // The name is checked when the cluster is created; everything else with each change, too.
         let invalid = made(deployment, install).unwrap_err();
         assert_eq!(resource_field(&invalid.field), field, "{invalid}");
     }

@@ -1,15 +1,14 @@
-//! Says why a ClusterDeployment is no cluster of this service (yet).
+//! Gives the reason why a ClusterDeployment is no cluster of this service (yet).
 
 use kube::{Api, Client, ResourceExt};
+use muster_controller::references::install_ref;
 use muster_core::record::KubeRef;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 
-use crate::references::install_ref;
-
-/// The reason, and what to do; `wanted` has no record.
+/// Returns the reason, and what to do; `wanted` has no record.
 ///
 /// # Errors
-/// The API server.
+/// Fails if the API server does.
 pub async fn why_untaken(client: &Client, wanted: &KubeRef) -> kube::Result<String> {
     let deployments = Api::<ClusterDeployment>::namespaced(client.clone(), &wanted.namespace);
     let Some(deployment) = deployments.get_opt(&wanted.name).await? else {
@@ -31,7 +30,7 @@ pub async fn why_untaken(client: &Client, wanted: &KubeRef) -> kube::Result<Stri
     })
 }
 
-/// For a ClusterDeployment whose AgentClusterInstall does not exist.
+/// Returns the reason if the AgentClusterInstall of a ClusterDeployment does not exist.
 pub fn missing_install(deployment: &ClusterDeployment, install: &str) -> String {
     let namespace = deployment.namespace().unwrap_or_default();
     format!(

@@ -1,4 +1,4 @@
-//! Gives an InfraEnv that REST or the command line made to the resource that asks for it by annotation, with its hosts.
+//! Gives an InfraEnv that was made by REST or the command line to the resource that requests it by annotation, with its hosts.
 //!
 //! From then on there is one truth, the resource: a record has either none, a mirror, or the one that it was given to.
 
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnvCreateParams;
+use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::record::{self, KubeRef};
 use muster_resources::InfraEnv;
 use muster_resources::names::annotation::INFRA_ENV_ADOPT;
@@ -15,13 +16,12 @@ use muster_store::Subject;
 use super::desired::{check_unchangeable, spec_field};
 use crate::context::Context;
 use crate::error::Refusal;
-use crate::retry::RETRY_INTERVAL;
 
-/// The record that the resource `kube` takes over; `None` when it asks for none.
+/// Returns the record that the resource `kube` takes over; `None` if it requests none.
 ///
 /// # Errors
-/// There is no such InfraEnv, it belongs to another resource, it cannot be what `wanted` says, or a host of it is in a cluster that
-/// no resource names.
+/// There is no such InfraEnv, it belongs to another resource, REST has not offered it to this one (its id proves nothing: each machine of the
+/// pool has it), it cannot be what `wanted` says, or a host of it is in a cluster that no resource names.
 pub async fn adopted(
     infra_env: &InfraEnv,
     kube: &KubeRef,
@@ -47,6 +47,11 @@ pub async fn adopted(
             "the InfraEnv {id} belongs to the custom resource {other}"
         )));
     }
+    if found.settings.offered_to.as_ref() != Some(kube) {
+        return Err(refused(format!(
+            "the InfraEnv {id} is not offered to {kube}; its operator offers it: muster infra-env update {id} --offer-to {kube}"
+        )));
+    }
     check_unchangeable(&found, wanted, false).map_err(|invalid| Refusal::invalid(&invalid, spec_field))?;
     let hosts = app.store.list_host_briefs(Some(id)).await?;
     for host in &hosts {
@@ -61,16 +66,24 @@ pub async fn adopted(
     let adopted = app
         .infra_envs
         .change(id, |newest| {
-            let with_resource = || record::InfraEnv {
-                kube: Some(kube.clone()),
-                mirror: None,
-                ..newest.clone()
+            let may = !newest.belongs_to_resource() && newest.settings.offered_to.as_ref() == Some(kube);
+            let with_resource = || {
+                let mut next = record::InfraEnv {
+                    kube: Some(kube.clone()),
+                    mirror: None,
+                    ..newest.clone()
+                };
+                next.settings.offered_to = None;
+                next
             };
-            Ok((!newest.belongs_to_resource()).then(|| (with_resource(), Vec::new())))
+            Ok(may.then(|| (with_resource(), Vec::new())))
         })
         .await?;
+    if !adopted.belongs_to_resource() || adopted.kube.as_ref() != Some(kube) {
+        return Err(refused(format!("the offer of the InfraEnv {id} was withdrawn")));
+    }
     tracing::info!(infra_env.id = %id, resource = %kube, hosts = hosts.len(), "an InfraEnv made by REST belongs to a custom resource now");
-    // Hosts at rest change by themselves seldom; their Agents are made now.
+    // Idle hosts rarely change by themselves; their Agents are created now.
     for host in hosts {
         let subject = Subject::Host {
             infra_env_id: id,
@@ -81,7 +94,7 @@ pub async fn adopted(
     Ok(Some(adopted))
 }
 
-/// Checked again, for what is in the way goes without a change of the resource.
+/// Returns a refusal that is checked again, since the obstacle disappears without a change of the resource.
 fn refused(why: String) -> Refusal {
     Refusal::Input {
         why: format!("the annotation {INFRA_ENV_ADOPT}: {why}"),

@@ -10,6 +10,8 @@ use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_controller::finalizers;
+use muster_controller::references::{kube_ref, may_be_of};
 use muster_operations::{OperationError, now, unless_missing};
 use muster_resources::{Agent, InfraEnv, names};
 
@@ -18,10 +20,8 @@ use super::status::Outcome;
 use crate::bmc::{self, delete::Next};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::finalizers;
-use crate::references::{kube_ref, may_be_of};
 
-/// Between two reconciles while Agents go. The deletion of a host triggers one as well.
+/// Between two reconciles while Agents are being deleted. The deletion of a host triggers one as well.
 const DELETION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Agents in one page of a list.
@@ -30,11 +30,11 @@ const PAGE: u32 = 500;
 /// Deletions at the same time.
 const AT_ONCE: usize = 8;
 
-/// Deletes the Agents that may go; when there is no host left, the record and then the finalizer.
+/// Deletes the Agents that may be deleted; when no host is left, the record and then the finalizer.
 pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, Error> {
     let api = reconcile::api(context, infra_env);
     if !finalizers::has(infra_env, names::finalizer::INFRA_ENV) {
-        // It waits for finalizers of others.
+        // The object waits for finalizers of others.
         return Ok(Action::await_change());
     }
     let stored = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
@@ -67,7 +67,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
         return Ok(Action::requeue(DELETION_RETRY_INTERVAL));
     }
     if let Some(stored) = &stored {
-        // A host that registered just now keeps it: the next reconcile sees it.
+        // A host that registered just now prevents the deletion: the next reconcile sees it.
         done(context.app.infra_envs.delete(stored.id).await)?;
     }
     finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
@@ -75,7 +75,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     Ok(Action::await_change())
 }
 
-/// Ends discoveries through the InfraEnv's BMCs, which go with it. Returns the names of those out of which the image is being taken.
+/// Ends discoveries through the InfraEnv's BMCs, which are deleted with it. Returns the names of the BMCs that still have the image.
 async fn ejecting(infra_env: &InfraEnv, id: InfraEnvId, context: &Context) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for mut bmc in context.app.bmcs.list(id).await? {
@@ -89,11 +89,11 @@ async fn ejecting(infra_env: &InfraEnv, id: InfraEnvId, context: &Context) -> Re
     Ok(names)
 }
 
-/// A refusal is no mistake of the InfraEnv's writer: it is tried again.
+/// A refusal is no mistake in the InfraEnv: the deletion is tried again.
 fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
     unless_missing(outcome).map_err(|error| {
         if error.is_input() {
-            Error::Internal(error.to_string())
+            Error::internal(error.to_string())
         } else {
             error.into()
         }
@@ -114,11 +114,11 @@ struct Plan {
     agents: Vec<String>,
     /// Hosts to delete: they have no Agent.
     hosts: Vec<HostId>,
-    /// Hosts that keep the InfraEnv.
+    /// Hosts that prevent the deletion of the InfraEnv.
     waiting: Vec<(HostId, HostStatus)>,
 }
 
-/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, true
+/// Hosts without a cluster and installed ones are deleted, and so are Agents without a host. `agents`: by name, true
 /// for those that are being deleted.
 fn plan(hosts: &[HostBrief], agents: &BTreeMap<String, bool>) -> Plan {
     let mut plan = Plan::default();
@@ -184,7 +184,8 @@ async fn delete_agents(infra_env: &InfraEnv, context: &Context, agents: &[String
     stream::iter(agents)
         .map(Ok)
         .try_for_each_concurrent(AT_ONCE, |name| async {
-            unless_absent(api.delete(name, &params).await).map(drop)
+            unless_absent(api.delete(name, &params).await)?;
+            Ok(())
         })
         .await
 }

@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 /// Values that the resource refers to.
 #[derive(Debug)]
 pub struct World<'a> {
-    /// Of `spec.pullSecretRef`.
+    /// The Secret of `spec.pullSecretRef`.
     pub pull_secret: &'a Secret,
-    /// Of `spec.clusterRef`.
+    /// The cluster of `spec.clusterRef`.
     pub cluster: Option<&'a Cluster>,
-    /// Of the NMStateConfigs that match and can be accepted.
+    /// Settings of the NMStateConfigs that match and can be accepted.
     pub networks: &'a [HostStaticNetworkConfig],
-    /// As its annotation says.
+    /// True if the annotation requires host keys.
     pub require_host_keys: bool,
     /// The version of an InfraEnv that names none.
     pub newest_version: Option<&'a str>,
 }
 
-/// Everything that the resource says of its InfraEnv; what it does not say is not set.
+/// Returns all settings of the InfraEnv in the resource; settings that are absent there are not set.
 ///
 /// # Errors
-/// A word that is none of the known ones. All else is checked by whoever makes an InfraEnv of it.
+/// Fails for an unknown word. All else is checked when the InfraEnv is created.
 pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<InfraEnvCreateParams, Invalid> {
     let architecture: CpuArchitecture =
         word("cpu_architecture", Some(&spec.cpu_architecture))?.unwrap_or_default();
@@ -74,10 +74,11 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
     })
 }
 
-/// Checks what goes on every Agent as a label: the InfraEnv's name, and `spec.agentLabels`. The API server would refuse each Agent.
+/// Checks the values that become labels of every Agent: the InfraEnv's name, and `spec.agentLabels`. The API server would refuse each
+/// Agent.
 ///
 /// # Errors
-/// Names what is wrong. `name`: of the resource.
+/// Names the wrong label. `name`: of the resource.
 pub fn check_labels(name: &str, spec: &InfraEnvSpec) -> Result<(), Invalid> {
     if labels::check("name", name).is_err() {
         let why =
@@ -90,10 +91,10 @@ pub fn check_labels(name: &str, spec: &InfraEnvSpec) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Checks that `wanted` changes nothing of an InfraEnv that cannot be changed.
+/// Checks that `wanted` changes no field that cannot be changed.
 ///
 /// # Errors
-/// Names what was changed, and what to do instead.
+/// Names the changed field, and what to do instead.
 pub fn check_unchangeable(
     found: &Kept,
     wanted: &InfraEnvCreateParams,
@@ -122,7 +123,7 @@ pub fn check_unchangeable(
     Ok(())
 }
 
-/// As asked for, else the cluster's, else the newest.
+/// The requested version, else the cluster's, else the newest.
 fn version(spec: &InfraEnvSpec, world: &World<'_>) -> String {
     let asked = spec.os_image_version.as_deref().filter(|text| !text.is_empty());
     let of_cluster = world
@@ -136,7 +137,7 @@ fn version(spec: &InfraEnvSpec, world: &World<'_>) -> String {
         .to_owned()
 }
 
-/// `None` when there are none.
+/// The arguments; `None` if there are none.
 fn kernel_arguments(spec: &InfraEnvSpec) -> Result<Option<Vec<KernelArgument>>, Invalid> {
     let read = |(index, argument): (usize, &muster_resources::KernelArgument)| {
         let operation = serde_json::from_value(json!(argument.operation)).map_err(|_| {
@@ -164,7 +165,7 @@ fn word<T: DeserializeOwned>(field: &'static str, text: Option<&str>) -> Result<
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    // The error lists the words.
+    // The error lists the possible values.
     serde_json::from_value(Value::String(text.to_owned()))
         .map(Some)
         .map_err(|error| Invalid::new(field, error.to_string()))

@@ -1,4 +1,4 @@
-//! Builds the addresses in an InfraEnv's status. What firmware gets is short; the rest is as REST answers it.
+//! Builds the addresses in an InfraEnv's status. Those for firmware are short; the others are the same as in REST.
 
 use muster_api::time::Timestamp;
 use muster_core::record::InfraEnv;
@@ -14,7 +14,7 @@ pub struct Links {
     pub kernel: String,
     /// Initramfs with the InfraEnv's configuration.
     pub initrd: String,
-    /// Root file system, for images that need one beside these.
+    /// Root file system, for images that need it in addition to kernel and initramfs.
     pub rootfs: String,
     /// iPXE script, in the short form that DHCP can carry.
     pub ipxe_script: String,
@@ -26,7 +26,7 @@ pub struct Links {
     pub static_network: String,
 }
 
-/// The present addresses. A token in those of `before` is kept while it is valid for long enough: a new one
+/// Returns the present addresses. A token in the addresses of `before` is kept while it is valid for long enough: a new one
 /// would look like a new image.
 pub fn links(
     app: &Operations,

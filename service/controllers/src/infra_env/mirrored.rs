@@ -1,10 +1,13 @@
-//! Brings a mirrored InfraEnv and its resource together: REST and `kubectl` are equally good writers of it.
+//! Brings a mirrored InfraEnv and its resource together: changes by REST count as much as those by `kubectl`.
 //!
-//! What changed last is followed, field by field ([`mirror`]). The resource is written before the record remembers what both agree
-//! about, so an interrupted reconcile repeats itself and undoes nothing.
+//! The latest change of each field wins ([`mirror`]). The resource is written before the record stores the values on which both agree,
+//! so an interrupted reconcile repeats itself and undoes nothing.
 
 use kube::ResourceExt;
 use muster_api::infra_env::HostStaticNetworkConfig;
+use muster_controller::merge_patch::merge_patch;
+use muster_controller::references::{kube_ref, mirror_of};
+use muster_controller::secrets::{self, ReferenceError};
 use muster_core::lifecycle::infra_env;
 use muster_core::record::{self, Agreed, Cluster, Fields, Secret, Settings};
 use muster_core::rules::input::Invalid;
@@ -19,27 +22,24 @@ use super::reconcile::{self, Converged, not_stored, refused};
 use super::shown::{network_objects, selector, shown};
 use super::static_network::sorted_out;
 use super::writing::{write_networks, write_secret};
-use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
 use crate::mirror::spec::patch_spec;
-use crate::references::{kube_ref, mirror_of};
-use crate::secrets::{self, ReferenceError};
 
 const PULL_SECRET: &str = "pull_secret";
 const NETWORKS: &str = "static_network_config";
 
-/// The values of a resource, with those that it refers to.
+/// The values of a resource, with those of the objects that it refers to.
 #[derive(Clone)]
 struct Said {
     spec: InfraEnvSpec,
-    /// `None`: its Secret is missing, and is made again.
+    /// The pull secret; `None`: the Secret is missing, and is created again.
     pull_secret: Option<Secret>,
     networks: Vec<HostStaticNetworkConfig>,
 }
 
 impl Said {
-    /// Its fields by the names that the record has for them.
+    /// Returns the fields by the names that the record has for them.
     fn fields(
         &self,
         stored: &record::InfraEnv,
@@ -50,13 +50,13 @@ impl Said {
             pull_secret: self.pull_secret.as_ref().unwrap_or(&stored.settings.pull_secret),
             cluster,
             networks: &self.networks,
-            // REST's alone: its spec has no word for it.
+            // A setting of REST alone: the spec has no field for it.
             require_host_keys: stored.settings.require_host_keys,
             newest_version,
         };
         let mut wanted = desired(&stored.name, &self.spec, &world)?;
         if cluster.is_none() {
-            // It has none, or one that is gone.
+            // The resource has no cluster, or one that is gone.
             wanted.cluster_id = stored.cluster_id;
         }
         check_unchangeable(stored, &wanted, false)?;
@@ -69,10 +69,10 @@ impl Said {
     }
 }
 
-/// True for a resource that was made to mirror a record, and whose record is gone or was given to another resource.
+/// True for a resource that was made to mirror a record which is gone or was given to another resource.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
     let Some(id) = mirror_of(infra_env) else {
         return Ok(false);
@@ -82,10 +82,10 @@ pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<boo
     Ok(record.is_none_or(|record| record.kube.as_ref() != Some(&own)))
 }
 
-/// True for a mirror whose record names a cluster that is deleted: REST lets such InfraEnvs live.
+/// True for a mirror of a record in a deleted cluster: REST keeps such InfraEnvs.
 ///
 /// # Errors
-/// Those of the database.
+/// Fails if the database does.
 pub async fn lost_its_cluster(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
     let app = &context.app;
     let found = app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
@@ -98,10 +98,10 @@ pub async fn lost_its_cluster(infra_env: &InfraEnv, context: &Context) -> Result
     Ok(app.clusters.is_deleted(id).await? != Some(false))
 }
 
-/// Stores what the resource changed, and writes to the resource what REST changed.
+/// Stores the changes of the resource, and writes REST's changes to the resource.
 ///
 /// # Errors
-/// The resource asks for what cannot be, or something may pass.
+/// Fails if the resource requests something impossible, or for a cause that may pass.
 pub(super) async fn converge(
     seen: &InfraEnv,
     stored: &record::InfraEnv,
@@ -109,7 +109,7 @@ pub(super) async fn converge(
     context: &Context,
 ) -> Result<Converged, Refusal> {
     let app = &context.app;
-    // Both as they are now: an older one would look like a change.
+    // Both are read again: an older version would look like a change.
     let resource = reconcile::api(context, seen).get_opt(&seen.name_any()).await?;
     let newest = app.infra_envs.refresh(stored.id).await?;
     let (Some(resource), Some(stored)) = (resource, newest) else {
@@ -131,7 +131,7 @@ pub(super) async fn converge(
         merged.insert(PULL_SECRET.to_owned(), json!(stored.settings.pull_secret));
     }
     let Some(target) = settings(merged.clone()) else {
-        return Err(Refusal::Later(Error::Internal(
+        return Err(Refusal::Later(Error::internal(
             "a merged InfraEnv cannot be read".into(),
         )));
     };
@@ -146,7 +146,7 @@ pub(super) async fn converge(
     let stored = app
         .infra_envs
         .change(stored.id, |newest| {
-            // REST may have been faster, so only what the resource changed is taken over.
+            // A client of REST may have been faster, so only what the resource changed is taken over.
             let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.settings), &merged);
             let settings = settings(fields).unwrap_or_else(|| newest.settings.clone());
             let outcome = infra_env::replace(newest, settings, newest.cluster_id, now())?;
@@ -166,9 +166,9 @@ pub(super) async fn converge(
     })
 }
 
-/// A mirror, or its record, was deleted since the reconcile began. A mirror makes no record: the next reconcile deletes it.
+/// The refusal if a mirror, or its record, was deleted since the reconcile began. A mirror makes no record: the next reconcile deletes it.
 pub(super) fn gone() -> Refusal {
-    Refusal::Later(Error::Internal("it was deleted meanwhile".into()))
+    Refusal::Later(Error::internal("it was deleted meanwhile".into()))
 }
 
 fn fields(settings: &Settings) -> Fields {
@@ -179,7 +179,7 @@ fn settings(fields: Fields) -> Option<Settings> {
     serde_json::from_value(Value::Object(fields)).ok()
 }
 
-/// `None` when there is no such Secret, or it has not the key.
+/// The pull secret; `None` when there is no such Secret, or the Secret lacks the key.
 async fn pull_secret(infra_env: &InfraEnv, context: &Context) -> Result<Option<Secret>, Refusal> {
     let namespace = infra_env.namespace().unwrap_or_default();
     let name = &infra_env.spec.pull_secret_ref.name;
@@ -190,7 +190,7 @@ async fn pull_secret(infra_env: &InfraEnv, context: &Context) -> Result<Option<S
     }
 }
 
-/// Writes the fields of `target` that the resource has otherwise. Returns what it says then.
+/// Writes the fields of `target` that differ in the resource. Returns its settings after the write.
 async fn write(
     resource: &InfraEnv,
     said: Said,

@@ -1,4 +1,4 @@
-//! Reconciles one InfraEnv: reads what it refers to, brings the database in line, writes its status. Source:
+//! Reconciles one InfraEnv: reads the objects that it refers to, brings the database in line, writes its status. Source:
 //! docs/protocol/kube-controllers.md#1.
 
 use std::collections::BTreeMap;
@@ -10,13 +10,21 @@ use kube::core::{DeserializeGuard, Selector};
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::InfraEnvCreateParams;
+use muster_controller::finalizers;
+use muster_controller::namespaces::OUTSIDE;
+use muster_controller::references::{cluster_ref, kube_ref, mirror_of, newest};
+use muster_controller::retry::RETRY_INTERVAL;
+use muster_controller::secrets::{self, ReferenceError};
+use muster_controller::writes::delete_params;
 use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::Unapplied;
 use muster_core::record;
-use muster_core::record::Cluster;
+use muster_core::record::{Cluster, KubeRef};
+use muster_core::rules::ignition::no_agent;
 use muster_core::rules::input::Invalid;
 use muster_operations::chain;
-use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
+use muster_operations::images::discovery::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::random;
 use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
@@ -30,12 +38,6 @@ use super::{delete, mirrored};
 use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
 use crate::error::{Error, Refusal, unless_absent};
-use crate::finalizers;
-use crate::namespaces::OUTSIDE;
-use crate::references::{cluster_ref, kube_ref, mirror_of};
-use crate::retry::RETRY_INTERVAL;
-use crate::secrets::{self, ReferenceError};
-use crate::writes::delete_params;
 
 /// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0
 /// (recoverable errors of InfraEnvs).
@@ -78,19 +80,19 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
             write(&infra_env, &context, &Outcome::Unusable { why, events }).await?;
             Ok(retry.map_or_else(Action::await_change, Action::requeue))
         }
-        // What passes by itself takes no image away from those who are just downloading it.
+        // A temporary failure leaves the image in place for those who are just downloading it.
         Err(Refusal::Later(error)) => Err(error),
     }
 }
 
-/// The stored InfraEnv, and what else the status reports.
+/// The stored InfraEnv, and the other values that the status reports.
 pub(super) struct Converged {
     pub(super) stored: Arc<record::InfraEnv>,
     pub(super) networks: Networks,
     pub(super) mirror_registry: Option<Result<(), String>>,
 }
 
-/// Reads everything that the resource refers to and stores what it asks for.
+/// Reads everything that the resource refers to and stores its settings.
 async fn converge(
     infra_env: &InfraEnv,
     cluster: Option<&Cluster>,
@@ -129,13 +131,7 @@ async fn converge(
         found => found,
     };
     let stored = match found {
-        None => {
-            let mut made =
-                infra_env::create(wanted, InfraEnvId::random(), random::boot_id(), now()).map_err(refused)?;
-            app.check_image(&made).map_err(refused)?;
-            made.kube = Some(kube);
-            app.infra_envs.create(made).await?
-        }
+        None => make(infra_env, kube, wanted, context).await?,
         Some(found) => {
             let gone = cluster_is_gone(context, &found).await?;
             check_unchangeable(&found, &wanted, gone).map_err(refused)?;
@@ -159,6 +155,50 @@ async fn converge(
     })
 }
 
+/// Makes the record of a resource that has none. If the record was deleted while the resource stayed, it is made again with its id and its
+/// URLs: machines have them in their firmware, and DHCP servers in their configuration.
+async fn make(
+    infra_env: &InfraEnv,
+    kube: KubeRef,
+    wanted: InfraEnvCreateParams,
+    context: &Context,
+) -> Result<Arc<record::InfraEnv>, Refusal> {
+    let app = &context.app;
+    let deleted = match app.infra_envs.find_deleted(&kube).await? {
+        Some(deleted) => {
+            let newest = newest(&api(context, infra_env), infra_env).await?;
+            newest
+                .is_some_and(|newest| shows(&newest, &deleted))
+                .then_some(deleted)
+        }
+        None => None,
+    };
+    let (id, boot_id, created_at) = match &deleted {
+        Some(deleted) => (deleted.id, deleted.boot_id.clone(), deleted.created_at),
+        None => (InfraEnvId::random(), random::boot_id(), now()),
+    };
+    let mut made = infra_env::create(wanted, id, boot_id, created_at).map_err(refused)?;
+    app.check_image(&made).map_err(refused)?;
+    made.kube = Some(kube);
+    let Some(deleted) = deleted else {
+        return Ok(app.infra_envs.create(made).await?);
+    };
+    made.version = deleted.version;
+    made.updated_at = now();
+    made.settings.token_generation = deleted.settings.token_generation;
+    Ok(app.infra_envs.revive(made).await?)
+}
+
+/// True when the status of the resource contains the URLs of this record: the record was made for the resource, and not for an earlier one
+/// of the same name.
+fn shows(infra_env: &InfraEnv, record: &record::InfraEnv) -> bool {
+    let status = infra_env.status.as_ref();
+    let script = status.and_then(|status| status.boot_artifacts.as_ref()?.ipxe_script.as_deref());
+    let iso = status.and_then(|status| status.iso_download_url.as_deref());
+    let own = format!("/boot/{}/", record.boot_id);
+    [script, iso].into_iter().flatten().any(|url| url.contains(&own))
+}
+
 pub(super) fn refused(invalid: Invalid) -> Refusal {
     Refusal::invalid(&invalid, spec_field)
 }
@@ -170,7 +210,7 @@ pub(super) fn not_stored(error: OperationError) -> Refusal {
     }
 }
 
-/// A ClusterDeployment that was deleted and made again has another cluster.
+/// True if the cluster is gone. A ClusterDeployment that was deleted and created again has another cluster.
 async fn cluster_is_gone(context: &Context, found: &record::InfraEnv) -> Result<bool, Refusal> {
     let Some(id) = found.cluster_id else {
         return Ok(false);
@@ -178,7 +218,7 @@ async fn cluster_is_gone(context: &Context, found: &record::InfraEnv) -> Result<
     Ok(context.app.clusters.is_deleted(id).await? != Some(false))
 }
 
-/// The cluster of `spec.clusterRef`; an `Err` says why that leads to nothing.
+/// The cluster of `spec.clusterRef`; an `Err` holds the reason why the reference cannot be resolved.
 async fn referred_cluster(
     infra_env: &InfraEnv,
     context: &Context,
@@ -200,7 +240,7 @@ async fn referred_cluster(
     })
 }
 
-/// The NMStateConfigs of the InfraEnv's own namespace that its selector matches; an empty selector matches
+/// The NMStateConfigs in the InfraEnv's own namespace that its selector matches; an empty selector matches
 /// none.
 pub(super) async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<Networks, Refusal> {
     let Some(selector) = selector(infra_env).map_err(refused)? else {
@@ -211,7 +251,7 @@ pub(super) async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<
     let found = api.list(&ListParams::default().labels_from(&selector)).await?;
     let (mut alive, mut unreadable) = (Vec::new(), Vec::new());
     for config in found {
-        // One that is being deleted is as good as gone.
+        // One that is being deleted is ignored.
         if config.meta().deletion_timestamp.is_some() {
             continue;
         }
@@ -228,7 +268,7 @@ pub(super) async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<
     Ok(networks)
 }
 
-/// `None` when nothing is selected.
+/// The selector; `None` when nothing is selected.
 fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
     let Some(selector) = infra_env.spec.nm_state_config_label_selector.clone() else {
         return Ok(None);
@@ -241,7 +281,7 @@ fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
     Ok((!selector.selects_all()).then_some(selector))
 }
 
-/// Checks the mirror registry that is referred to.
+/// Checks the mirror registry that the resource refers to.
 pub(super) async fn mirror_registry(
     infra_env: &InfraEnv,
     context: &Context,
@@ -279,7 +319,7 @@ fn check_mirror_registry(data: &BTreeMap<String, String>) -> Result<(), &'static
     }
 }
 
-/// Writes the status of an InfraEnv that is stored: there is an image when its discovery image is there.
+/// Writes the status of an InfraEnv that is stored: the image is available when its discovery image is.
 async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converged) -> Result<Action, Error> {
     let stored = &found.stored;
     let links = addresses(context, infra_env, stored);
@@ -294,10 +334,13 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
         return Ok(again.map_or_else(Action::await_change, Action::requeue));
     }
     let of_muster = matches!(image, Ok(DiscoveryImage::Muster(_)));
+    let architecture = stored.settings.cpu_architecture;
+    let has_agent = context.app.live_images.of(architecture).is_some();
     let outcome = Outcome::Available(Available {
         links: &links,
         updated_at: stored.updated_at,
         ignition_override_unapplied: of_muster && Unapplied::IgnitionOverride.is_set(&stored.settings),
+        no_agent: (!has_agent).then(|| no_agent(architecture.name())),
         networks: &found.networks,
         mirror_registry: found.mirror_registry.clone(),
         refused_agents: context.refused_agents.of(&kube_ref(&**infra_env)),
@@ -309,7 +352,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// When an image that is not there is looked for again; `None`: nothing changes by itself.
+/// Time after which a missing image is searched for again; `None`: nothing changes by itself.
 fn image_retry(unavailable: &DiscoveryImageUnavailable) -> Option<Duration> {
     match unavailable {
         DiscoveryImageUnavailable::NoArchitecture { .. } => None,
@@ -333,7 +376,7 @@ pub(super) async fn write(
     let before = infra_env.status.as_ref();
     let mut next = status(&infra_env.name_any(), before, outcome, now());
     next.observed_generation = infra_env.metadata.generation;
-    crate::status::write(context, infra_env, before, &next).await
+    Ok(muster_controller::status::write(context, infra_env, before, &next).await?)
 }
 
 pub(super) fn api(context: &Context, infra_env: &InfraEnv) -> Api<InfraEnv> {

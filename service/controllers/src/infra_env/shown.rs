@@ -1,9 +1,10 @@
-//! Computes the resource that shows a record which REST made.
+//! Computes the resource that shows a record made by REST.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
 use muster_api::infra_env::HostStaticNetworkConfig;
+use muster_controller::references::owner_reference;
 use muster_core::record::{InfraEnv as Kept, KubeRef, Settings};
 use muster_resources::names::{finalizer, label};
 use muster_resources::{
@@ -12,9 +13,8 @@ use muster_resources::{
 use serde_json::{Value, json};
 
 use crate::agent::desired::reference;
-use crate::references::owner_reference;
 
-/// The resource of a record that has none yet; its Secret and its NMStateConfigs are made when it is reconciled.
+/// Returns the resource of a record that has none yet; its Secret and its NMStateConfigs are created when it is reconciled.
 ///
 /// `cluster`: the ClusterDeployment of the cluster that its hosts belong to.
 pub fn resource(name: &KubeRef, record: &Kept, cluster: Option<&KubeRef>) -> InfraEnv {
@@ -32,7 +32,7 @@ pub fn resource(name: &KubeRef, record: &Kept, cluster: Option<&KubeRef>) -> Inf
     resource
 }
 
-/// The spec that says what `settings` are; what they do not know is as `before` has it.
+/// The spec that shows `settings`; fields without a setting are as in `before`.
 pub fn shown(settings: &Settings, before: &InfraEnvSpec) -> InfraEnvSpec {
     let list = |text: &str| -> Vec<String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -71,7 +71,7 @@ pub fn selector(infra_env: &InfraEnv) -> LabelSelector {
     }
 }
 
-/// One NMStateConfig a host, in their order.
+/// Returns one NMStateConfig for each host, in the order of the hosts.
 pub fn network_objects(infra_env: &InfraEnv, hosts: &[HostStaticNetworkConfig]) -> Vec<NMStateConfig> {
     let object = |(index, host): (usize, &HostStaticNetworkConfig)| NMStateConfig {
         metadata: ObjectMeta {
@@ -87,7 +87,7 @@ pub fn network_objects(infra_env: &InfraEnv, hosts: &[HostStaticNetworkConfig]) 
 }
 
 fn network(host: &HostStaticNetworkConfig) -> NMStateConfigSpec {
-    // REST checked that it is a mapping.
+    // REST has checked that the document is a mapping.
     let document = host.network_yaml.as_deref();
     let document = document.and_then(|text| serde_saphyr::from_str::<Value>(text).ok());
     let interfaces = host.mac_interface_map.iter().map(|card| NMStateConfigInterface {

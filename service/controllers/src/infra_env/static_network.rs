@@ -6,22 +6,24 @@ use std::collections::BTreeMap;
 use kube::ResourceExt;
 use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
 use muster_core::rules::input::static_network;
-use muster_core::rules::live_network::live_network;
+use muster_core::rules::live_network::{cards_by_place, live_network};
 use muster_resources::NMStateConfig;
 
 /// The NMStateConfigs that an InfraEnv selects, validated.
 #[derive(Debug, Default, PartialEq)]
 pub struct Networks {
-    /// Those that can be stored.
+    /// The configurations that can be stored.
     pub accepted: Vec<HostStaticNetworkConfig>,
-    /// The names of those of the stored that the live image cannot apply, and what it cannot.
+    /// Names of the stored configurations that the live image cannot apply, and the parts that it cannot.
     pub unapplied: Vec<(String, String)>,
+    /// The names of those that name cards by their place in the machine, and these cards.
+    pub by_place: Vec<(String, String)>,
     /// The names of the others, and what is wrong with each.
     pub refused: Vec<(String, String)>,
 }
 
 impl Networks {
-    /// Those that match.
+    /// The number of NMStateConfigs that match.
     pub fn len(&self) -> usize {
         self.accepted.len() + self.refused.len()
     }
@@ -31,7 +33,7 @@ impl Networks {
     }
 }
 
-/// Sorts out what can be stored. One that cannot keeps no other from being stored; of two that claim the same
+/// Selects the NMStateConfigs that can be stored. The others do not prevent that; of two with the same
 /// MAC address, the first by name is taken.
 pub fn sorted_out(mut configs: Vec<NMStateConfig>) -> Networks {
     configs.sort_by_key(ResourceExt::name_any);
@@ -46,8 +48,12 @@ pub fn sorted_out(mut configs: Vec<NMStateConfig>) -> Networks {
                     .iter()
                     .filter_map(|card| card.mac_address.as_deref());
                 taken.extend(macs.map(|mac| (mac.to_ascii_lowercase(), name.clone())));
-                if let Err(why) = live_network(&host) {
-                    networks.unapplied.push((name, why));
+                match live_network(&host)
+                    .map(|network| cards_by_place(&network).collect::<Vec<_>>().join(", "))
+                {
+                    Err(why) => networks.unapplied.push((name, why)),
+                    Ok(cards) if cards.is_empty() => {}
+                    Ok(cards) => networks.by_place.push((name, cards)),
                 }
                 networks.accepted.push(host);
             }
@@ -82,7 +88,7 @@ fn accepted(
 }
 
 fn host(config: &NMStateConfig) -> HostStaticNetworkConfig {
-    // As JSON, which is YAML, too. Keys are in one order, so that the same configuration is the same text.
+    // JSON is YAML, too. The keys are sorted, so that the same configuration is the same text.
     let document = config.spec.config.as_ref();
     let text = document.map(|document| serde_json::to_string(document).expect("a JSON object is JSON"));
     HostStaticNetworkConfig {
@@ -164,5 +170,18 @@ mod tests {
         assert_eq!(found.refused.len(), 1);
         assert_eq!(found.refused[0].0, "second");
         assert!(found.refused[0].1.contains("NMStateConfig first"));
+    }
+
+    #[test]
+    fn cards_that_are_named_by_their_place_are_told() {
+        let place = json!({"interfaces": [
+            {"name": "bond0", "type": "bond", "link-aggregation": {"mode": "active-backup", "port": ["nic-a", "eno3"]}},
+        ]});
+        let found = sorted_out(vec![
+            config("first", nic("02:00:00:aa:10:01"), document()),
+            config("second", nic("02:00:00:aa:10:02"), place),
+        ]);
+        assert_eq!((found.accepted.len(), found.unapplied.len()), (2, 0));
+        assert_eq!(found.by_place, [("second".to_owned(), "eno3".to_owned())]);
     }
 }

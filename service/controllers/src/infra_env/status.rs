@@ -6,27 +6,27 @@ use kube::runtime::events::EventType;
 use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::{self, ConditionReason, ConditionStatus};
 use muster_resources::{BootArtifacts, Condition, InfraEnvDebugInfo, InfraEnvStatus, LabelSelector, names};
 use strum::{EnumString, IntoStaticStr};
 
 use super::links::Links;
 use super::static_network::Networks;
-use crate::conditions::{self, ConditionReason, ConditionStatus};
 
-/// Names in one message; of others their number.
+/// Most names in one message; of further ones it has the number.
 const NAMED: usize = 10;
 
 /// Types of conditions. All but `ImageCreated` are Muster's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 enum Type {
     ImageCreated,
-    /// True when hosts get the network configuration of the NMStateConfigs. Absent when none match.
+    /// True when hosts get the network configuration of the NMStateConfigs. Absent when no NMStateConfig matches.
     StaticNetworkApplied,
-    /// True when hosts use the mirror registry. Absent when none is referred to.
+    /// True when hosts use the mirror registry. Absent when the spec refers to none.
     MirrorRegistryApplied,
-    /// False when the API server refuses Agents of hosts. Absent when it refuses none.
+    /// False when the API server refuses Agents of hosts. Absent when no Agent is refused.
     AgentsCreated,
-    /// Names what a deletion waits for. Absent when none waits.
+    /// The reason why a deletion waits. Absent if no deletion waits.
     DeletionBlocked,
 }
 
@@ -75,40 +75,42 @@ impl ConditionReason for Reason {
     }
 }
 
-crate::conditions::has_conditions!(InfraEnvStatus, Condition, Reason);
+muster_controller::has_conditions!(InfraEnvStatus, Condition, Reason);
 
 type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
 /// The result of reconciling an InfraEnv.
 #[derive(Debug)]
 pub enum Outcome<'a> {
-    /// There is an image.
+    /// The image is available.
     Available(Available<'a>),
-    /// There is none, for a reason that a user can correct. `events`: address of its events, when the
+    /// The image is not available, for a reason that a user can correct. `events`: address of its events, if the
     /// database has the InfraEnv.
     Unusable { why: String, events: Option<String> },
-    /// `spec.clusterRef` leads to nothing.
+    /// `spec.clusterRef` cannot be resolved.
     MissingCluster(String),
-    /// It is being deleted, and these hosts keep it.
+    /// The InfraEnv is being deleted, and these hosts prevent that.
     Blocked(&'a [(HostId, HostStatus)]),
-    /// It is being deleted, and its image is being taken out of these BMCs.
+    /// The InfraEnv is being deleted, and its image is being taken out of these BMCs.
     Ejecting(&'a [String]),
 }
 
 /// An image that can be downloaded.
 #[derive(Debug)]
 pub struct Available<'a> {
-    /// Its addresses.
+    /// Addresses of the image.
     pub links: &'a Links,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// An Ignition override is stored, and the image does not apply it.
+    /// True if an Ignition override is stored that the image does not apply.
     pub ignition_override_unapplied: bool,
+    /// The reason why machines that boot the image do not become hosts, when there is no agent for them.
+    pub no_agent: Option<String>,
     /// The NMStateConfigs that match.
     pub networks: &'a Networks,
-    /// `None`: no mirror registry is referred to; else what is wrong with it, if something is.
+    /// `None`: the spec refers to no mirror registry; else the error in the registry, if there is one.
     pub mirror_registry: Option<Result<(), String>>,
-    /// The number of Agents that the API server refuses, and why it refuses one of them.
+    /// The number of Agents that the API server refuses, and the reason for one of them.
     pub refused_agents: Option<(usize, String)>,
 }
 
@@ -213,6 +215,9 @@ fn image_created(available: &Available<'_>) -> DesiredCondition {
             "; it does not apply spec.ignitionConfigOverride: the Muster live image has no Ignition. discovery.ign carries it, for CoreOS images",
         );
     }
+    if let Some(why) = &available.no_agent {
+        message.push_str(&format!("; but {why}"));
+    }
     DesiredCondition::new(
         Type::ImageCreated,
         ConditionStatus::True,
@@ -250,11 +255,18 @@ fn static_network(networks: &Networks) -> Option<DesiredCondition> {
         );
         return state(ConditionStatus::False, Reason::NotSupportedByImage, message);
     }
-    let message = format!("{all} NMStateConfig(s) match, and the image applies them");
+    let mut message = format!("{all} NMStateConfig(s) match, and the image applies them");
+    if !networks.by_place.is_empty() {
+        // No error: they may be the kernel's names of these cards.
+        message += &format!(
+            ". Cards that are not in spec.interfaces have to be there under these names: {}",
+            named(&networks.by_place)
+        );
+    }
     state(ConditionStatus::True, Reason::NMStateConfigsInImage, message)
 }
 
-/// The first of some objects by name, each with what is wrong with it.
+/// Names the first of some objects, each with what is wrong with it.
 fn named(objects: &[(String, String)]) -> String {
     let shown: Vec<String> = objects
         .iter()
@@ -333,7 +345,7 @@ fn ejecting(bmcs: &[String]) -> DesiredCondition {
     )
 }
 
-/// Sets the condition, or removes the one of this type.
+/// Sets `desired`, or removes the condition of this type.
 fn set_or_remove(list: &mut Vec<Condition>, type_: Type, desired: Option<DesiredCondition>, now: Timestamp) {
     match desired {
         Some(desired) => conditions::set(list, desired, now),

@@ -1,4 +1,4 @@
-//! The recorded InfraEnv, made again from its spec; and what becomes of others.
+//! Tests the recorded InfraEnv, computed again from its spec, and others.
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -48,6 +48,7 @@ fn available<'a>(links: &'a Links, networks: &'a Networks) -> Outcome<'a> {
         links,
         updated_at: at(0),
         ignition_override_unapplied: false,
+        no_agent: None,
         networks,
         mirror_registry: None,
         refused_agents: None,
@@ -151,6 +152,21 @@ fn what_cannot_be_used_takes_the_image_away_and_names_the_field() {
     );
     assert!(told.message.as_deref().unwrap().contains("spec.proxy.httpProxy"));
     assert!(second.debug_info.unwrap().events_url.is_some());
+}
+
+#[test]
+fn an_image_whose_machines_become_no_hosts_says_so() {
+    let (links, networks) = (links("iso"), Networks::default());
+    let mut outcome = available(&links, &networks);
+    if let Outcome::Available(available) = &mut outcome {
+        available.no_agent = Some("there is no agent for s390x".into());
+    }
+    let told = status("hw", None, &outcome, at(0));
+    let told = condition(&told, "ImageCreated").unwrap().message.as_deref();
+    assert!(
+        told.unwrap()
+            .ends_with("can be downloaded; but there is no agent for s390x")
+    );
 }
 
 #[test]
@@ -273,7 +289,7 @@ fn network_configurations_have_a_condition_while_there_are_some() {
     let some = Networks {
         accepted: vec![Default::default()],
         unapplied: vec![("ib".to_owned(), "interface ib0: infiniband".to_owned())],
-        refused: Vec::new(),
+        ..Networks::default()
     };
     let first = status("hw", None, &available(&links, &some), at(0));
     let told = condition(&first, "StaticNetworkApplied").unwrap();
@@ -295,6 +311,7 @@ fn network_configurations_have_a_condition_while_there_are_some() {
         accepted: Vec::new(),
         unapplied: Vec::new(),
         refused: (0..12).map(refused).collect(),
+        ..Networks::default()
     };
     let second = status("hw", Some(&first), &available(&links, &bad), at(1));
     let told = condition(&second, "StaticNetworkApplied").unwrap();
@@ -316,6 +333,24 @@ fn network_configurations_have_a_condition_while_there_are_some() {
     assert_eq!(
         (told.status.as_str(), told.reason.as_deref()),
         ("True", Some("NMStateConfigsInImage"))
+    );
+    assert_eq!(
+        told.message.as_deref(),
+        Some("1 NMStateConfig(s) match, and the image applies them")
+    );
+
+    let by_place = Networks {
+        by_place: vec![("config-01".to_owned(), "eno3, enp1s0".to_owned())],
+        ..good
+    };
+    let applied = status("hw", Some(&second), &available(&links, &by_place), at(2));
+    let message = condition(&applied, "StaticNetworkApplied")
+        .unwrap()
+        .message
+        .as_deref();
+    assert!(
+        message.is_some_and(|message| message.ends_with("under these names: config-01: eno3, enp1s0")),
+        "{message:?}"
     );
 
     let none = Networks::default();

@@ -5,14 +5,14 @@ use k8s_openapi::api::core::v1::Secret as KubeSecret;
 use kube::api::{DeleteParams, ListParams, Patch};
 use kube::core::{ObjectMeta, PartialObjectMeta};
 use kube::{Api, ResourceExt};
+use muster_controller::references::owner_reference;
+use muster_controller::writes::applied;
 use muster_core::record::Secret;
 use muster_resources::names::{key, label};
 use muster_resources::{InfraEnv, NMStateConfig};
 
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::references::owner_reference;
-use crate::writes::applied;
 
 /// Writes the pull secret into the Secret that the spec names.
 pub async fn write_secret(infra_env: &InfraEnv, value: &Secret, context: &Context) -> Result<(), Error> {
@@ -34,7 +34,7 @@ pub async fn write_secret(infra_env: &InfraEnv, value: &Secret, context: &Contex
     Ok(())
 }
 
-/// Makes `objects` the NMStateConfigs of the InfraEnv: others with its label go.
+/// Makes `objects` the NMStateConfigs of the InfraEnv: others with its label are deleted.
 pub async fn write_networks(
     infra_env: &InfraEnv,
     objects: Vec<NMStateConfig>,

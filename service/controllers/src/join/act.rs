@@ -1,4 +1,4 @@
-//! Does in a workload cluster what an assessment asks for: approves requests, changes the Node, records both, sends the stage.
+//! Carries out an assessment in a workload cluster: approves requests, changes the Node, records both, sends the stage.
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Node;
@@ -6,6 +6,9 @@ use kube::api::Patch;
 use kube::{Api, Client};
 use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
+use muster_controller::conditions::time;
+use muster_controller::status;
+use muster_controller::writes::patch_params;
 use muster_core::lifecycle::host::HostEvent;
 use muster_operations::now;
 use muster_resources::{Agent, ApprovedCsr, CsrStatus};
@@ -17,11 +20,8 @@ use super::csr::Sort;
 use super::told::Awaited;
 use super::view::View;
 use super::words;
-use crate::conditions::time;
 use crate::context::Context;
 use crate::error::{Error, words as error_words};
-use crate::status;
-use crate::writes::patch_params;
 
 /// `reason` of approvals.
 const REASON: &str = "ApprovedByMuster";
@@ -30,12 +30,12 @@ const REASON: &str = "ApprovedByMuster";
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
     pub context: &'a Context,
-    /// To the workload cluster.
+    /// Client of the workload cluster.
     pub client: &'a Client,
 }
 
 impl Actor<'_> {
-    /// Does what is to be done, in this order, as far as it goes. False when it is to be tried again.
+    /// Carries out the actions, in this order, until one fails. False when they are to be tried again.
     pub async fn act(self, member: &mut Member, assessment: Assessment, view: &View) -> bool {
         let waits = assessment.waits.clone();
         let outcome = self.try_act(member, assessment, view).await;
@@ -47,7 +47,7 @@ impl Actor<'_> {
     }
 
     /// # Errors
-    /// What failed.
+    /// Returns the failure as text.
     async fn try_act(self, member: &mut Member, assessment: Assessment, view: &View) -> Result<(), Awaited> {
         let mut recorded = Vec::new();
         for tracked in assessment.track {
@@ -57,7 +57,7 @@ impl Actor<'_> {
         for (name, sort) in assessment.approve {
             match self.approve(member, &name, view).await {
                 Ok(true) => recorded.push(approved(name, sort, now())),
-                // The host changed, or somebody else decided: it is looked at again.
+                // The host changed, or the request was decided elsewhere: the host is assessed again.
                 Ok(false) => {}
                 Err(error) => {
                     let what = format!("The approval of the certificate request {name}");
@@ -69,7 +69,7 @@ impl Actor<'_> {
             let before = member.known.approved.len();
             member.known.approved.append(&mut recorded);
             if let Err(error) = self.record(member).await {
-                // They are found approved, and recorded, next time.
+                // The next assessment finds the others approved, and records them.
                 member.known.approved.truncate(before);
                 let what = "Recording approvals in the Agent's status";
                 return Err(words::failed(what, &error.to_string()));
@@ -94,7 +94,7 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Approves a request, if its host is still joining. False when it was not approved here.
+    /// Approves a request, if its host is still joining. False when this call did not approve it.
     async fn approve(self, member: &Member, name: &str, view: &View) -> Result<bool, Error> {
         let host = &member.host;
         let found = self
@@ -115,7 +115,7 @@ impl Actor<'_> {
             host.id
         );
         let patch = json!({
-            // It must be the one that was looked at.
+            // The approval is for the version that was assessed.
             "metadata": {"uid": csr.uid, "resourceVersion": csr.resource_version},
             "status": {"conditions": [{
                 "type": "Approved", "status": "True", "reason": REASON, "message": message, "lastUpdateTime": time(now()),
@@ -137,7 +137,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Writes the approvals to the Agent's status. They are one member of it, which nothing else writes meanwhile.
+    /// Writes the approvals to the Agent's status. They are one member of the status, which nothing else writes meanwhile.
     async fn record(self, member: &Member) -> Result<(), Error> {
         let csr_status = CsrStatus {
             approved_csrs: member.known.approved.clone(),
@@ -170,7 +170,7 @@ impl Actor<'_> {
     }
 }
 
-/// Says what a host waits for: in the detail of its stage, and to its Agent. False when that is to be tried again.
+/// Reports what a host waits for: in the detail of its stage, and to its Agent. False if that must be tried again.
 pub async fn tell(context: &Context, member: &mut Member, waits: Option<Awaited>) -> bool {
     let progress = member.host.data.progress.as_ref();
     let news = progress
@@ -202,7 +202,7 @@ async fn progressed(
             member.host = changed;
             Ok(())
         }
-        // It is on its way somewhere else by now, and comes back changed.
+        // The host is being moved somewhere else by now, and is shown as changed again.
         Err(error) if error.is_input() => {
             tracing::debug!(host.id = %host.id, %error, "a stage was refused");
             Ok(())

@@ -1,7 +1,7 @@
-//! Decides what is to be done for a host whose node is on its way into a cluster. Source: docs/protocol/install-flow.md#10.
+//! Decides the next actions for a host while its node joins a cluster. Source: docs/protocol/install-flow.md#10.
 //!
-//! Pure: the host, its cluster's Nodes and requests, and the time go in; approvals, changes of the Node, the next stage and what
-//! is still awaited come out.
+//! Pure: the inputs are the host, its cluster's Nodes and requests, and the time; the outputs are approvals, changes of the Node, the next
+//! stage and what the host still waits for.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,37 @@ use chrono::Duration;
 use muster_api::host::{HostKind, HostStage};
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
+use muster_controller::references;
+use muster_controller::times::timestamp;
 use muster_core::record::{Host, HostData, HostState};
 use muster_core::rules::{addresses, hostname, stages};
 use muster_resources::ApprovedCsr;
+use muster_workload::node::{Hold, NodeFacts, Readiness, of_host};
+use muster_workload::node_settings::NodeSettings;
 
 use super::csr::{Csr, Decision, Identity, NodeNames, Sort};
-use super::node::{NodeFacts, Readiness, of_host};
-use super::times::timestamp;
 use super::told::{Awaited, Warning};
 use super::view::View;
 use super::words;
-use crate::node_settings::NodeSettings;
 
-/// Time after the Node's coming in which its kubelet asks for a serving certificate, if it is configured to: measured, seconds.
+/// Time from the Node's creation in which its kubelet requests a serving certificate, if it is configured to: measured, seconds.
 const SERVING_WAIT: Duration = Duration::seconds(30);
 
-/// Difference that the cluster's clock may have to ours.
+/// Difference that the cluster's clock may have to this service's.
 const CLOCK_DIFFERENCE: Duration = Duration::seconds(60);
 
-/// What is known of a host beside its record.
+/// Facts about a host that are not in its record.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// Approvals that its Agent's status names.
     pub approved: Vec<ApprovedCsr>,
-    /// True when Cluster API waits for the provider id, and it is this service that sets it.
+    /// True when Cluster API waits for the provider id, and this service sets it.
     pub sets_provider_id: bool,
-    /// Labels and taints that its Node gets of its NodePool.
+    /// Labels and taints that the Node gets from its NodePool.
     pub settings: Option<NodeSettings>,
 }
 
-/// A request that somebody else approved.
+/// A request that another client approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tracked {
     pub name: String,
@@ -55,20 +56,20 @@ pub struct NodeChange {
     pub settings: Option<NodeSettings>,
 }
 
-/// What is to be done.
+/// The next actions for a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assessment {
-    /// To be approved.
+    /// Requests to approve.
     pub approve: Vec<(String, Sort)>,
-    /// To be recorded.
+    /// Requests to record.
     pub track: Vec<Tracked>,
     pub node: Option<NodeChange>,
-    /// The stage that is reached, with its detail. It waits for what is above.
+    /// The stage that is reached, with its detail. It is sent after the actions above.
     pub stage: Option<(HostStage, String)>,
-    /// What is awaited, and what a user can do.
+    /// The wait of the host, and what a user can do.
     pub waits: Option<Awaited>,
     pub warnings: Vec<Warning>,
-    /// Time at which it must be looked at even if nothing changes.
+    /// Time at which the host must be assessed again even if nothing changes.
     pub again: Option<Timestamp>,
 }
 
@@ -87,15 +88,19 @@ pub fn is_joining(state: &HostState, data: &HostData, cluster: Option<ClusterId>
 
 /// The provider id of a host's node. Source: docs/protocol/capi-agent-provider.md#2 step 11.
 pub fn provider_id(host: &Host) -> String {
-    format!("agent://{}", host.id)
+    references::provider_id(&host.id.to_string())
 }
 
-/// Name and addresses of a host.
+/// Name and addresses of a host, as of the request to install it. Installations by earlier versions have none of that time.
 pub fn identity(host: &Host) -> Identity {
     let interfaces = host.inventory.iter().flat_map(|inventory| &inventory.interfaces);
+    let reported = || interfaces.flat_map(addresses::networks_of).map(|net| net.addr());
     Identity {
         hostname: hostname::effective(host).unwrap_or_default().to_owned(),
-        addresses: interfaces.flat_map(addresses::networks_of).collect(),
+        addresses: match &host.data.installed_as {
+            Some(kept) => kept.addresses.clone(),
+            None => reported().collect(),
+        },
     }
 }
 
@@ -104,7 +109,13 @@ pub fn assess(host: &Host, known: &Known, view: &View, now: Timestamp) -> Assess
     let Some(progress) = &host.data.progress else {
         return Assessment::default();
     };
-    let case = Case::new(host, known, view, progress.stage, progress.stage_started_at);
+    let case = Case::new(
+        host,
+        known,
+        view,
+        (progress.stage, progress.stage_started_at),
+        now,
+    );
     let mut next = Assessment::default();
     let requests = case.decide_requests(&mut next);
     case.report_other_names(&mut next);
@@ -112,18 +123,20 @@ pub fn assess(host: &Host, known: &Known, view: &View, now: Timestamp) -> Assess
         Some(node) => case.joined(node, &requests, &mut next, now),
         None => case.not_joined(&requests, &mut next),
     }
+    // Not before: it is nothing that the host waits for.
+    next.warnings.extend(case.claims());
     next
 }
 
 /// The requests of a host.
 #[derive(Default)]
 struct Requests {
-    /// A client certificate was asked for.
+    /// True if a client certificate was requested.
     asked: bool,
     /// Sorts of certificates that are approved.
     approved: Vec<Sort>,
-    /// One that waits and is not approved here: its name and why.
-    refused: Option<(String, String)>,
+    /// The wait to report for a request that is not approved here.
+    refused: Option<Awaited>,
 }
 
 struct Case<'a> {
@@ -133,9 +146,10 @@ struct Case<'a> {
     identity: Identity,
     stage: HostStage,
     stage_started: Timestamp,
-    /// Its Node, whichever installation that is of.
+    now: Timestamp,
+    /// The host's Node, whichever installation it is of.
     found: Option<&'a NodeFacts>,
-    /// Its Node, which came up after this installation.
+    /// The host's Node, if it came up after this installation.
     joined: Option<&'a NodeFacts>,
 }
 
@@ -144,11 +158,11 @@ impl<'a> Case<'a> {
         host: &'a Host,
         known: &'a Known,
         view: &'a View,
-        stage: HostStage,
-        stage_started: Timestamp,
+        (stage, stage_started): (HostStage, Timestamp),
+        now: Timestamp,
     ) -> Self {
         let identity = identity(host);
-        let found = of_host(view.nodes(), &provider_id(host), &identity.hostname);
+        let found = of_host(view.nodes(), &identity.hostname);
         let is_client = |one: &&ApprovedCsr| one.type_ == Sort::Client.name();
         let certified = known
             .approved
@@ -156,20 +170,64 @@ impl<'a> Case<'a> {
             .filter(is_client)
             .filter_map(|one| timestamp(&one.approved_at))
             .any(|at| at >= host.data.registered_at - CLOCK_DIFFERENCE);
-        let joined = found.filter(|node| {
-            let is_new = stage == HostStage::Joined || node.is_of_installation(stage_started, certified);
-            is_new && !node.is_leaving
-        });
-        Self {
+        let mut case = Self {
             host,
             known,
             view,
             identity,
             stage,
             stage_started,
+            now,
             found,
-            joined,
+            joined: None,
+        };
+        case.joined = found.filter(|node| !node.is_leaving && case.has_joined_as(node, certified));
+        case
+    }
+
+    /// True when `node` came up with this installation. A Node of an earlier installation, or of another machine, may still exist, and
+    /// the stage is only a report. `certified`: its kubelet got a certificate for the host.
+    fn has_joined_as(&self, node: &NodeFacts, certified: bool) -> bool {
+        if self.stage == HostStage::Joined {
+            return node.is_made_since(self.host.data.registered_at)
+                || (!self.is_anothers(node) && (certified || self.is_own_node(node)));
         }
+        let is_back = self.is_own_node(node) && node.is_heard_since(self.stage_started);
+        node.is_made_since(self.stage_started)
+            || (!self.is_anothers(node) && node.is_heard() && (certified || is_back))
+    }
+
+    fn is_own_node(&self, node: &NodeFacts) -> bool {
+        node.provider_id == provider_id(self.host)
+    }
+
+    fn is_anothers(&self, node: &NodeFacts) -> bool {
+        let fingerprint = self.host.data.fingerprint.as_ref();
+        let system_uuid = fingerprint.map_or("", |fingerprint| fingerprint.system_uuid.as_str());
+        node.is_anothers(&provider_id(self.host), system_uuid)
+    }
+
+    /// The Node that already has the name of a request for a client certificate, and why it keeps the name; the time from which it does not
+    /// by itself. A Node that is being deleted keeps nothing.
+    fn holder(&self, csr: &Csr) -> Option<(&'a NodeFacts, Hold)> {
+        let mut nodes = self.view.nodes().filter(|node| csr.is_for(&node.name));
+        let node = nodes.next().filter(|node| !node.is_leaving)?;
+        let hold = if self.is_anothers(node) {
+            Hold::AnotherMachines
+        } else if node.is_heard() {
+            Hold::Lives
+        } else if self.is_own_node(node) {
+            return None;
+        } else if node.is_control_plane() {
+            Hold::ControlPlane
+        } else if node.lives(self.now) {
+            Hold::Silent {
+                until: node.dead_from(),
+            }
+        } else {
+            return None;
+        };
+        Some((node, hold))
     }
 
     fn hostname(&self) -> &str {
@@ -203,11 +261,10 @@ impl<'a> Case<'a> {
         }
         let of_others = self
             .joined
-            .map(|node| self.view.addresses_of_others(&node.name))
+            .map(|node| self.view.addresses_of_others(&node.name, self.now))
             .unwrap_or_default();
         let names = self.joined.map(|node| NodeNames {
             name: &node.name,
-            dns_names: &node.dns_names,
             addresses: &node.addresses,
             of_others: &of_others,
         });
@@ -227,13 +284,13 @@ impl<'a> Case<'a> {
                     }
                     requests.approved.push(csr.sort);
                 }
-                // It is looked at again when its node has joined.
+                // Assessed again when its node has joined.
                 Decision::Pending if csr.sort == Sort::Serving && self.joined.is_none() => {}
-                Decision::Pending => match csr.check(&self.identity, names) {
-                    Ok(()) => next.approve.push((csr.name.clone(), csr.sort)),
+                Decision::Pending => match csr.check(&self.identity, names, &self.view.own) {
+                    Ok(()) => self.approve_unless_held(csr, &mut requests, next),
                     Err(why) => {
                         next.warnings.push(words::refused(csr, &why));
-                        requests.refused = Some((csr.name.clone(), why));
+                        requests.refused = Some(words::request_refused(&csr.name, &why));
                     }
                 },
             }
@@ -241,7 +298,21 @@ impl<'a> Case<'a> {
         requests
     }
 
-    /// Requests and Nodes whose names differ from the host's in the part after the first dot.
+    fn approve_unless_held(&self, csr: &Csr, requests: &mut Requests, next: &mut Assessment) {
+        let holder = (csr.sort == Sort::Client).then(|| self.holder(csr)).flatten();
+        let Some((node, hold)) = holder else {
+            next.approve.push((csr.name.clone(), csr.sort));
+            return;
+        };
+        if let Hold::Silent { until } = hold {
+            next.again = until;
+        } else {
+            next.warnings.push(words::name_held(csr, node, hold));
+        }
+        requests.refused = Some(words::held(node, hold));
+    }
+
+    /// Reports requests and Nodes with names that differ from the host's in the part after the first dot.
     fn report_other_names(&self, next: &mut Assessment) {
         if self.joined.is_some() {
             return;
@@ -256,13 +327,22 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Nodes of other names with the host's provider id.
+    fn claims(&self) -> impl Iterator<Item = Warning> {
+        let claims = self.view.nodes().filter(|node| {
+            self.is_own_node(node) && !node.name.eq_ignore_ascii_case(self.hostname()) && !node.is_leaving
+        });
+        claims.map(|node| words::claimed(node, self.hostname()))
+    }
+
     fn not_joined(&self, requests: &Requests, next: &mut Assessment) {
         let near_node = self.view.nodes().find(|node| {
             let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-            !node.name.eq_ignore_ascii_case(self.hostname()) && first(&node.name) == first(self.hostname())
+            let is_near = first(&node.name) == first(self.hostname()) || self.is_own_node(node);
+            !node.name.eq_ignore_ascii_case(self.hostname()) && is_near
         });
         let awaited = match (self.found, &requests.refused, next.warnings.first()) {
-            (_, Some((name, why)), _) => words::request_refused(name, why),
+            (_, Some(refused), _) => refused.clone(),
             (_, None, Some(warning)) => words::other_name_asked(&warning.note),
             (Some(node), None, None) => words::old_node(node),
             (None, None, None) if requests.approved.contains(&Sort::Client) => {
@@ -315,8 +395,8 @@ impl<'a> Case<'a> {
         let has_serving = requests.approved.contains(&Sort::Serving);
         if foreign_id {
             next.waits = Some(words::waits_for_provider_id(node, &provider_id));
-        } else if let Some((name, why)) = &requests.refused {
-            next.waits = Some(words::request_refused(name, why));
+        } else if let Some(refused) = &requests.refused {
+            next.waits = Some(refused.clone());
         } else if node.readiness != Readiness::Ready {
             next.waits = Some(words::not_ready(node));
         } else if !has_serving && next.approve.is_empty() && now < serving_until {

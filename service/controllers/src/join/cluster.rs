@@ -1,5 +1,5 @@
-//! Follows one workload cluster while hosts are joining it: connects, watches its Nodes and certificate requests, and has the
-//! hosts looked at whenever something changed.
+//! Watches one workload cluster while hosts are joining it: connects, watches its Nodes and certificate requests, and has the
+//! hosts assessed whenever something changed.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,33 +12,34 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use muster_api::ids::ClusterId;
+use muster_controller::watch::Watched;
 use muster_operations::chain;
 use muster_resources::ClusterDeployment;
+use muster_workload::{Unreachable, Workload};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::crew::Crew;
+use super::own_names::OwnNames;
 use super::roster::Roster;
 use super::view::View;
 use super::words;
 use crate::context::Context;
 use crate::error::{Error, unless_absent, words as error_words};
-use crate::watch::Watched;
-use crate::workload::{Unreachable, Workload};
 
-/// Wait before a cluster without a usable kubeconfig is looked at again, doubled each time.
+/// Wait before another attempt with a cluster without a usable kubeconfig, doubled each time.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// Between two looks whether the kubeconfig is another, and whether the cluster answers.
+/// Between two checks whether the kubeconfig has changed, and whether the cluster responds.
 const KUBECONFIG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Between two questions to a cluster whose watches fail. Its circuit lets fewer through.
+/// Between two requests to a cluster with failing watches. Its circuit admits fewer.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Length of one watch, seconds; then it begins anew.
+/// Length of one watch, seconds; then the next one begins.
 const WATCH_SECONDS: u32 = 120;
 
-/// Changes within this time are looked at together.
+/// Changes within this time are assessed together.
 const GATHERING: Duration = Duration::from_millis(50);
 
 /// Runs until it is aborted, which it is when no host is joining any more.
@@ -63,20 +64,23 @@ pub async fn run(context: Arc<Context>, cluster: ClusterId, roster: Arc<Roster>)
     }
 }
 
-/// A cluster that can be asked.
+/// A cluster that can be reached.
 pub struct Place {
     pub deployment: ClusterDeployment,
     /// Namespace and name of the ClusterDeployment.
     pub name: String,
     pub workload: Arc<Workload>,
+    /// Names and addresses of the cluster itself.
+    pub own: OwnNames,
 }
 
 /// # Errors
-/// The cluster's name, and why there is no client for it.
+/// Returns the cluster's name, and why there is no client for it.
 async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String, String)> {
     let unnamed = |error: Error| (cluster.to_string(), error.to_string());
     let stored = context.app.clusters.find(cluster, false).await;
     let stored = stored.map_err(|error| unnamed(error.into()))?;
+    let cluster_data = stored.cluster.data;
     let Some(kube) = stored.cluster.kube else {
         let why = "it has no ClusterDeployment, which would name its kubeconfig; approve the node's certificates by hand";
         return Err((cluster.to_string(), why.into()));
@@ -88,21 +92,26 @@ async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String
         return Err((name, "its ClusterDeployment is gone".into()));
     };
     match context.workloads.of_deployment(&deployment).await {
-        Ok(workload) => Ok(Place {
-            deployment,
-            name,
-            workload,
-        }),
+        Ok(workload) => {
+            let mut own = OwnNames::of(&cluster_data, &workload.server);
+            own.look_up(&workload.client).await;
+            Ok(Place {
+                deployment,
+                name,
+                workload,
+                own,
+            })
+        }
         Err(error) => Err((name, error.to_string())),
     }
 }
 
-/// Follows the cluster until its kubeconfig is another.
+/// Watches the cluster until its kubeconfig has changed.
 async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Crew) {
     let client = &place.workload.client;
     let mut nodes = pin!(watched::<Node>(client));
     let mut requests = pin!(watched::<CertificateSigningRequest>(client));
-    let mut view = View::default();
+    let mut view = View::of(place.own.clone());
     let mut trouble = None;
     let mut compare_at = Instant::now() + KUBECONFIG_INTERVAL;
     let mut look_at = Some(Instant::now());
@@ -115,7 +124,7 @@ async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Cr
                 if is_other(context, place).await {
                     return;
                 }
-                // A watch of a cluster that hangs shows nothing.
+                // A watch of a cluster that hangs reports nothing.
                 let answer = client.apiserver_version().await;
                 compare_at = Instant::now() + KUBECONFIG_INTERVAL;
                 answer.is_err_and(|error| trouble.replace(chain(&error)).is_none())
@@ -151,7 +160,7 @@ fn watched<K: Watched>(client: &Client) -> impl Stream<Item = watcher::Result<Ev
     watcher(Api::<K>::all(client.clone()), config).default_backoff()
 }
 
-/// True when something changed that matters.
+/// True when something relevant changed.
 fn noted<K>(
     event: watcher::Result<Event<K>>,
     trouble: &mut Option<String>,
@@ -172,8 +181,8 @@ fn noted<K>(
     }
 }
 
-/// Why the cluster cannot be asked now, after a watch failed; `None`: what is known of it is new. A watch that goes on says
-/// nothing until something changes, so the cluster is asked.
+/// The reason why the cluster cannot be reached now, after a watch failed; `None`: what is known of it is current. A running watch
+/// reports nothing until something changes, so a request is sent.
 async fn silence(place: &Place, view: &View, trouble: &mut Option<String>) -> Option<String> {
     let why = trouble.clone()?;
     if let Err(error) = place.workload.client.apiserver_version().await {
@@ -189,7 +198,7 @@ async fn silence(place: &Place, view: &View, trouble: &mut Option<String>) -> Op
 async fn is_other(context: &Context, place: &Place) -> bool {
     match context.workloads.of_deployment(&place.deployment).await {
         Ok(workload) => !Arc::ptr_eq(&workload, &place.workload),
-        // What is wrong with it is told by the next connection; a management cluster that is silent says nothing.
+        // The next connection reports an error in the kubeconfig; a management cluster that does not respond proves nothing.
         Err(error) => !matches!(error, Unreachable::Hub(..)),
     }
 }

@@ -1,4 +1,4 @@
-//! The hosts that are joining one cluster: reads them, has each assessed, and has done what follows.
+//! The hosts that are joining one cluster: reads them, has each assessed, and has the actions carried out.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -8,10 +8,12 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Resource, ResourceExt};
+use muster_controller::events;
 use muster_core::record::{Host, KubeRef};
 use muster_operations::now;
 use muster_resources::cluster_api::Machine;
 use muster_resources::{Agent, names};
+use muster_workload::node_settings::NodeSettings;
 use tokio::time::Instant;
 
 use super::act::{Actor, tell};
@@ -24,17 +26,15 @@ use super::view::View;
 use super::words;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::events;
-use crate::node_settings::NodeSettings;
 
-/// Hosts for which something is done at the same time.
+/// Hosts that are changed at the same time.
 const CONCURRENCY: usize = 4;
 
 /// Wait after something failed, doubled with each failure in a row.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// Warnings that are remembered as told, at most.
+/// Most warnings that are remembered as published.
 const MOST_TOLD: usize = 10_000;
 
 /// A host that is joining.
@@ -67,7 +67,7 @@ impl Crew {
         }
     }
 
-    /// Reads the hosts that changed. False when some could not be read, which are read again next time.
+    /// Reads the hosts that changed. False when some could not be read; they are read again next time.
     pub async fn refresh(&mut self) -> bool {
         let mut is_complete = true;
         for (key, is_joining) in self.roster.take_changed() {
@@ -104,7 +104,7 @@ impl Crew {
         };
         let agent = KubeRef::new(infra_env.namespace, id.to_string());
         let api = Api::<Agent>::namespaced(self.context.client.clone(), &agent.namespace);
-        // Without an Agent the host is on its way out.
+        // The host is being removed if it has no Agent.
         let Some(resource) = unless_absent(api.get(&agent.name).await)? else {
             return Ok(None);
         };
@@ -124,7 +124,7 @@ impl Crew {
         }))
     }
 
-    /// Labels and taints that the Node of an Agent's host gets of its NodePool.
+    /// Labels and taints that the Node of an Agent's host gets from its NodePool.
     async fn settings(&self, agent: &Agent) -> Result<Option<NodeSettings>, Error> {
         if !self.context.has_node_pools {
             return Ok(None);
@@ -142,15 +142,15 @@ impl Crew {
         Ok(machine.as_ref().and_then(NodeSettings::of))
     }
 
-    /// Says of all hosts that they wait for this.
+    /// Reports for all hosts that they wait for this.
     pub async fn tell_all(&mut self, awaited: &Awaited) {
         for member in self.members.values_mut() {
-            // What cannot be stored now is stored with the next look.
+            // A report that cannot be stored now is stored with the next assessment.
             tell(&self.context, member, Some(awaited.clone())).await;
         }
     }
 
-    /// Looks at all hosts, and does what is to be done. Answers when to look again even if nothing changes.
+    /// Assesses all hosts, and carries out the actions. Returns the time of the next assessment even if nothing changes.
     pub async fn look(&mut self, place: &Place, view: &View) -> Option<Instant> {
         let mut is_done = self.refresh().await;
         if !view.is_complete() {
@@ -177,7 +177,7 @@ impl Crew {
             context: &self.context,
             client: &place.workload.client,
         };
-        // Each assessment is of the member at its place.
+        // Assessments and members have the same order.
         let mut work: Vec<BoxFuture<'_, bool>> = Vec::with_capacity(assessed.len());
         for (member, (_, assessment)) in self.members.values_mut().zip(assessed) {
             work.push(actor.act(member, assessment, view).boxed());
@@ -200,7 +200,7 @@ impl Crew {
         at
     }
 
-    /// Names requests that are no joining host's, each once.
+    /// Reports requests that belong to no joining host, each once.
     fn report_foreign(&mut self, place: &Place, view: &View) {
         let identities: Vec<String> = self
             .members
@@ -211,7 +211,7 @@ impl Crew {
             let named = |name: &String| csr.is_for(name) || csr.is_nearly_for(name);
             identities.iter().any(named)
         };
-        // A node that is there renews its certificates, which is its cluster's affair.
+        // A node that has joined renews its certificates, which its cluster handles.
         let is_nodes_own = |csr: &Csr| view.nodes().any(|node| csr.is_by(&node.name));
         let foreign: Vec<Warning> = view
             .csrs()

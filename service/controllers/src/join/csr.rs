@@ -1,28 +1,28 @@
 //! Decides about certificate signing requests of nodes. Source: docs/protocol/install-flow.md#10.
 //!
 //! Two sorts matter: the client certificate with which a kubelet becomes a node, and the serving certificate with which it is
-//! reached. Stricter than upstream in two points: a client certificate is approved only until the node has joined, and the
-//! addresses in a serving certificate must be the host's own, not merely those that the Node claims.
+//! reached. Stricter than upstream: a client certificate is approved only until the node has joined, and names and addresses in a
+//! serving certificate must be the host's own, not merely those in the Node, which its kubelet reports.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use ipnet::IpNet;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use kube::ResourceExt;
 use muster_api::time::Timestamp;
+use muster_controller::times::timestamp;
 
+use super::own_names::OwnNames;
 use super::request::{self, Request};
-use super::times::timestamp;
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
-/// Begins the user names of nodes.
+/// Prefix of the user names of nodes.
 const NODE_PREFIX: &str = "system:node:";
 const NODES: &str = "system:nodes";
 const AUTHENTICATED: &str = "system:authenticated";
 
-/// Requests client certificates for OpenShift's new nodes.
+/// The user that requests client certificates for OpenShift's new nodes.
 const NODE_BOOTSTRAPPER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 const NODE_BOOTSTRAPPER_GROUPS: [&str; 3] = [
     "system:serviceaccounts",
@@ -30,9 +30,9 @@ const NODE_BOOTSTRAPPER_GROUPS: [&str; 3] = [
     AUTHENTICATED,
 ];
 
-/// Begins the user names of bootstrap tokens; the token's id follows.
+/// Prefix of the user names of bootstrap tokens; the token's id follows.
 const TOKEN_PREFIX: &str = "system:bootstrap:";
-/// The group of all bootstrap tokens, and the beginning of those that a token may have besides.
+/// The group of all bootstrap tokens, and the prefix of further groups that a token may have.
 const TOKEN_GROUP: &str = "system:bootstrappers";
 
 /// The sort of a certificate.
@@ -43,7 +43,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// As in `status.csrStatus`.
+    /// The name in `status.csrStatus`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -52,12 +52,12 @@ impl Sort {
     }
 }
 
-/// The decision of whoever decides first.
+/// The first decision on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     Pending,
     Approved(Option<Timestamp>),
-    /// Denied, or its signing failed.
+    /// The request was denied, or its signing failed.
     Refused,
 }
 
@@ -69,14 +69,14 @@ pub struct Csr {
     pub uid: String,
     pub resource_version: String,
     pub sort: Sort,
-    /// The node that it is for, as written.
+    /// The node that the certificate is for, as written.
     pub node: String,
     pub decision: Decision,
     pub created: Option<Timestamp>,
     pub user: String,
     groups: BTreeSet<String>,
     usages: BTreeSet<String>,
-    /// Or what is wrong with it.
+    /// The content of the request, or the error in it.
     request: Result<Request, String>,
 }
 
@@ -84,21 +84,20 @@ pub struct Csr {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     pub hostname: String,
-    /// Addresses that it reported, with their networks.
-    pub addresses: Vec<IpNet>,
+    /// Addresses that the host reported before its installation.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// The node of a host, as far as its certificates are concerned.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeNames<'a> {
     pub name: &'a str,
-    pub dns_names: &'a BTreeSet<String>,
     pub addresses: &'a BTreeSet<IpAddr>,
-    /// Those of the cluster's other nodes.
+    /// Addresses of the cluster's other nodes.
     pub of_others: &'a BTreeSet<IpAddr>,
 }
 
-/// Reads an object; `None`: it is for no node.
+/// Reads an object; `None`: the certificate is for no node.
 pub fn read(object: &CertificateSigningRequest) -> Option<Csr> {
     let spec = &object.spec;
     let user = spec.username.clone().unwrap_or_default();
@@ -150,32 +149,32 @@ fn decision(object: &CertificateSigningRequest) -> Decision {
 }
 
 impl Csr {
-    /// True when it is for a node of this name. Names of nodes have no capitals, and those of hosts may.
+    /// True if the certificate is for a node of this name. Names of nodes have no capitals, names of hosts may.
     pub fn is_for(&self, hostname: &str) -> bool {
         !hostname.is_empty() && self.node.eq_ignore_ascii_case(hostname)
     }
 
-    /// True when it is for a node whose name has the same first part: one of the two is a full name.
+    /// True if the name of the node has the same first part: one of the two is a full name.
     pub fn is_nearly_for(&self, hostname: &str) -> bool {
         let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
         !self.is_for(hostname) && !first(hostname).is_empty() && first(&self.node) == first(hostname)
     }
 
-    /// True when a node renews its own certificate, which is its cluster's affair.
+    /// True when a node renews its own certificate, which its cluster handles.
     pub fn is_renewal(&self) -> bool {
         self.sort == Sort::Client && self.is_by(&self.node)
     }
 
-    /// True when the node of this name made it itself.
+    /// True when the node of this name made the request itself.
     pub fn is_by(&self, node: &str) -> bool {
         self.user.strip_prefix(NODE_PREFIX) == Some(node)
     }
 
-    /// Checks it as the request of a host whose node is `node` (`None`: it has not joined).
+    /// Checks the request as that of a host with the node `node` (`None`: it has not joined). `own`: names of the cluster.
     ///
     /// # Errors
-    /// A sentence that says why it is not approved.
-    pub fn check(&self, host: &Identity, node: Option<NodeNames<'_>>) -> Result<(), String> {
+    /// Returns a sentence with the reason against the approval.
+    pub fn check(&self, host: &Identity, node: Option<NodeNames<'_>>, own: &OwnNames) -> Result<(), String> {
         let request = self.request.as_ref().map_err(Clone::clone)?;
         if let Some(odd) = request.oddities.first() {
             return Err(odd.clone());
@@ -184,6 +183,12 @@ impl Csr {
             return Err(format!(
                 "it is for the node {:?}, and the host is called {:?}",
                 self.node, host.hostname
+            ));
+        }
+        if own.has_name(&self.node) {
+            return Err(format!(
+                "{:?} is a name of the cluster's API or services",
+                self.node
             ));
         }
         if request.organisations != [NODES] {
@@ -198,7 +203,7 @@ impl Csr {
                 "the node {} has already joined with a certificate of its own",
                 node.name
             )),
-            (Sort::Serving, Some(node)) => self.check_serving(request, host, node),
+            (Sort::Serving, Some(node)) => self.check_serving(request, host, node, own),
             (Sort::Serving, None) => Err("its node has not joined yet".into()),
         }
     }
@@ -212,7 +217,7 @@ impl Csr {
         self.check_requester()
     }
 
-    /// The whole name, prefix and all.
+    /// Checks the whole name, including the prefix.
     fn check_common_name(&self, request: &Request) -> Result<(), String> {
         let wanted = format!("{NODE_PREFIX}{}", self.node);
         if request.common_name == wanted {
@@ -241,7 +246,7 @@ impl Csr {
         self.groups.contains(group)
     }
 
-    /// OpenShift's node-bootstrapper, or a bootstrap token of Kubernetes.
+    /// Checks for OpenShift's node-bootstrapper, or a bootstrap token of Kubernetes.
     fn check_requester(&self) -> Result<(), String> {
         let refused = |why: &str| Err(format!("it was made by {:?}, {why}", self.user));
         if self.user == NODE_BOOTSTRAPPER {
@@ -274,7 +279,13 @@ impl Csr {
         Ok(())
     }
 
-    fn check_serving(&self, request: &Request, host: &Identity, node: NodeNames<'_>) -> Result<(), String> {
+    fn check_serving(
+        &self,
+        request: &Request,
+        host: &Identity,
+        node: NodeNames<'_>,
+        own: &OwnNames,
+    ) -> Result<(), String> {
         if self.user != format!("{NODE_PREFIX}{}", node.name) {
             return Err(format!(
                 "it was made by {:?} instead of {NODE_PREFIX}{}",
@@ -291,41 +302,52 @@ impl Csr {
         if request.dns_names.is_empty() && request.addresses.is_empty() {
             return Err("it has neither a name nor an address".into());
         }
-        if let Some(name) = request
-            .dns_names
-            .iter()
-            .find(|name| !is_name_of(name, host, node))
-        {
-            return Err(format!("its name {name:?} is not one of the node's"));
+        let mut names = request.dns_names.iter();
+        if let Some(name) = names.find(|name| !is_name_of(name, host, node, own)) {
+            return Err(format!(
+                "its name {name:?} is not the node's, which are {:?} and that below the cluster's domain",
+                node.name
+            ));
         }
         for address in &request.addresses {
             if !node.addresses.contains(address) {
                 return Err(format!("its address {address} is not one of the node's"));
             }
-            check_address(*address, host, node)?;
+            check_address(*address, host, node, own)?;
         }
         Ok(())
     }
 }
 
-fn is_name_of(name: &str, host: &Identity, node: NodeNames<'_>) -> bool {
-    name == node.name || name.eq_ignore_ascii_case(&host.hostname) || node.dns_names.contains(name)
+/// True for the name of the node or of the host, or a name below the cluster's domain. Names that a Node reports prove nothing.
+fn is_name_of(name: &str, host: &Identity, node: NodeNames<'_>, own: &OwnNames) -> bool {
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    let is_own =
+        is(node.name) || is(&host.hostname) || own.full_name(&host.hostname).is_some_and(|full| is(&full));
+    is_own && !own.has_name(name)
 }
 
-/// The host reported the address, or one of the same network: DHCP may give the installed system another one. An address of
-/// another node is never the host's.
-fn check_address(address: IpAddr, host: &Identity, node: NodeNames<'_>) -> Result<(), String> {
-    if host.addresses.iter().any(|net| net.addr() == address) {
-        return Ok(());
+/// Checks that the host had the address when its installation was requested. An address that DHCP assigned later cannot be told from a
+/// forged one.
+fn check_address(
+    address: IpAddr,
+    host: &Identity,
+    node: NodeNames<'_>,
+    own: &OwnNames,
+) -> Result<(), String> {
+    if own.has_address(address) {
+        return Err(format!(
+            "its address {address} is one of the cluster's API or services"
+        ));
     }
     if node.of_others.contains(&address) {
         return Err(format!("its address {address} is another node's"));
     }
-    if host.addresses.iter().any(|net| net.contains(&address)) {
+    if host.addresses.contains(&address) {
         return Ok(());
     }
     Err(format!(
-        "its address {address} is in no network that the host reported"
+        "its address {address} is none that the host reported before its installation"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Reads what a certificate signing request asks for: PKCS #10 in PEM.
+//! Reads the content of a certificate signing request: PKCS #10 in PEM.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -13,21 +13,21 @@ use x509_parser::prelude::FromDer;
 /// Longest request that is read, bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// The certificate that is asked for.
+/// The certificate that is requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     pub common_name: String,
     pub organisations: Vec<String>,
     pub dns_names: BTreeSet<String>,
     pub addresses: BTreeSet<IpAddr>,
-    /// Parts that no kubelet asks for, in words.
+    /// Parts that no kubelet requests, in words.
     pub oddities: Vec<String>,
 }
 
 /// Reads a request.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// Returns a sentence that names the error in the request.
 pub fn read(pem: &[u8]) -> Result<Request, String> {
     if pem.len() > LONGEST {
         return Err(format!("it has {} bytes; at most {LONGEST} are read", pem.len()));
@@ -74,7 +74,7 @@ fn subject(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Resu
     Ok(())
 }
 
-/// All requests for extensions count: signers read more than the first.
+/// Reads all requests for extensions: signers read more than the first.
 fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), String> {
     for attribute in parsed.certification_request_info.iter_attributes() {
         let ParsedCriAttribute::ExtensionRequest(requested) = attribute.parsed_attribute() else {

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// A host's key.
 pub type Key = (InfraEnvId, HostId);
 
-/// Hosts, and those of them that changed.
+/// Hosts, and which of them changed.
 #[derive(Debug, Default)]
 pub struct Roster {
     state: Mutex<State>,
@@ -28,7 +28,7 @@ impl Roster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The host is joining, and has changed.
+    /// Adds a host that is joining, and has changed.
     pub fn add(&self, host: Key) {
         let mut state = self.state();
         state.hosts.insert(host);
@@ -37,7 +37,7 @@ impl Roster {
         self.changed.notify_one();
     }
 
-    /// The host is to be read again when the hosts are looked at next.
+    /// Adds a host to be read with the next assessment.
     pub fn add_silently(&self, host: Key) {
         let mut state = self.state();
         if state.hosts.contains(&host) {
@@ -45,7 +45,7 @@ impl Roster {
         }
     }
 
-    /// It is no longer joining. True when none is left.
+    /// Removes a host that is no longer joining. True when none is left.
     pub fn remove(&self, host: Key) -> bool {
         let mut state = self.state();
         state.hosts.remove(&host);
@@ -60,7 +60,7 @@ impl Roster {
         self.state().hosts.iter().copied().collect()
     }
 
-    /// Hosts that changed since this was last asked, each with whether it is still joining.
+    /// Hosts that changed since the last call, each with whether it is still joining.
     pub fn take_changed(&self) -> Vec<(Key, bool)> {
         let mut state = self.state();
         let changed = std::mem::take(&mut state.changed);

@@ -20,7 +20,7 @@ use super::cluster;
 use super::roster::{Key, Roster};
 use crate::context::Context;
 
-/// Between two queries of a database that does not answer, and before a task that broke is started anew.
+/// Between two queries of a database that does not respond, and before a task that panicked is restarted.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Changed hosts that are read by one statement.
@@ -81,7 +81,7 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// These hosts changed. One that cannot be read is none that joins; it is told where the host is shown.
+    /// Handles changed hosts. A host that cannot be read does not count as joining; the error is reported where the host is shown.
     async fn look_at(&mut self, keys: &[Key]) {
         let hosts = loop {
             match self.context.app.store.read_hosts(keys, HostForm::Brief).await {
@@ -99,7 +99,7 @@ impl Clusters {
         }
     }
 
-    /// `cluster`: the one that the host joins now.
+    /// Records the cluster that the host joins now.
     async fn joins(&mut self, key: Key, cluster: Option<ClusterId>) {
         let before = match cluster {
             Some(cluster) => self.of_host.insert(key, cluster),
@@ -146,7 +146,7 @@ impl Clusters {
         self.running.insert(cluster, (roster, handle));
     }
 
-    /// A task ended. Only one that broke has hosts left.
+    /// Handles the end of a task. Only a task that panicked has hosts left.
     async fn ended(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
         let id = match &ended {
             Ok((id, ())) => *id,

@@ -1,4 +1,4 @@
-//! Keeps what joining hosts wait for, for the conditions and Events of their Agents.
+//! Stores what joining hosts wait for, for the conditions and Events of their Agents.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,34 +8,34 @@ use muster_core::record::KubeRef;
 
 use crate::announced::Announced;
 
-/// Something that is awaited.
+/// Something that a host waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited {
     /// A sentence without a full stop.
     pub what: String,
-    /// Sentences that say what a user can do; empty: nothing.
+    /// Sentences with advice for a user; empty: nothing to do.
     pub todo: String,
 }
 
 impl Awaited {
-    /// As one text.
+    /// Returns both as one text.
     pub fn text(&self) -> String {
         format!("{}. {}", self.what, self.todo).trim_end().to_owned()
     }
 }
 
-/// Something that users should know, told once for each `key`.
+/// A notice for users, published once for each `key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     pub key: String,
     pub reason: &'static str,
     pub note: String,
-    /// Kind and name of the object in the workload cluster that it is about. Events that differ in nothing but their note are
+    /// Kind and name of the object in the workload cluster that the notice is about. Events that differ in nothing but their note are
     /// counted as one, and the note of the first stays.
     pub about: (&'static str, String),
 }
 
-/// The awaited, by Agent.
+/// The waits, by Agent.
 #[derive(Default)]
 pub struct Told {
     known: Mutex<HashMap<KubeRef, Awaited>>,
@@ -43,13 +43,13 @@ pub struct Told {
 }
 
 impl Told {
-    /// What the host of `agent` waits for, as far as its cluster is concerned.
+    /// The wait of the host of `agent`, as far as its cluster is concerned.
     pub fn get(&self, agent: &KubeRef) -> Option<Awaited> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(agent).cloned()
     }
 
-    /// Sets what it waits for.
+    /// Sets the wait of the host of `agent`.
     pub fn set(&self, agent: &KubeRef, awaited: Option<Awaited>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match &awaited {
@@ -62,7 +62,7 @@ impl Told {
         }
     }
 
-    /// Agents for which something else is awaited. For one listener; empty for a second.
+    /// Agents with a changed wait. For one listener; empty for a second.
     pub fn changes(&self) -> impl Stream<Item = KubeRef> + Send + use<> {
         self.changed.listen()
     }

@@ -8,29 +8,41 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::runtime::watcher::Event;
+use muster_api::time::Timestamp;
+use muster_workload::node::{self, NodeFacts};
 
 use super::csr::{self, Csr};
-use super::node::{self, NodeFacts};
+use super::own_names::OwnNames;
 
 /// The watched objects, by name.
 #[derive(Debug, Default)]
 pub struct View {
+    /// Names and addresses of the cluster itself.
+    pub own: OwnNames,
     nodes: Listed<NodeFacts>,
     csrs: Listed<Csr>,
 }
 
 impl View {
-    /// True when something changed that matters.
+    /// Returns an empty view of the cluster with these names.
+    pub fn of(own: OwnNames) -> Self {
+        Self {
+            own,
+            ..Self::default()
+        }
+    }
+
+    /// Stores an event. True when something relevant changed.
     pub fn note_node(&mut self, event: Event<Node>) -> bool {
         self.nodes.note(event, |node| Some(node::read(node)))
     }
 
-    /// True when something changed that matters.
+    /// Stores an event. True when something relevant changed.
     pub fn note_csr(&mut self, event: Event<CertificateSigningRequest>) -> bool {
         self.csrs.note(event, csr::read)
     }
 
-    /// True when both were listed, so that what is not here is not there.
+    /// True when both kinds were listed, so that an object that is not here does not exist.
     pub fn is_complete(&self) -> bool {
         self.nodes.is_complete && self.csrs.is_complete
     }
@@ -43,14 +55,14 @@ impl View {
         self.csrs.known.values()
     }
 
-    /// Addresses of all nodes but this one.
-    pub fn addresses_of_others(&self, name: &str) -> BTreeSet<IpAddr> {
-        let others = self.nodes().filter(|node| node.name != name);
+    /// Addresses of all living nodes but the one called `name`.
+    pub fn addresses_of_others(&self, name: &str, now: Timestamp) -> BTreeSet<IpAddr> {
+        let others = self.nodes().filter(|node| node.name != name && node.lives(now));
         others.flat_map(|node| node.addresses.iter().copied()).collect()
     }
 }
 
-/// Objects of one kind by name. While they are listed anew, the former ones count.
+/// Objects of one kind by name. While they are listed again, the former ones stay.
 #[derive(Debug)]
 struct Listed<T> {
     known: BTreeMap<String, T>,

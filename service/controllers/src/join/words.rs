@@ -1,7 +1,8 @@
-//! Says what a joining host waits for. No text changes from look to look unless what it says does.
+//! Words the waits of a joining host. No text changes between assessments unless its content does.
+
+use muster_workload::node::{Hold, NodeFacts, Readiness, SILENCE};
 
 use super::csr::Csr;
-use super::node::{NodeFacts, Readiness};
 use super::told::{Awaited, Warning};
 
 fn awaited(what: impl Into<String>, todo: impl Into<String>) -> Awaited {
@@ -66,6 +67,50 @@ pub fn old_node(node: &NodeFacts) -> Awaited {
     )
 }
 
+/// The name of a host is held by a Node.
+pub fn held(node: &NodeFacts, hold: Hold) -> Awaited {
+    let name = &node.name;
+    if let Hold::Silent { .. } = hold {
+        return awaited(
+            format!(
+                "The certificate of {name} is approved when the Node of that name in the cluster has been silent for {} minutes",
+                SILENCE.num_minutes()
+            ),
+            format!(
+                "It is at once if that Node is of no use any more and is deleted: `kubectl delete node {name}` in the cluster."
+            ),
+        );
+    }
+    awaited(
+        format!(
+            "The certificate of {name} is not approved here: the cluster has a Node of that name, {}",
+            hold_words(hold)
+        ),
+        format!(
+            "If that Node is of no use any more, delete it: `kubectl delete node {name}` in the cluster. Else give this host another name (the Agent's spec.hostname) and install it again."
+        ),
+    )
+}
+
+fn hold_words(hold: Hold) -> &'static str {
+    match hold {
+        Hold::AnotherMachines => "which is another machine",
+        Hold::Lives => "whose kubelet is heard",
+        Hold::Silent { .. } => "which has not been silent for long",
+        Hold::ControlPlane => "which is one of its control plane",
+    }
+}
+
+pub fn name_held(csr: &Csr, node: &NodeFacts, hold: Hold) -> Warning {
+    let awaited = held(node, hold);
+    let note = format!(
+        "The client certificate request {} waits. {}",
+        csr.name,
+        awaited.text()
+    );
+    about_request(csr, "NodeNameInUse", note)
+}
+
 pub fn request_refused(name: &str, why: &str) -> Awaited {
     awaited(
         format!(
@@ -110,7 +155,7 @@ pub fn waits_for_provider_id(node: &NodeFacts, wanted: &str) -> Awaited {
     )
 }
 
-/// The cluster cannot be asked.
+/// The cluster cannot be reached.
 pub fn unreachable(cluster: &str, why: &str) -> Awaited {
     awaited(
         format!(
@@ -121,7 +166,7 @@ pub fn unreachable(cluster: &str, why: &str) -> Awaited {
     )
 }
 
-/// Something that is to be done in the cluster failed.
+/// An action in the cluster failed.
 pub fn failed(what: &str, why: &str) -> Awaited {
     awaited(
         format!("{what} failed, and is tried again: {}", shortened(why)),
@@ -159,6 +204,19 @@ pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
     }
 }
 
+/// A Node of another name with the host's provider id.
+pub fn claimed(node: &NodeFacts, hostname: &str) -> Warning {
+    Warning {
+        key: format!("claim {} {}", node.uid, node.provider_id),
+        about: ("Node", node.name.clone()),
+        reason: "ProviderIDClaimed",
+        note: format!(
+            "The node {0} has the provider id of the host {hostname}, and is not taken for it: its name is another one, and a kubelet may set any provider id. If it is one of before, or nobody knows it: `kubectl delete node {0}` in the cluster.",
+            node.name
+        ),
+    }
+}
+
 /// A request that is no joining host's; `hosts`: those that are joining.
 pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
     let note = format!(
@@ -177,7 +235,7 @@ fn approve_by_hand(name: &str) -> String {
     format!("If it is as it should be, approve it in the cluster: `kubectl certificate approve {name}`.")
 }
 
-/// Texts of a workload cluster may be long.
+/// Shortens texts of a workload cluster, which may be long.
 fn shortened(text: &str) -> &str {
     const LONGEST: usize = 300;
     &text[..text.floor_char_boundary(LONGEST)]

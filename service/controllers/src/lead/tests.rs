@@ -1,4 +1,4 @@
-//! Replicas that contend for the lease of a built-in API, which can be switched off.
+//! Tests replicas that contend for the lease of a built-in API, which can be switched off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ struct Replica {
     task: JoinHandle<()>,
 }
 
-/// Counts as long as it lives.
+/// Counts a replica for as long as this value exists.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// A replica whose work breaks at once the first `breaks` times.
+    /// Returns a replica with work that panics at once the first `breaks` times.
     fn replica(&self, name: &str, breaks: usize) -> Replica {
         let away = Arc::new(AtomicBool::new(false));
         let lead = Lead::new(
@@ -209,4 +209,28 @@ async fn who_ends_while_it_renews_gives_the_lease_back() {
     assert!(cut_off.is_err(), "{cut_off:?}");
     one.release().await;
     assert_eq!(two.attempt().await.unwrap(), Turn::Mine);
+}
+
+#[tokio::test]
+async fn who_finds_the_lease_written_by_another_stops_at_once() {
+    let world = World::new().await;
+    let one = world.replica("one", 0);
+    one.comes_to("ok, leading").await;
+    // The holder is the same: the last writer is not known before the lease is read again.
+    let leases = Api::<Lease>::namespaced(client(world.api.service(), Arc::default()), "default");
+    let patch = kube::api::Patch::Merge(serde_json::json!({"metadata": {"labels": {"touched": "true"}}}));
+    leases
+        .patch(LEASE, &kube::api::PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    let again = async {
+        while one.begun.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, again)
+        .await
+        .expect("its work was cut off, and is begun anew");
+    one.comes_to("ok, leading").await;
+    one.ends().await;
 }

@@ -11,14 +11,14 @@ use crate::cluster_deployment::shown;
 use crate::context::Context;
 use crate::error::Error;
 
-/// All records, and those whose mirrors are there: they may be gone.
+/// Returns all records, and the records of present mirrors, which may be gone.
 pub async fn all(context: &Context) -> Result<Vec<ClusterId>, Error> {
     let records = context.app.clusters.list(false).await?;
     let ids = records.iter().map(|record| record.cluster.id);
     place::with_mirrored::<ClusterDeployment, _>(ids, context).await
 }
 
-/// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
+/// Deletes mirrors, and their names in the records: they are not enabled, or the API is another.
 pub async fn forget(context: &Context) -> Result<(), Error> {
     for record in context.app.clusters.list(false).await? {
         if record.cluster.mirror.is_some() {
@@ -29,7 +29,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the resources of a record that REST made, or deletes what is left of them.
+/// Creates the resources of a record made by REST, or deletes what is left of them.
 pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
     let found = context.app.store.find_cluster(id).await?;
     let record = found.filter(|found| found.deleted_at.is_none());
@@ -47,18 +47,18 @@ pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
                 return Ok(());
             }
             ensure_namespace(context).await?;
-            // The ClusterDeployment waits for the other, and deletes it.
+            // The ClusterDeployment waits for the AgentClusterInstall, and deletes it.
             create(context, &shown::install(&name, &record)).await?;
             create(context, &shown::deployment(&name, &record)).await
         }
-        // A resource made it.
+        // The record was made by a resource.
         Some(_) => Ok(()),
-        // The AgentClusterInstall goes with its ClusterDeployment.
+        // The AgentClusterInstall is deleted with its ClusterDeployment.
         None => place::delete::<ClusterDeployment>(id, context).await,
     }
 }
 
-/// Gives the record the name of its resources.
+/// Sets the name of the resources in the record.
 async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, Error> {
     let installs = place::mirrors::<AgentClusterInstall>(context);
     for name in candidates(&record.data.name, record.id.0) {
@@ -73,7 +73,7 @@ async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, E
             return Ok(name);
         }
     }
-    Err(Error::Internal(format!(
+    Err(Error::internal(format!(
         "there is another cluster for each name that {} could have in the namespace {}",
         record.id,
         namespace::MIRROR

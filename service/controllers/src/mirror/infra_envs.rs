@@ -1,4 +1,4 @@
-//! Gives an InfraEnv that REST made its resource.
+//! Gives an InfraEnv that was made by REST its resource.
 
 use muster_api::ids::InfraEnvId;
 use muster_core::record::{self, Agreed, KubeRef};
@@ -12,14 +12,14 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::infra_env::shown;
 
-/// All records, and those whose mirrors are there: they may be gone.
+/// Returns all records, and the records of present mirrors, which may be gone.
 pub async fn all(context: &Context) -> Result<Vec<InfraEnvId>, Error> {
     let records = context.app.infra_envs.list(None).await?;
     let ids = records.iter().map(|record| record.id);
     place::with_mirrored::<InfraEnv, _>(ids, context).await
 }
 
-/// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
+/// Deletes mirrors, and their names in the records: they are not enabled, or the API is another.
 pub async fn forget(context: &Context) -> Result<(), Error> {
     for record in context.app.infra_envs.list(None).await? {
         if record.mirror.is_some() {
@@ -30,7 +30,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the resource of a record that REST made, or deletes what is left of one.
+/// Creates the resource of a record made by REST, or deletes what is left of one.
 pub async fn mirror(id: InfraEnvId, context: &Context) -> Result<(), Error> {
     let record = context.app.infra_envs.refresh(id).await?;
     match record.as_deref() {
@@ -41,12 +41,12 @@ pub async fn mirror(id: InfraEnvId, context: &Context) -> Result<(), Error> {
             };
             make(record, &name, context).await
         }
-        // It was deleted, or a resource has taken it over.
+        // The record was deleted, or a resource has taken it over.
         Some(_) | None => place::delete::<InfraEnv>(id, context).await,
     }
 }
 
-/// Gives the record the name of its resource.
+/// Sets the name of the resource in the record.
 async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, Error> {
     for name in candidates(&record.name, record.id.0) {
         let is_taken = place::mirrors::<InfraEnv>(context)
@@ -59,7 +59,7 @@ async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, 
             return Ok(name);
         }
     }
-    Err(Error::Internal(format!(
+    Err(Error::internal(format!(
         "there is another InfraEnv for each name that {} could have in the namespace {}",
         record.id,
         namespace::MIRROR
@@ -92,7 +92,7 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
         Some(id) => {
             let cluster = context.app.clusters.find(id, false).await?.cluster;
             if cluster.kube.is_none() {
-                return Err(Error::Internal(format!("its cluster {id} is not mirrored yet")));
+                return Err(Error::internal(format!("its cluster {id} is not mirrored yet")));
             }
             cluster.kube
         }
@@ -101,7 +101,7 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
     ensure_namespace(context).await?;
     let resource = shown::resource(name, record, cluster.as_ref());
     create(context, &resource).await?;
-    // Hosts at rest change by themselves seldom; their Agents are made now.
+    // Idle hosts rarely change by themselves; their Agents are created now.
     for host in context.app.store.list_host_briefs(Some(record.id)).await? {
         let subject = Subject::Host {
             infra_env_id: record.id,

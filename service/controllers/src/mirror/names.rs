@@ -1,11 +1,11 @@
-//! Names the objects that mirror records: as the record is called, as far as Kubernetes has such names.
+//! Names the objects that mirror records after the record's name, as far as Kubernetes permits such names.
 
 use uuid::Uuid;
 
-/// Letters that are kept: with a suffix, names of Secrets and labels made from it stay below 63.
+/// Letters that are kept: with a suffix, names of Secrets and labels made from it stay shorter than 63.
 const LONGEST: usize = 40;
 
-/// The names to try, in this order: the record's own, and one that no other record has.
+/// Returns the names to try, in this order: the record's own, and one that no other record has.
 pub fn candidates(name: &str, id: Uuid) -> [String; 2] {
     let own = sanitised(name);
     let id = id.simple().to_string();

@@ -1,4 +1,4 @@
-//! Makes, finds and deletes the objects of mirrors, and makes the namespace that they are in.
+//! Creates, finds and deletes the objects of mirrors, and creates their namespace.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
@@ -8,16 +8,16 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::{Api, Resource, ResourceExt};
+use muster_controller::references::{kube_ref, mirror_of};
+use muster_controller::writes::{delete_params, post_params};
 use muster_resources::names::{label, namespace};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::references::{kube_ref, mirror_of};
-use crate::writes::{delete_params, post_params};
 
-/// The mirrors of a kind: their metadata, by which they are found.
+/// Returns the API for the mirrors of a kind: their metadata, by which they are found.
 pub fn mirrors<K>(context: &Context) -> Api<PartialObjectMeta<K>>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -25,7 +25,7 @@ where
     Api::namespaced(context.client.clone(), namespace::MIRROR)
 }
 
-/// The ids of `records`, and of those whose mirrors are there: they may be gone.
+/// Returns the ids of `records`, and of the records of present mirrors, which may be gone.
 pub async fn with_mirrored<K, I>(records: impl Iterator<Item = I>, context: &Context) -> Result<Vec<I>, Error>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug,
@@ -52,7 +52,7 @@ where
     Ok(())
 }
 
-/// Creates an object, unless it is there.
+/// Creates an object, unless it exists.
 pub async fn create<K>(context: &Context, object: &K) -> Result<(), Error>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>

@@ -5,18 +5,18 @@ use std::fmt::Debug;
 use kube::api::Patch;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt};
+use muster_controller::references::kube_ref;
+use muster_controller::writes::patch_params;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::references::kube_ref;
-use crate::writes::patch_params;
 
-/// Writes what REST changed to the spec of an object, if it still is the version that was read.
+/// Writes REST's changes to the spec of an object, unless the object changed since it was read.
 ///
 /// # Errors
-/// Those of the API; a conflict when it was changed meanwhile.
+/// Fails if the API server does; with a conflict if the object changed meanwhile.
 pub async fn patch_spec<K>(object: &K, patch: &Value, context: &Context) -> Result<K, Error>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,

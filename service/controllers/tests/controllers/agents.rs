@@ -1,6 +1,8 @@
 //! The bridge on a built-in Kubernetes API in this process: hosts become Agents, edits of Agents reach hosts, Events
 //! are published.
 
+mod moves;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,16 +13,19 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
 use kube::core::WatchEvent;
 use kube::{Api, ResourceExt};
+use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_controllers::bridge::{self, Bridge};
-use muster_controllers::metal3::Flow;
 use muster_core::lifecycle::host::{HostEvent, Machine};
 use muster_core::record::InfraEnv as Stored;
 use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::limits::USUAL_SILENCE;
+use muster_metal3::Flow;
+use muster_operations::hosts::Registration;
 use muster_operations::now;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv};
+use muster_store::EventQuery;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -31,7 +36,7 @@ use crate::plain_bridge::plain_bridge;
 
 const NAMESPACE: &str = "default";
 
-/// A bridge that leads. Dropping it stops it.
+/// A bridge that leads. Dropping this value stops it.
 struct World {
     backend: Backend,
     _stop: DropGuard,
@@ -42,9 +47,12 @@ impl World {
         Self::start_since(now()).await
     }
 
-    /// Hosts that have not polled since then are silent after their time.
+    /// Starts a service that has received requests since this time. Hosts that have not polled since then are silent after their time.
     async fn start_since(listening_since: Timestamp) -> Self {
-        let backend = Backend::open(listening_since).await;
+        Self::on(Backend::open(listening_since).await)
+    }
+
+    fn on(backend: Backend) -> Self {
         let stop = CancellationToken::new();
         let bridge = Bridge {
             metal3: Flow::LiveIso,
@@ -86,7 +94,7 @@ impl World {
         self.another_infra_env("hw").await
     }
 
-    /// The same with this name, when there is one already.
+    /// An InfraEnv in addition to an existing one, with this name.
     async fn another_infra_env(&self, name: &str) -> Arc<Stored> {
         self.create::<InfraEnv>(json!({
             "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
@@ -148,7 +156,7 @@ impl World {
         Arc::new(found.await)
     }
 
-    /// A host as `change` makes it, with its Agent.
+    /// A host after `change`, with its Agent.
     async fn host_as(&self, infra_env: &Stored, change: impl FnOnce(&mut Host)) -> HostId {
         let template = self.register(infra_env).await;
         let mut host = self.host(template).await.unwrap();
@@ -181,7 +189,7 @@ impl World {
         self.agent(id).await?.status?.debug_info?.state
     }
 
-    /// The Event with this reason about an object of this name; its note.
+    /// Returns the note of the Event with this reason about an object of this name.
     async fn event(&self, reason: &str, name: &str) -> String {
         eventually(&format!("the Event {reason} of {name}"), async || {
             let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
@@ -195,12 +203,9 @@ impl World {
     }
 
     async fn host(&self, id: HostId) -> Option<Host> {
-        self.backend
-            .operations
-            .store
-            .find_host_by_kube(NAMESPACE, id)
-            .await
-            .unwrap()
+        let store = &self.backend.operations.store;
+        let found = store.find_hosts_by_kube(NAMESPACE, id).await.unwrap();
+        found.into_iter().map(|(_, host)| host).next()
     }
 
     async fn agent(&self, id: HostId) -> Option<Agent> {
@@ -271,7 +276,7 @@ async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
     );
     assert_eq!(agent.owner_references().len(), 1);
 
-    // Created, and one status: nothing else is written between them and the edit, which comes when all is quiet.
+    // Created, and one status: nothing else is written between them and the edit, which is made when all is quiet.
     sleep(Duration::from_millis(1500)).await;
     world
         .edit(
@@ -318,7 +323,7 @@ async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
     );
 }
 
-/// As when an InfraEnv that REST made is adopted, whose machine has registered in another one since.
+/// The state after an InfraEnv made by REST is adopted when its machine has registered in another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_in_another_infra_env_does_not_go_with_the_agent() {
     let world = World::start().await;
@@ -341,6 +346,242 @@ async fn a_record_in_another_infra_env_does_not_go_with_the_agent() {
     let store = &world.backend.operations.store;
     assert!(store.find_host(shown.id, id).await.unwrap().is_none());
     assert!(store.find_host(other.id, id).await.unwrap().is_some());
+}
+
+/// A machine with parts that are distinguished by `number`.
+fn machine(number: u8, key: &str) -> Machine {
+    let fingerprint = Fingerprint {
+        system_serial: format!("S{number}"),
+        macs: vec![format!("ec:f4:bb:00:00:{number:02x}")],
+        ..Fingerprint::default()
+    };
+    Machine {
+        fingerprint: Some(fingerprint),
+        public_key: key.to_owned(),
+    }
+}
+
+type Change<'a> = Box<dyn Fn(&mut Host) + 'a>;
+
+/// A client with the token of another InfraEnv and a host's id takes neither record nor Agent, whatever parts it reports.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_in_another_infra_env_takes_nothing_from_a_host_that_stays() {
+    let world = World::start_since(now() - Duration::from_secs(3600)).await;
+    let (own, other) = (world.infra_env().await, world.another_infra_env("other").await);
+    let cluster = world.cluster("one").await;
+    let silent = now() - Duration::from_secs(1800);
+    let hosts = &world.backend.operations.hosts;
+    let changes: [(&str, Change<'_>); 4] = [
+        ("heard", Box::new(|host| host.checked_in_at = now())),
+        ("has a key", Box::new(|host| host.data.public_key = "aa".into())),
+        ("is bound", Box::new(|host| host.cluster_id = Some(cluster.id))),
+        (
+            "is a node",
+            Box::new(|host| {
+                host.cluster_id = Some(cluster.id);
+                host.state = HostState::AddedToExistingCluster;
+            }),
+        ),
+    ];
+    for (what, change) in changes {
+        let id = world
+            .host_as(&own, |host| {
+                host.checked_in_at = silent;
+                host.data.fingerprint = machine(1, "").fingerprint;
+                change(host);
+                if host.cluster_id.is_some() && host.state == HostState::DiscoveringUnbound {
+                    host.state = HostState::Discovering;
+                }
+            })
+            .await;
+        eventually("the Agent", async || world.agent(id).await).await;
+        world.edit(id, json!({"approved": true})).await;
+        let approved = eventually(what, async || {
+            world.host(id).await.filter(|host| host.data.approved)
+        })
+        .await;
+
+        // An agent of another implementation insists on the id, and tries again.
+        let refused = hosts.register(other.id, id, "v", Machine::default()).await;
+        let refused = refused.expect_err(what);
+        assert!(
+            refused.is_temporary() && refused.to_string().contains("hw"),
+            "{what}: {refused}"
+        );
+        // Another machine, and one that has the same parts, or reports them: each becomes a host of its own, the same each time.
+        let mut beside = Vec::new();
+        for number in [2, 1, 2] {
+            let registered = hosts.register(other.id, id, "v", machine(number, "bb")).await;
+            let (Registration::New(host) | Registration::Again(host)) = registered.expect(what);
+            assert_ne!(host.id, id, "{what}");
+            assert!(!host.data.approved && host.cluster_id.is_none(), "{what}");
+            beside.push(host.id);
+        }
+        assert!(beside[0] == beside[2] && beside[0] != beside[1], "{what}");
+        let stranger = eventually("an Agent of its own", async || world.agent(beside[0]).await).await;
+        assert!(!stranger.spec.approved, "{what}");
+        assert_eq!(stranger.labels()["infraenvs.agent-install.openshift.io"], "other");
+
+        let kept = world.host(id).await.expect(what);
+        assert_eq!((kept.infra_env_id, kept.data.approved), (own.id, true), "{what}");
+        assert_eq!(kept.state, approved.state, "{what}");
+        assert_eq!(kept.data.public_key, approved.data.public_key, "{what}");
+        assert_eq!(
+            kept.data.findings.len(),
+            2,
+            "each is told of once: {:?}",
+            kept.data.findings
+        );
+        let agent = world.agent(id).await.expect(what);
+        assert!(agent.spec.approved, "{what}");
+        assert_eq!(agent.labels()["infraenvs.agent-install.openshift.io"], "hw");
+    }
+    let events = world
+        .backend
+        .operations
+        .store
+        .list_events(&EventQuery::default())
+        .await
+        .unwrap();
+    let told = events
+        .events
+        .iter()
+        .filter(|event| event.name == "host_id_in_use");
+    let told: Vec<_> = told.filter_map(|event| event.infra_env_id).collect();
+    assert!(told.contains(&own.id) && told.contains(&other.id), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_infra_env_that_approves_by_itself_approves_its_own_hosts_alone() {
+    let world = World::start().await;
+    let (asked, other) = (world.infra_env().await, world.another_infra_env("other").await);
+    let approval = Patch::Merge(json!({"spec": {"agentApproval": {"autoApprove": true}}}));
+    let infra_envs = world.api::<InfraEnv>();
+    infra_envs
+        .patch("hw", &PatchParams::default(), &approval)
+        .await
+        .unwrap();
+    let (approved, waiting) = (world.register(&asked).await, world.register(&other).await);
+    eventually("the approval", async || {
+        world.host(approved).await.filter(|host| host.data.approved)
+    })
+    .await;
+    let agent = eventually("the Agent of the other", async || {
+        world.agent(waiting).await.filter(|agent| agent.status.is_some())
+    })
+    .await;
+    assert!(!agent.spec.approved && !world.host(waiting).await.unwrap().data.approved);
+}
+
+/// A host that waits in no cluster, has no key and is silent is left: its Agent begins anew, as upstream's does.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_begins_anew_in_the_infra_env_that_its_machine_was_moved_to() {
+    let world = World::start_since(now() - Duration::from_secs(3600)).await;
+    let (from, to) = (world.infra_env().await, world.another_infra_env("other").await);
+    let id = world
+        .host_as(&from, |host| {
+            host.checked_in_at = now() - Duration::from_secs(1800)
+        })
+        .await;
+    eventually("the Agent", async || world.agent(id).await).await;
+    let labels = Patch::Merge(json!({"metadata": {"labels": {"pool": "gold"}}}));
+    let api = world.api::<Agent>();
+    api.patch(&id.to_string(), &PatchParams::default(), &labels)
+        .await
+        .unwrap();
+    world
+        .edit(
+            id,
+            json!({"approved": true, "hostname": "first", "role": "worker"}),
+        )
+        .await;
+    eventually("the approval", async || {
+        world.host(id).await.filter(|host| host.data.approved)
+    })
+    .await;
+
+    let hosts = &world.backend.operations.hosts;
+    let moved = hosts.register(to.id, id, "v", Machine::default()).await.unwrap();
+    assert!(matches!(moved, Registration::New(_)), "{moved:?}");
+    let agent = eventually("the Agent to follow", async || {
+        let agent = world.agent(id).await?;
+        (agent.labels().get("infraenvs.agent-install.openshift.io")? == "other").then_some(agent)
+    })
+    .await;
+    assert!(!agent.spec.approved, "{:?}", agent.spec);
+    assert_eq!((agent.spec.hostname, agent.spec.role.as_str()), (None, ""));
+    assert_eq!(agent.metadata.labels.unwrap().get("pool"), None);
+    assert_eq!(agent.metadata.owner_references.unwrap()[0].name, "other");
+    let host = world.host(id).await.unwrap();
+    assert_eq!((host.infra_env_id, host.data.approved), (to.id, false));
+    assert_eq!(hosts.find(from.id, id).await.unwrap(), None);
+}
+
+/// The state when the controllers do not see the deletion, or see it late.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_begins_anew_for_a_host_that_was_deleted_and_registers_again() {
+    let world = World::start().await;
+    let infra_env = world.infra_env().await;
+    let id = world.register(&infra_env).await;
+    eventually("the Agent", async || world.agent(id).await).await;
+    world
+        .edit(id, json!({"approved": true, "hostname": "first"}))
+        .await;
+    eventually("the approval", async || {
+        world.host(id).await.filter(|host| host.data.approved)
+    })
+    .await;
+    let hosts = &world.backend.operations.hosts;
+    hosts.delete(infra_env.id, id).await.unwrap();
+    hosts
+        .register(infra_env.id, id, "v", Machine::default())
+        .await
+        .unwrap();
+    let since = world
+        .host(id)
+        .await
+        .unwrap()
+        .data
+        .created_at
+        .timestamp_micros()
+        .to_string();
+    let agent = eventually("the Agent of the new host", async || {
+        let agent = world.agent(id).await?;
+        let shown = agent
+            .annotations()
+            .get("agent.agent-install.openshift.io/host-since")?;
+        (*shown == since).then_some(agent)
+    })
+    .await;
+    assert!(
+        !agent.spec.approved && agent.spec.hostname.is_none(),
+        "{:?}",
+        agent.spec
+    );
+    let host = world.host(id).await.unwrap();
+    assert!(!host.data.approved && host.data.requested_hostname.is_none());
+}
+
+/// An edited label has no effect on the host.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_label_of_an_agent_is_put_right_and_its_spec_stays() {
+    let world = World::start().await;
+    let (own, _) = (world.infra_env().await, world.another_infra_env("other").await);
+    let id = world.register(&own).await;
+    eventually("the Agent", async || world.agent(id).await).await;
+    world.edit(id, json!({"approved": true})).await;
+    let labels =
+        Patch::Merge(json!({"metadata": {"labels": {"infraenvs.agent-install.openshift.io": "other"}}}));
+    let api = world.api::<Agent>();
+    api.patch(&id.to_string(), &PatchParams::default(), &labels)
+        .await
+        .unwrap();
+    let agent = eventually("the label", async || {
+        let agent = world.agent(id).await?;
+        (agent.labels().get("infraenvs.agent-install.openshift.io")? == "hw").then_some(agent)
+    })
+    .await;
+    assert!(agent.spec.approved);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -372,7 +613,7 @@ async fn a_host_that_is_off_on_its_way_into_a_cluster_can_be_taken_out_of_it() {
     let world = World::start_since(now() - Duration::from_secs(3600)).await;
     let infra_env = world.infra_env().await;
     let cluster = world.cluster("one").await;
-    // It polled last nearly so long ago as counts as silent.
+    // The last poll was nearly as long ago as counts as silent.
     let id = world
         .host_as(&infra_env, |host| {
             host.state = HostState::Binding;
@@ -391,7 +632,7 @@ async fn a_host_that_is_off_on_its_way_into_a_cluster_can_be_taken_out_of_it() {
     .await;
     assert!(said.contains("counts as disconnected"), "{said}");
     eventually("the host to be free", async || {
-        // What the job for deadlines does.
+        // The same as the job for deadlines does.
         let event = HostEvent::DeadlinePassed;
         let hosts = &world.backend.operations.hosts;
         hosts.apply(infra_env.id, id, event).await.unwrap();
@@ -421,7 +662,7 @@ async fn an_agent_whose_node_returns_is_held_until_it_is_back() {
     })
     .await;
     assert_eq!(world.state(id).await.as_deref(), Some("reclaiming"));
-    // It boots the discovery image.
+    // The host boots the discovery image.
     let hosts = &world.backend.operations.hosts;
     hosts
         .register(infra_env.id, id, "v", Machine::default())

@@ -1,22 +1,27 @@
 //! A built-in Kubernetes API with all kinds, and a service on the same database, in this process.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use muster_api::time::Timestamp;
+use muster_controller::events::Events;
+use muster_controller::namespaces::Namespaces;
+use muster_controllers::Context;
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_kube_api::{Conversion, Conversions, Kind, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
-use muster_operations::image_options::ImageOptions;
+use muster_operations::images::live::LiveImages;
+use muster_operations::images::options::ImageOptions;
 use muster_operations::jobs::retention::Retention;
-use muster_operations::live_image::LiveImages;
+use muster_operations::time::clock::SystemClock;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations};
+use muster_outgoing::Networks;
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
 use muster_store::Store;
@@ -27,20 +32,40 @@ use tokio::time::{sleep, timeout};
 /// Time limit of anything that controllers do. It is longer than their own limits (60 s for a reconcile), so only a hang reaches it.
 pub const SOON: Duration = Duration::from_secs(120);
 
-/// What controllers talk to.
+/// A service and the API that its controllers use.
 pub struct Backend {
     pub client: Client,
     pub operations: Arc<Operations>,
-    /// Its background tasks end with it.
+    /// Dropping this value ends its background tasks.
     _api: KubeApi,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 impl Backend {
+    /// The context of controllers that reach workload clusters anywhere.
+    pub fn context(&self, events: Events) -> Context {
+        Context::new(
+            &self.client,
+            self.operations.clone(),
+            events,
+            Namespaces::default(),
+            Networks::of_api_servers(&[], true),
+        )
+    }
+
     /// With a service that has heard its hosts since this time.
     pub async fn open(listening_since: Timestamp) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let backend = Self::open_in(folder.path(), listening_since).await;
+        Self {
+            _folder: Some(folder),
+            ..backend
+        }
+    }
+
+    /// The same on the database in a folder of the caller's.
+    pub async fn open_in(folder: &Path, listening_since: Timestamp) -> Self {
+        let url = format!("sqlite://{}/muster.db", folder.display());
         let store = Store::open(&url).await.unwrap();
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
@@ -49,7 +74,7 @@ impl Backend {
             .collect();
         definitions.extend(crds::builtin());
         let storage = SqlStorage::new(Kind::Sqlite, readers, writers);
-        let api = KubeApi::open_with(storage, definitions, conversions())
+        let api = KubeApi::open_with(storage, definitions, conversions(), None)
             .await
             .unwrap();
         let client = Client::new(api.service(), "default");
@@ -78,7 +103,7 @@ impl Backend {
             image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
-            downloaded_images: folder.path().join("os-images"),
+            downloaded_images: folder.join("os-images"),
             retention: Retention::default(),
             disk: None,
             bmcs: muster_core::record::BmcLimits::default(),
@@ -95,7 +120,7 @@ impl Backend {
             client,
             operations,
             _api: api,
-            _folder: folder,
+            _folder: None,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! BMC resources on a built-in Kubernetes API in this process: what they ask for reaches the records, and what becomes of these is told.
-//! The driver that talks to BMCs is played.
+//! BMC resources on a built-in Kubernetes API in this process: their requests reach the records, and the outcomes are reported.
+//! The test takes the place of the driver that controls BMCs.
 
 mod cases;
 mod world;

@@ -1,4 +1,4 @@
-//! The bridge beside an API server that refuses everything for a while, answers slowly, or does not answer some requests at all.
+//! The bridge with an API server that refuses everything for a while, responds slowly, or does not respond to some requests at all.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -26,15 +26,15 @@ use crate::plain_bridge::plain_bridge;
 
 const NAMESPACE: &str = "default";
 
-/// How the server behaves.
+/// The behaviour of the server.
 #[derive(Clone, Default)]
 struct Mood {
     mode: Arc<AtomicU8>,
     refused: Arc<AtomicU32>,
     swallowed: Arc<AtomicU32>,
-    /// Of these, whose sender does not wait any more.
+    /// Number of those requests that the client does not wait for any more.
     given_up: Arc<AtomicU32>,
-    /// Writes of this Agent are answered whatever the mood.
+    /// Writes of this Agent succeed in any mood.
     spared: Arc<OnceLock<HostId>>,
 }
 
@@ -48,11 +48,11 @@ impl Drop for Swallowed {
 }
 
 const GOOD: u8 = 0;
-/// Every request is one too many (429).
+/// Every request is refused as one too many (429).
 const TOO_MANY: u8 = 1;
-/// Every answer takes a second.
+/// Every response takes a second.
 const SLOW: u8 = 2;
-/// Writes of Agents are never answered.
+/// Writes of Agents never get a response.
 const SILENT: u8 = 3;
 
 impl Mood {
@@ -64,7 +64,7 @@ impl Mood {
         self.spared.get().is_some_and(|id| path.contains(&id.to_string()))
     }
 
-    /// A way to `client`'s server in that mood.
+    /// A client of `client`'s server in that mood.
     fn over(&self, client: Client) -> Client {
         let mood = self.clone();
         let service = service_fn(move |request: Request<Body>| {
@@ -110,7 +110,7 @@ struct World {
 }
 
 impl World {
-    /// The bridge is started in this mood, and the server is good once it has been noticed.
+    /// Starts the bridge in this mood, which ends once it has been noticed.
     async fn start_in(mode: u8) -> Self {
         let backend = Backend::open(now()).await;
         let mood = Mood::default();
@@ -189,7 +189,7 @@ impl World {
             .unwrap();
     }
 
-    /// Waits until the status is about the spec that says so.
+    /// Waits until the status refers to the spec with the approval.
     async fn await_approval(&self, id: HostId) {
         self.await_approved(id, true).await;
     }
@@ -212,7 +212,7 @@ async fn a_server_that_refuses_everything_is_told_and_asked_again() {
     let world = World::start_in(TOO_MANY).await;
     let id = world.register().await;
     world.await_agent(id).await;
-    // Again, in the middle of its work: what is asked for meanwhile is done afterwards.
+    // Again, in the middle of its work: requests made meanwhile are carried out afterwards.
     world.mood.set(TOO_MANY);
     world.approve(id).await;
     let more = world.register().await;
@@ -250,7 +250,7 @@ async fn requests_that_are_never_answered_are_given_up_and_sent_again() {
     for id in &hosts {
         world.approve(*id).await;
     }
-    // As many as there are workers for what users request.
+    // The number of workers for what users request.
     eventually("all workers to hang", async || {
         (world.mood.swallowed.load(Ordering::SeqCst) >= 4).then_some(())
     })
@@ -261,7 +261,7 @@ async fn requests_that_are_never_answered_are_given_up_and_sent_again() {
     }
 }
 
-/// What users request has workers of its own, and does not stand behind what hosts report.
+/// Requests of users have workers of their own, and do not wait for the reports of hosts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approval_overtakes_what_hosts_report() {
     let world = World::start_in(GOOD).await;
@@ -273,12 +273,12 @@ async fn an_approval_overtakes_what_hosts_report() {
     for _ in 0..12 {
         others.push(world.register().await);
     }
-    // As many as there are for what hosts report.
+    // The number of workers for what hosts report.
     eventually("all other workers to hang", async || {
         (world.mood.swallowed.load(Ordering::SeqCst) >= 6).then_some(())
     })
     .await;
-    // In the end they are given up, which frees their workers. A slow computer may come so far meanwhile, but not each time.
+    // In the end they are given up, which frees their workers. A slow computer may get that far meanwhile, but not each time.
     let mut is_overtaken = false;
     for is_approved in [true, false, true, false, true] {
         let before = world.mood.given_up.load(Ordering::SeqCst);

@@ -1,5 +1,5 @@
 //! The controllers on a built-in Kubernetes API in this process: a module for each group of kinds, one for waits, and one for an API server
-//! that misbehaves. What is around them is played. One program for all of them: each is linked anew after every change.
+//! that misbehaves. The tests simulate the rest. All are in one program, since each program is linked again after every change.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
@@ -11,4 +11,6 @@ mod metal3;
 mod nodepool;
 mod plain_bridge;
 mod provider;
+mod rivals;
+mod two_doors;
 mod waits;

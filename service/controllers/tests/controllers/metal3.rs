@@ -1,4 +1,4 @@
-//! Metal3's kinds on a built-in Kubernetes API in this process. The baremetal-operator, InfraEnvs and Agents are played.
+//! Metal3's kinds on a built-in Kubernetes API in this process. The baremetal-operator, InfraEnvs and Agents are simulated.
 
 mod hosts;
 mod images;

@@ -1,5 +1,5 @@
-//! HostedClusters and NodePools on a built-in Kubernetes API in this process. The infrastructure provider, hosts and kubelets are played;
-//! the workload cluster is another API with Nodes, and pods that are played.
+//! HostedClusters and NodePools on a built-in Kubernetes API in this process. The infrastructure provider, hosts and kubelets are
+//! simulated; the workload cluster is another API with Nodes, and simulated pods.
 
 mod pods;
 mod world;
@@ -102,7 +102,7 @@ async fn a_pool_is_scaled_up_and_down_and_all_goes_with_its_cluster() {
         let namespace = &own.annotations()["capi-provider.agent-install.openshift.io/agent-namespace"];
         assert_eq!(namespace, "hardware");
     }
-    // The one that somebody chose goes.
+    // The Machine that a user chose is deleted.
     let (kept, chosen) = (machines[0].name_any(), machines[1].name_any());
     let patch = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": "yes"}}});
     let api = world.api::<Machine>(MADE);
@@ -144,6 +144,110 @@ async fn a_pool_is_scaled_up_and_down_and_all_goes_with_its_cluster() {
         (!is_left).then_some(())
     })
     .await;
+}
+
+/// Another machine has joined under the name of a Machine's Node since the last check.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_of_another_machine_stays_when_a_machine_goes_whose_node_had_its_name() {
+    let world = World::start().await;
+    world.apply_rendered().await;
+    world.secrets().await;
+    world.scale("vcluster2", 1).await;
+    world.ready("vcluster2", 1).await;
+    let name = world.machines().await[0].name_any();
+    let nodes = Api::<Node>::all(world.workload.clone());
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+    let other: Node = serde_json::from_value(json!({
+        "metadata": {"name": name}, "spec": {"providerID": "agent://another"},
+    }))
+    .unwrap();
+    nodes.create(&PostParams::default(), &other).await.unwrap();
+    world.scale("vcluster2", 0).await;
+    eventually("the Machine to go", async || {
+        world.machines().await.is_empty().then_some(())
+    })
+    .await;
+    let kept = nodes.get(&name).await.unwrap();
+    assert_eq!(kept.metadata.deletion_timestamp, None);
+    assert_ne!(kept.spec.unwrap().unschedulable, Some(true), "it is not drained");
+}
+
+/// A kubelet may set any provider id when it makes its Node.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_of_another_name_that_claims_a_machines_provider_id_is_told_and_gets_nothing() {
+    let world = World::start().await;
+    world.apply_rendered().await;
+    world.secrets().await;
+    edit(&world, json!({"nodeLabels": {"example.test/tier": "gold"}})).await;
+    world.scale("vcluster2", 1).await;
+    world.ready("vcluster2", 1).await;
+    let machine = world.machines().await.remove(0);
+    let name = machine.name_any();
+    let nodes = Api::<Node>::all(world.workload.clone());
+    let claims: Node = serde_json::from_value(json!({
+        "metadata": {"name": "claims"}, "spec": {"providerID": format!("agent://{name}")},
+    }))
+    .unwrap();
+    nodes.create(&PostParams::default(), &claims).await.unwrap();
+    nodes.delete(&name, &DeleteParams::default()).await.unwrap();
+    // All Nodes are looked at once a Machine has been without its own for long.
+    let mut conditions = json!(machine.status)["conditions"].take();
+    for condition in conditions.as_array_mut().unwrap() {
+        condition["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
+    }
+    let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
+    let machines = world.api::<Machine>(MADE);
+    machines
+        .patch_status(&name, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    eventually("the Node that claims to be named", async || {
+        let machine = machines.get(&name).await.unwrap();
+        let found = condition(&json!(machine)["status"], "NodeHealthy")?;
+        let told = found["message"].as_str()?;
+        (found["status"] == "False" && told.contains("claims") && told.contains("spec.hostname"))
+            .then_some(())
+    })
+    .await;
+    assert_eq!(nodes.get("claims").await.unwrap().metadata.labels, None);
+}
+
+/// Namespace and name of two HostedClusters can lead to one namespace.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_namespace_of_another_hosted_cluster_is_neither_used_nor_deleted() {
+    let world = World::start().await;
+    let namespaces = Api::<Namespace>::all(world.client.clone());
+    let taken: Namespace = serde_json::from_value(json!({
+        "metadata": {"name": MADE, "annotations": {"hypershift.openshift.io/cluster": "another/one"}},
+    }))
+    .unwrap();
+    namespaces.create(&PostParams::default(), &taken).await.unwrap();
+    world.apply_rendered().await;
+    world.secrets().await;
+    let why = world
+        .reason::<HostedCluster>("vcluster2", "ValidConfiguration", "NamespaceTaken")
+        .await;
+    assert!(why.contains(MADE), "{why}");
+    let hosted = world.api::<HostedCluster>(USERS);
+    hosted
+        .delete("vcluster2", &DeleteParams::default())
+        .await
+        .unwrap();
+    eventually("the HostedCluster to go", async || {
+        hosted.get_opt("vcluster2").await.unwrap().is_none().then_some(())
+    })
+    .await;
+    assert_eq!(
+        world
+            .api::<Secret>(MADE)
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items,
+        []
+    );
+    let kept = namespaces.get(MADE).await.unwrap();
+    assert_eq!(kept.metadata.deletion_timestamp, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,7 +293,7 @@ async fn changed_bootstrap_data_roll_a_pool_within_its_limits_or_only_new_machin
             .collect();
         assert_eq!(secrets.len(), 1, "{secrets:?}");
     }
-    // In place: the Machine stays, and the pool says so.
+    // In place: the Machine stays, and the pool reports it.
     world.scale("vcluster2", 1).await;
     world.ready("vcluster2", 1).await;
     let before = of(&world, "vcluster2").await[0].name_any();
@@ -222,7 +326,7 @@ async fn edit(world: &World, spec: Value) {
         .unwrap();
 }
 
-/// Labels without those of the kubelet, and taints, as soon as they are these.
+/// Waits until labels, without the kubelet's, and taints are these.
 async fn node_becomes(world: &World, name: &str, labels: &Value, taints: &Value) {
     let nodes = Api::<Node>::all(world.workload.clone());
     eventually(
@@ -255,7 +359,7 @@ async fn labels_and_taints_of_a_pool_are_on_its_nodes_and_follow_it_without_a_ro
     let labels = json!({"example.test/tier": "gold", "rack": "1", pool: "vcluster2"});
     node_becomes(&world, &machine, &labels, &json!([first])).await;
 
-    // Somebody else's stay.
+    // Settings of other controllers stay.
     let nodes = Api::<Node>::all(world.workload.clone());
     let other = json!({"key": "maintenance", "effect": "PreferNoSchedule"});
     let patch = json!({"metadata": {"labels": {"mine": "x"}}, "spec": {"taints": [first, other]}});
@@ -298,7 +402,7 @@ fn four_pods(world: &World, node: &str) {
     world.pods.guard("guarded");
 }
 
-/// Waits until the Machine's deletion says something with this text.
+/// Waits until the message of the Machine's deletion contains this text.
 async fn draining(world: &World, machine: &str, text: &str) -> String {
     let machines = world.api::<Machine>(MADE);
     eventually(&format!("{machine} to wait: {text}"), async || {

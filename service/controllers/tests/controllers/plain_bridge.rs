@@ -1,10 +1,11 @@
-//! A bridge for tests that change one thing of it, or nothing.
+//! A bridge for tests that change one setting of it, or none.
 
 use kube::Client;
 use muster_controllers::bridge::Bridge;
-use muster_controllers::metal3::Flow;
+use muster_metal3::Flow;
+use muster_outgoing::Networks;
 
-/// The bridge with nothing that a test does not ask for.
+/// The bridge with only the parts that a test requests.
 pub fn plain_bridge(client: Client) -> Bridge {
     Bridge {
         client,
@@ -15,6 +16,7 @@ pub fn plain_bridge(client: Client) -> Bridge {
         metal3: Flow::Off,
         drives: None,
         namespaces: Default::default(),
+        workload_networks: Networks::of_api_servers(&[], true),
         take_over: false,
     }
 }

@@ -1,4 +1,4 @@
-//! The Cluster API provider on a built-in Kubernetes API in this process. Agents, Machines and Clusters are played.
+//! The Cluster API provider on a built-in Kubernetes API in this process. Agents, Machines and Clusters are simulated.
 
 mod world;
 
@@ -19,7 +19,7 @@ use crate::backend::eventually;
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
 
-/// A Machine whose AgentMachine has taken the Agent `a`.
+/// A Machine with an AgentMachine that has taken the Agent `a`.
 async fn machine_with_agent() -> (World, AgentMachine) {
     let world = World::start().await;
     world.cluster("one").await;
@@ -74,7 +74,7 @@ async fn a_machine_takes_an_agent_and_becomes_ready_with_it() {
     assert_eq!(ready.initialization.unwrap().provisioned, Some(true));
     assert_eq!(condition(&ready.conditions, "Ready"), ("True", "InfoReported"));
 
-    // A later failure, or bootstrap data that is gone, change nothing.
+    // A later failure, or a deletion of the bootstrap data, changes nothing.
     world.delete::<Secret>("user-data").await;
     world
         .agent_status(
@@ -94,7 +94,7 @@ async fn a_machine_that_is_deleted_gives_its_agent_back() {
     world.installed("a").await;
     world.await_ready("m").await;
 
-    // Deleting the AgentMachine alone does nothing.
+    // Deleting the AgentMachine alone has no effect.
     world.delete::<AgentMachine>("m").await;
     eventually("the AgentMachine to say so", async || {
         let machine: AgentMachine = world.get("m").await;
@@ -145,7 +145,7 @@ async fn a_machine_that_is_deleted_gives_its_agent_back() {
     .await;
 }
 
-/// Cluster API, or the end of our process, comes between the removal of the hook and that of the finalizer.
+/// Cluster API, or the end of the process, interrupts between the removal of the hook and that of the finalizer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_machine_goes_whose_machine_is_past_the_hook() {
     let (world, _) = machine_with_agent().await;
@@ -174,7 +174,7 @@ async fn twenty_machines_at_once_take_twenty_agents_with_one_write_each() {
         world.agent(&format!("a{n:02}"), &json!({})).await;
     }
     world.bootstrap("user-data", &world::pointer()).await;
-    // They all begin when their cluster is there.
+    // All begin when their cluster exists.
     for n in 0..MANY {
         world.machine(&format!("m{n:02}"), "user-data", &json!({})).await;
     }
@@ -241,7 +241,7 @@ async fn of_two_machines_one_takes_the_only_agent_and_the_other_says_why_it_wait
     })
     .await;
     assert!(event.note.unwrap().contains("it was taken for"));
-    // The winner goes, and the other follows.
+    // The winner is deleted, and the other takes the Agent.
     let other = if winner == "m1" { "m2" } else { "m1" };
     world.delete_machine(winner).await;
     world.awaits_hook(winner).await;
@@ -307,7 +307,7 @@ async fn agents_that_are_not_fit_are_listed_with_their_reasons_until_one_is() {
     ]);
     assert_eq!(reasons, wanted);
 
-    // Without the failure domain each says what is wrong with itself, and one that is right is taken.
+    // Without the failure domain each reports its own mistake, and one without a mistake is taken.
     world.bootstrap("other-data", &world::pointer()).await;
     world
         .label_agent("west", "topology.kubernetes.io/zone", "east")
@@ -403,7 +403,7 @@ async fn nothing_is_done_while_something_is_paused() {
     world.annotate_machine("m", None).await;
     let machine = world.await_taken("m").await;
     assert_eq!(condition(&machine.status.unwrap().conditions, "Paused"), ("", ""));
-    // Moved to another management cluster: it goes here, and its Agent stays as it is.
+    // Moved to another management cluster: the AgentMachine is deleted here, and its Agent stays as it is.
     world.annotate_machine("m", Some("true")).await;
     world.delete::<AgentMachine>("m").await;
     eventually("the AgentMachine to go", async || {
@@ -458,7 +458,7 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
         "agent-data"
     );
 
-    // Nothing is written when nothing changes, whatever the Agent reports of itself.
+    // Nothing is written when nothing changes, whatever else the Agent reports.
     let versions = async || {
         let machine: AgentMachine = world.get("m").await;
         (
@@ -473,7 +473,7 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
     })
     .await;
 
-    // The data is rolled while the host is being installed: its Agent keeps what it has.
+    // The data is replaced while the host is being installed: its Agent keeps what it has.
     world.delete::<Secret>("data").await;
     world.installed("a").await;
     world.await_ready("m").await;
@@ -507,7 +507,7 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
         Some("https://ignition.example.test:31111")
     );
 
-    // HyperShift's control plane must have its names first.
+    // HyperShift's control plane must exist with its names first.
     world.hosted_cluster("hosted").await;
     let awaits = async |reason: &str| {
         eventually(reason, async || {
@@ -524,7 +524,7 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
     world.endpoint("hosted").await;
     awaits("AgentClusterReady").await;
 
-    // One that somebody else made is left alone.
+    // A ClusterDeployment that was made elsewhere is not changed.
     world.foreign_deployment("theirs").await;
     world.cluster("theirs").await;
     eventually("the conflict", async || {
@@ -538,7 +538,7 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
         ready("theirs").await.filter(|(status, _)| status.ready)
     })
     .await;
-    // It goes with its AgentCluster, to which it belongs.
+    // The ClusterDeployment is deleted with its AgentCluster, to which it belongs.
     world.delete::<AgentCluster>("plain").await;
     eventually("the ClusterDeployment to go", async || {
         world
@@ -548,6 +548,56 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
             .then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_somebody_else_is_not_written_to() {
+    let world = World::start().await;
+    world.cluster("one").await;
+    world.agent("a", &json!({})).await;
+    world.bootstrap("agent-user-data", &json!("theirs")).await;
+    world.bootstrap("user-data", &world::pointer()).await;
+    world.machine("m", "user-data", &json!({})).await;
+    eventually("the AgentMachine to say why", async || {
+        let machine: AgentMachine = world.get("m").await;
+        let conditions = machine.status?.conditions;
+        let reserved = conditions.into_iter().find(|one| one.type_ == "AgentReserved")?;
+        reserved.message.contains("somebody else's").then_some(())
+    })
+    .await;
+    let secret: Secret = world.get("agent-user-data").await;
+    assert_eq!(secret.data.unwrap().into_keys().collect::<Vec<_>>(), ["value"]);
+    let machine: AgentMachine = world.get("m").await;
+    assert!(machine.status.unwrap().agent_ref.is_none());
+}
+
+/// Users who may create AgentMachines in one namespace cannot take machines of another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_of_another_namespace_are_taken_only_when_their_infra_env_gives_them() {
+    let world = World::start().await;
+    world.infra_env(Some("somebody, else")).await;
+    world.cluster("one").await;
+    world.agent("a", &json!({})).await;
+    world.bootstrap("user-data", &world::pointer()).await;
+    world.machine("m", "user-data", &json!({})).await;
+    let status = eventually("the AgentMachine to say why", async || {
+        let machine: AgentMachine = world.get("m").await;
+        machine.status.filter(|status| !status.candidates.is_empty())
+    })
+    .await;
+    assert_eq!(status.candidates[0].reason, "OfAnotherNamespace");
+    assert!(
+        status.candidates[0].message.contains("agents-for-namespaces"),
+        "{status:?}"
+    );
+    let agent = world.get_agent("a").await;
+    assert!(
+        agent.spec.cluster_deployment_name.is_none()
+            && agent.spec.ignition_endpoint_token_reference.is_none()
+    );
+
+    world.infra_env(Some(&format!("somebody, {NAMESPACE}"))).await;
+    world.await_taken("m").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,11 @@
-//! What waits say, in Events and conditions, on a built-in Kubernetes API in this process.
-
-use std::sync::Arc;
+//! The texts of waits in Events and conditions, on a built-in Kubernetes API in this process.
 
 use k8s_openapi::api::core::v1::{Event, Namespace, ObjectReference};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::events::EventType;
 use kube::{Api, Client};
-use muster_controllers::events::{Events, event, publish};
-use muster_controllers::{Context, capi, nodepool};
+use muster_cluster_api::{capi, nodepool};
+use muster_controller::events::{Events, event, publish};
 use muster_operations::now;
 use muster_resources::hypershift::NodePool;
 use muster_resources::{AgentCluster, AgentMachine, StandardCondition};
@@ -61,7 +59,7 @@ async fn a_repeated_event_shows_its_present_note_and_one_that_says_the_same_is_c
     .await;
 }
 
-/// A status that has been so for days.
+/// A status that has not changed for days.
 fn waiting(type_: &str, reason: &str, mut status: Value) -> Patch<Value> {
     status["conditions"] = json!([{
         "type": type_, "status": "False", "reason": reason, "message": "waits",
@@ -113,7 +111,7 @@ async fn conditions_of_waits_that_take_too_long_say_so_and_what_to_do() {
     pools.patch_status("np", &patch, &status).await.unwrap();
 
     let (events, _queued) = Events::new();
-    let context = Arc::new(Context::new(&client, backend.operations.clone(), events));
+    let context = backend.context(events).of_cluster_api();
     let stop = CancellationToken::new();
     let _stop = stop.clone().drop_guard();
     tokio::spawn(capi::run(context.clone(), stop.clone()));
@@ -144,7 +142,7 @@ async fn conditions_of_waits_that_take_too_long_say_so_and_what_to_do() {
     })
     .await;
 
-    // What waits for its owner goes when it is deleted.
+    // An object that waits for its owner is deleted with it.
     machines.delete("m", &DeleteParams::default()).await.unwrap();
     clusters.delete("one", &DeleteParams::default()).await.unwrap();
     eventually("both to go", async || {

@@ -1,4 +1,4 @@
-//! Adds, changes and shows BMCs, and takes the discovery of their machines from phase to phase.
+//! Adds, changes and shows BMCs, and advances the discovery of their machines from phase to phase.
 
 mod advance;
 mod event;

@@ -1,4 +1,4 @@
-//! Remembers what a record and its mirror had in common last.
+//! Stores the last common state of a record and its mirror.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use sha2::{Digest as _, Sha256};
 /// The members of a JSON object. A member that is missing is the same as null.
 pub type Fields = Map<String, Value>;
 
-/// Bytes of a digest that are kept: enough to tell two values of one field apart.
+/// Bytes of a digest that are kept: enough to distinguish two values of one field.
 const DIGEST: usize = 8;
 
-/// Digests of fields as a record and the custom resource that mirrors it had them when they were the same last. Whichever
-/// side differs from it has been changed since. Digests, because fields can be large or secret.
+/// Digests of the fields for which a record and the custom resource that mirrors it were last equal. The side that
+/// differs from it has changed since. Digests, because fields can be large or secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Agreed(BTreeMap<String, String>);
@@ -34,13 +34,13 @@ impl Agreed {
         self.0.insert(field.to_owned(), digest(value));
     }
 
-    /// True when a side that has this value was changed since. False as long as the two never agreed about the field.
+    /// True if a side with this value has changed since. False as long as both sides never agreed about the field.
     pub fn differs(&self, field: &str, value: &Value) -> bool {
         self.0.get(field).is_some_and(|agreed| *agreed != digest(value))
     }
 }
 
-/// Empty for every way to say that a field is not set.
+/// Returns an empty text for each form of an unset field.
 fn digest(value: &Value) -> String {
     let is_unset = match value {
         Value::Null | Value::Bool(false) => true,

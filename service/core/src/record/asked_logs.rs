@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedLogs {
     pub asked_at: Timestamp,
-    /// `None`: the host still has time to send them.
+    /// `None`: the time limit for sending the logs has not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<LogsOutcome>,
 }

@@ -1,4 +1,4 @@
-//! A BMC as it is stored, with how far the discovery of its machine has come.
+//! A BMC as it is stored, with the state of the discovery of its machine.
 
 use chrono::TimeDelta;
 use muster_api::bmc::{BmcBoot, BmcCertificate, BmcCheck, BmcDifference, BmcFailure, BmcInventory, BmcPhase};
@@ -10,7 +10,7 @@ use super::bmc_power::BmcPower;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
-/// A BMC as it is remembered. `version` belongs to the store, as with hosts.
+/// A BMC as it is stored. `version` belongs to the store, as with hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bmc {
     pub id: BmcId,
@@ -23,15 +23,15 @@ pub struct Bmc {
     pub updated_at: Timestamp,
     pub settings: BmcSettings,
     pub password: Secret,
-    /// Number of discoveries that were asked for or broken off. Work that was begun for an earlier one is void.
+    /// Number of discoveries that were requested or cancelled. Work of an earlier discovery is void.
     pub run: i64,
     pub stage: BmcStage,
     pub progress: BmcProgress,
-    /// The host that its machine was last. A further discovery keeps it until another host is found.
+    /// The last host that the machine was. A further discovery keeps it until another host is found.
     pub host_id: Option<HostId>,
-    /// The machine as the BMC told it last.
+    /// The machine as the BMC reported it last.
     pub inventory: Option<BmcInventory>,
-    /// What was read of the image; counted beside the record, without a new version.
+    /// Reads of the image; counted apart from the record, without a new version.
     pub image: ImageReads,
     /// Of its machine.
     pub power: BmcPower,
@@ -39,32 +39,32 @@ pub struct Bmc {
     pub resource: Option<BmcResource>,
 }
 
-/// The custom resource that a BMC belongs to, and what it asked for last: the same again asks nothing.
+/// The custom resource that a BMC belongs to, and its last requests: an unchanged request starts nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BmcResource {
     pub kube: KubeRef,
     pub asked: BmcAsked,
 }
 
-/// What a custom resource asked for.
+/// The requests of a custom resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BmcAsked {
-    /// Its machine is to be discovered.
+    /// Discovery of the machine is requested.
     pub discover: bool,
-    /// The value of the annotation that asks for another discovery.
+    /// The value of the annotation that requests another discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
-/// What users say about it, but for the password.
+/// The users' settings of a BMC, except the password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BmcSettings {
     /// `https://HOST[:PORT]`, in lower case.
     pub address: String,
     pub user_name: String,
     pub certificate: BmcCertificate,
-    /// `None`: the one system that there is.
+    /// `None`: the only system of the BMC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_id: Option<String>,
     pub boot: BmcBoot,
@@ -90,17 +90,17 @@ pub enum BmcStage {
     Stopped,
 }
 
-/// What belongs to the present phase, and what the last checks saw.
+/// Data of the present phase, and the results of the last checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BmcProgress {
-    /// For users: what is awaited, or why it went no further.
+    /// For users: the awaited event, or the reason why the discovery ended.
     pub reason: String,
     /// Begin of the phase.
     pub since: Timestamp,
     /// The phase fails then.
     #[serde(default)]
     pub deadline: Option<Timestamp>,
-    /// Somebody has to look at it then; `None`: nothing is to be done.
+    /// Time of the next check; `None`: nothing is due.
     #[serde(default)]
     pub due_at: Option<Timestamp>,
     /// Attempts of this phase that failed.
@@ -109,16 +109,16 @@ pub struct BmcProgress {
     /// The failure of the last attempt.
     #[serde(default)]
     pub last_failure: Option<BmcFailure>,
-    /// Nobody asked for this run: it was begun because the host waits for a boot.
+    /// The discovery has no user's request: it began because the host waits for a boot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_host: bool,
-    /// When the machine of this run began to be booted: a host that registered before is not this boot.
+    /// Time at which the boot of this run began: a host that registered earlier is not from this boot.
     #[serde(default)]
     pub booted_at: Option<Timestamp>,
-    /// What is to be taken back on the BMC.
+    /// The medium and override to remove from the BMC.
     #[serde(default)]
     pub leftover: Option<Leftover>,
-    /// Its InfraEnv was deleted: it goes when nothing is left in the BMC.
+    /// Its InfraEnv was deleted: the BMC is deleted when no medium is left in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
     #[serde(default)]
@@ -134,27 +134,42 @@ pub struct Leftover {
     /// The path of the slot, where it is known.
     #[serde(default)]
     pub slot: Option<String>,
-    /// Attempts to take it out that failed.
+    /// Failed attempts to eject it.
     #[serde(default)]
     pub attempts: u32,
-    /// The host runs from it: it stays until the host has rebooted from its disk, or is gone.
+    /// The host runs from it: it stays until the host has rebooted from its disk, or was deleted.
     #[serde(default)]
     pub in_use: bool,
-    /// It was tried often enough: somebody has to look at the BMC.
+    /// All attempts failed: a user has to check the BMC.
     #[serde(default)]
     pub given_up: bool,
+    #[serde(default)]
+    pub medium: Medium,
 }
 
-/// What was read of the image through the BMC's own URL.
+/// The known state of the medium.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// The BMC showed it in a slot.
+    #[default]
+    Shown,
+    /// The BMC has the request to insert it, and has not shown it yet.
+    Begun,
+    /// There is none: the firmware loads the image itself.
+    None,
+}
+
+/// Reads of the image through the BMC's own URL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageReads {
     pub requests: i64,
-    /// Bytes that were begun to be sent.
+    /// Bytes that the service began to send.
     pub bytes: i64,
     pub last_at: Option<Timestamp>,
 }
 
-/// The longest that phases last.
+/// Time limits of phases.
 #[derive(Debug, Clone, Copy)]
 pub struct BmcLimits {
     pub checking: TimeDelta,
@@ -164,9 +179,9 @@ pub struct BmcLimits {
     /// Between an attempt and the next, doubled up to [`BmcLimits::longest_pause`].
     pub pause: TimeDelta,
     pub longest_pause: TimeDelta,
-    /// Between two looks whether the agent has come; it is looked at once when a host changes, too.
+    /// Between two checks if the agent has registered; a change of a host triggers a check, too.
     pub look: TimeDelta,
-    /// A request for another power state, from when it was asked.
+    /// A request for another power state, counted from the request.
     pub power: TimeDelta,
     /// A request for the present power state.
     pub power_status: TimeDelta,
@@ -213,13 +228,25 @@ impl BmcStage {
 }
 
 impl Bmc {
-    /// True while a medium is to be taken out and somebody tries to.
+    /// True while a medium has to be ejected and attempts are left.
     pub fn cleans_up(&self) -> bool {
         let left = self.progress.leftover.as_ref();
         !self.stage.is_active() && self.progress.due_at.is_some() && left.is_some()
     }
 
-    /// Names the machine behind it: two records of one would fight for it.
+    /// True while the BMC shows a medium, or may hold one: a discovery that has ended had requested its insertion.
+    pub fn medium_inserted(&self) -> bool {
+        self.progress
+            .leftover
+            .as_ref()
+            .is_some_and(|left| match left.medium {
+                Medium::Shown => true,
+                Medium::Begun => !self.stage.is_active(),
+                Medium::None => false,
+            })
+    }
+
+    /// Identifies the machine behind it: two records of one machine would conflict.
     pub fn place(&self) -> String {
         let settings = &self.settings;
         let bare = settings.address.split_once("://");

@@ -1,4 +1,4 @@
-//! The power of the machine behind a BMC, with what was asked of it last.
+//! The power of the machine behind a BMC, with the last request for it.
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction, BmcPowerOutcome};
 use muster_api::time::Timestamp;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 pub struct BmcPower {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<PowerSeen>,
-    /// The last one.
+    /// The last request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<PowerRequest>,
-    /// The BMC refused a request so that another login would do harm, or nothing, until somebody gives other credentials, another
-    /// certificate or another address.
+    /// The BMC refused a request so that another login would do harm or have no effect until a user changes the
+    /// credentials, the certificate or the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<BmcFailure>,
 }
 
-/// A power state as the BMC told it.
+/// A power state as the BMC reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSeen {
     pub state: String,
@@ -32,12 +32,12 @@ pub struct PowerRequest {
     pub id: i64,
     pub action: BmcPowerAction,
     pub force: bool,
-    /// For the host that the machine is, which waits for a boot from its disk: nobody has asked for it.
+    /// Made for the machine's host, which waits for a boot from its disk, without a user's request.
     #[serde(default)]
     pub from_disk: bool,
     pub asked_at: Timestamp,
     pub deadline: Timestamp,
-    /// Somebody has begun to do it: who finds it so was not the one.
+    /// Work on the request has begun: a driver that reads it as set did not begin it itself.
     pub begun: bool,
     pub outcome: BmcPowerOutcome,
     pub reason: String,
@@ -46,12 +46,12 @@ pub struct PowerRequest {
 }
 
 impl BmcPower {
-    /// The request that is to be done and whose time is not over.
+    /// The pending request, unless its deadline has passed.
     pub fn under_way(&self, now: Timestamp) -> Option<&PowerRequest> {
         self.pending().filter(|request| request.deadline > now)
     }
 
-    /// The request that is to be done.
+    /// The pending request.
     pub fn pending(&self) -> Option<&PowerRequest> {
         let request = self.request.as_ref();
         request.filter(|request| request.outcome == BmcPowerOutcome::Pending)

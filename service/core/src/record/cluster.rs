@@ -13,13 +13,14 @@ use super::agreed::Agreed;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
-/// A cluster as it is remembered. `version` belongs to the store, as with hosts.
+/// A cluster as it is stored. `version` belongs to the store, as with hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cluster {
     pub id: ClusterId,
-    /// The custom resource (ClusterDeployment) that it belongs to, or that mirrors it; `None`: made by REST and not mirrored.
+    /// The custom resource (ClusterDeployment) that owns or mirrors it; `None`: created by REST and not mirrored.
     pub kube: Option<KubeRef>,
-    /// Made by REST, and mirrored by `kube`: what both had last. `None`: no resource, or the resource alone is the truth.
+    /// Last common state of a cluster that was created by REST and `kube`, which mirrors it. `None`: no resource, or
+    /// the resource is authoritative.
     pub mirror: Option<Agreed>,
     /// Number of writes.
     pub version: i64,
@@ -45,15 +46,15 @@ pub struct ClusterData {
     pub base_dns_domain: String,
     /// Name or address of its API.
     pub api_vip_dnsname: String,
-    /// Registry credentials; never answered.
+    /// Registry credentials; never returned.
     pub pull_secret: Secret,
     /// One key a line.
     pub ssh_public_key: String,
     /// Of the cluster's nodes.
     pub proxy: Proxy,
-    /// Comma list: asked beside those of DHCP.
+    /// Comma list of servers, used in addition to those of DHCP.
     pub additional_ntp_source: String,
-    /// Comma list: asked instead.
+    /// Comma list of servers, used instead.
     pub ntp_sources: String,
     /// Address of the nodes' ignition; empty: the machine config server of the cluster.
     pub ignition_endpoint_url: String,
@@ -65,18 +66,28 @@ pub struct ClusterData {
     pub api_vips: Vec<String>,
     /// Addresses of the routers.
     pub ingress_vips: Vec<String>,
-    /// Random text that the cluster's signed URLs are tied to; another text revokes them. Empty in records of earlier versions.
+    /// Random text to which the cluster's signed URLs are tied; another text revokes them. Empty in records of earlier
+    /// versions.
     #[serde(skip_serializing_if = "Secret::is_empty")]
     pub url_key: Secret,
-    /// Ids of host validations that a user wants ignored.
+    /// Ids of host validations to ignore, a user's choice.
     pub ignored_host_validations: Vec<String>,
-    /// Ids of cluster validations that a user wants ignored; remembered, for none is made here.
+    /// Ids of cluster validations to ignore; only stored, since this service has no cluster
+    /// validations.
     pub ignored_cluster_validations: Vec<String>,
     pub traits: ClusterTraits,
+    /// A text that user interfaces store with the cluster; the service does not interpret it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ui_settings: String,
 }
 
 impl ClusterData {
-    /// Forgets what nobody needs of a cluster that is deleted.
+    /// Name and base domain, below which its API and its routes are; `None` when the base domain is not known.
+    pub fn domain(&self) -> Option<String> {
+        (!self.base_dns_domain.is_empty()).then(|| format!("{}.{}", self.name, self.base_dns_domain))
+    }
+
+    /// Clears the secrets, which a deleted cluster does not need.
     pub fn forget_secrets(&mut self) {
         self.pull_secret = Secret::default();
         self.url_key = Secret::default();
@@ -85,7 +96,7 @@ impl ClusterData {
 }
 
 impl Cluster {
-    /// True when a custom resource is the truth about it. A mirrored one is REST's.
+    /// True if a custom resource is authoritative for it. For a mirrored one REST is.
     pub fn belongs_to_resource(&self) -> bool {
         self.kube.is_some() && self.mirror.is_none()
     }
@@ -96,8 +107,8 @@ impl Cluster {
     }
 }
 
-/// Description of the cluster by a user. Hosts that are added take these settings from the cluster itself; here they are stored,
-/// answered, and read by checks.
+/// Description of the cluster by a user. Hosts that are added take these settings from the cluster itself; here they
+/// are stored, returned, and read by checks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "field names are the protocol's")]

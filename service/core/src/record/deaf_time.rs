@@ -1,10 +1,10 @@
-//! Records a time in which no host could be heard.
+//! A time in which the service could receive no polls.
 
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
-/// A time in which the service could not hear its hosts, for a reason of its own: it was stopped, its database was away, or its clock
-/// was set forward.
+/// A time in which the service could not receive polls for a reason of its own: it was stopped, its database was
+/// unavailable, or its clock was set forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeafTime {
     pub from: Timestamp,
@@ -12,7 +12,7 @@ pub struct DeafTime {
 }
 
 impl DeafTime {
-    /// `times` in order, with those made one that touch each other.
+    /// Sorts `times` and joins those that touch each other.
     pub fn merged(mut times: Vec<Self>) -> Vec<Self> {
         times.sort();
         let mut merged: Vec<Self> = Vec::with_capacity(times.len());

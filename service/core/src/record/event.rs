@@ -19,7 +19,7 @@ pub struct NewEvent {
     pub category: Category,
     /// For users; at most [`MAX_MESSAGE`] bytes.
     pub message: String,
-    /// Machine-readable facts; empty means none.
+    /// Machine-readable facts; may be empty.
     pub props: Map<String, Value>,
     pub host_id: Option<HostId>,
     pub infra_env_id: Option<InfraEnvId>,

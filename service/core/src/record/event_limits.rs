@@ -17,8 +17,8 @@ pub struct EventLimits(BTreeMap<String, Duration>);
 pub struct BadLimits(String);
 
 impl Default for EventLimits {
-    /// One an hour of the three about upgrades of agents (source: docs/protocol/events.tsv), of registrations that are refused, and of
-    /// machines without a host's key: a host tries again every minute.
+    /// One an hour of the three about upgrades of agents (source: docs/protocol/events.tsv), of refused registrations,
+    /// of machines that may not take a host's place, and of failed steps: these are repeated every minute.
     fn default() -> Self {
         let hourly = |name: &str| (name.to_owned(), Duration::hours(1));
         Self(
@@ -28,6 +28,8 @@ impl Default for EventLimits {
                 "upgrade_agent_failed",
                 "host_registration_failed",
                 "host_key_in_use",
+                "host_id_in_use",
+                "muster_step_failed",
             ]
             .map(hourly)
             .into(),
@@ -36,10 +38,10 @@ impl Default for EventLimits {
 }
 
 impl EventLimits {
-    /// The default with `json` on top: `{"<event name>": "<number><s|m|h>"}`.
+    /// The default, overridden by `json`: `{"<event name>": "<number><s|m|h>"}`.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If `json` has another form.
     pub fn with(json: &str) -> Result<Self, BadLimits> {
         let given: BTreeMap<String, String> =
             serde_json::from_str(json).map_err(|error| BadLimits(error.to_string()))?;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
+use super::installed_as::InstalledAs;
 use super::peer::Sees;
 use super::secret::Secret;
 
@@ -38,8 +39,8 @@ pub struct HostData {
     /// A user's choice of name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_hostname: Option<String>,
-    /// The name in the last inventory; empty: none yet. It outlives the inventory, which a move between clusters forgets. A column of
-    /// its own holds it, too.
+    /// The name in the last inventory; empty: none yet. It outlives the inventory, which a move between clusters
+    /// clears. It is also stored in a column of its own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reported_hostname: String,
     /// A user's choice of role.
@@ -60,13 +61,13 @@ pub struct HostData {
     /// Ids of disks that an installation would format.
     #[serde(default)]
     pub disks_to_be_formatted: Vec<String>,
-    /// Ids of disks that a user wants unchanged.
+    /// Ids of disks to leave unchanged, a user's choice.
     #[serde(default)]
     pub skip_formatting_disks: Vec<String>,
     /// State of the host's time sources, as it reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntp_sources: Option<Vec<NtpSource>>,
-    /// The host's clock at its last written poll, seconds since 1970; 0 when never reported.
+    /// The host's clock at its last stored poll, seconds since 1970; 0 if never reported.
     #[serde(default)]
     pub timestamp: i64,
     /// Time at which `timestamp` was reported.
@@ -83,7 +84,7 @@ pub struct HostData {
     /// It waits for a boot into the discovery image, and may come back without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub comes_back: bool,
-    /// What its BMC does about a boot that it waits for.
+    /// The action of its BMC for a boot that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc_boot: Option<BmcBoots>,
     /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
@@ -118,6 +119,9 @@ pub struct HostData {
         deserialize_with = "none_if_unreadable"
     )]
     pub progress: Option<Progress>,
+    /// Name and addresses of its node; `None` before the installation is requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installed_as: Option<InstalledAs>,
     #[serde(default)]
     pub logs: LogsState,
     /// The last request of an operator for the host's logs.
@@ -126,7 +130,7 @@ pub struct HostData {
     /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
-    /// Ignition JSON that a user wants merged into what the host is installed with; may hold secrets.
+    /// A user's Ignition JSON that is merged into the host's; may hold secrets.
     #[serde(default)]
     pub ignition_config_overrides: Secret,
     /// Image that installs.
@@ -150,13 +154,14 @@ pub struct HostData {
     /// The machine's own ids, as our agent reported them at registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
-    /// Public part of the key by which the machine proves that it is the one that registered, hexadecimal; empty: it has none. Ours alone do.
+    /// Public part of the key by which the machine proves that it is the one that registered, hexadecimal; empty: it
+    /// has none. Only our agents have one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub public_key: String,
     /// Noteworthy facts beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<HostFinding>,
-    /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
+    /// Hosts with which it shares a computed id, as an operator has confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled_with: Vec<HostId>,
     /// The part of `reports` that concerns others ([`crate::rules::findings::sees`]), kept here so that others need not read the reports.
@@ -216,6 +221,7 @@ impl HostData {
             approved: false,
             bootstrap: false,
             progress: None,
+            installed_as: None,
             logs: LogsState::default(),
             asked_logs: None,
             installer_args: Vec::new(),
@@ -246,7 +252,7 @@ impl HostData {
 pub struct BmcBoots {
     /// Its name.
     pub bmc: String,
-    /// Why it did not; `None`: it is at it.
+    /// The reason why it did not boot the host; `None`: it is doing so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -255,12 +261,12 @@ pub struct BmcBoots {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeAgent {
-    /// There is none, as far as is known.
+    /// None, as far as is known.
     #[default]
     Absent,
     /// Put there by the installation.
     Installed,
-    /// It could not bring the node back: a person does.
+    /// It could not bring the node back: a user has to boot the host.
     GaveUp,
 }
 
@@ -270,7 +276,7 @@ impl NodeAgent {
     }
 }
 
-/// Progress that cannot be read costs only itself, not the host.
+/// An unreadable progress is dropped, so that the host itself can still be read.
 fn none_if_unreadable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Progress>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     Ok(value.and_then(|value| serde_json::from_value(value).ok()))
@@ -286,11 +292,11 @@ pub struct Progress {
     #[serde(default)]
     pub info: String,
     pub stage_started_at: Timestamp,
-    /// Last report about the stage.
+    /// Time of the last report about the stage.
     pub stage_updated_at: Timestamp,
 }
 
-/// State of the collecting of logs.
+/// State of the log collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogsState {

@@ -1,17 +1,17 @@
 //! States of hosts. Source: docs/protocol/host-lifecycle.md#1.
 //!
-//! The states of unbound hosts and of hosts that are added to an existing cluster (day-2). States of the protocol that such
-//! hosts never enter have no variant: `preparing-for-installation`, `preparing-successful`, `preparing-failed` and `installed`
-//! belong to new clusters, and nothing leads to `resetting`, `disabled` and `disabled-unbound` any more.
-//! `pending-for-input` waits for the machine network of a cluster; imported clusters do not need one, so it is entered only
-//! when that check says otherwise.
+//! The states of unbound hosts and of hosts that are added to an existing cluster (day-2). States of the protocol that
+//! such hosts never enter have no variant: `preparing-for-installation`, `preparing-successful`, `preparing-failed` and
+//! `installed` belong to new clusters, and nothing leads to `resetting`, `disabled` and `disabled-unbound` any more.
+//! `pending-for-input` waits for the machine network of a cluster; imported clusters do not need one, so it is entered
+//! only if that check fails.
 
 use muster_api::host::HostStatus;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::check_id::CheckId;
 
-/// The states of a host, with what belongs to each.
+/// The states of a host, with the data of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum HostState {
@@ -27,7 +27,7 @@ pub enum HostState {
     },
     /// Unbound. Silent for longer than allowed, or its boot medium is gone.
     DisconnectedUnbound,
-    /// Given to a cluster; waits for its agent to register again.
+    /// Bound to a cluster; waits for its agent to register again.
     Binding,
     /// In a cluster. Registered, no usable inventory yet.
     Discovering,
@@ -47,7 +47,7 @@ pub enum HostState {
     },
     /// In a cluster. Silent for longer than allowed, or its boot medium is gone.
     Disconnected,
-    /// The install step is handed out.
+    /// The install step was sent.
     Installing,
     /// The host reports its progress.
     InstallingInProgress,
@@ -61,23 +61,23 @@ pub enum HostState {
     Cancelled,
     /// Reset; waits for the user to boot the discovery image again.
     ResettingPendingUserAction,
-    /// Taken out of its cluster before it was installed; waits for its agent to register again.
+    /// Unbound before it was installed; waits for its agent to register again.
     Unbinding,
-    /// Taken out of its cluster after its installation began; waits for the user to boot the discovery image.
+    /// Unbound after its installation began; waits for the user to boot the discovery image.
     UnbindingPendingUserAction,
-    /// An installed node that returns to its InfraEnv: downloads what it boots next.
+    /// An installed node that returns to its InfraEnv: it downloads its next boot artifacts.
     Reclaiming,
     /// It reboots into discovery.
     ReclaimingRebooting,
 }
 
-/// Ids that no check has any more are left out.
+/// Drops ids of checks that no longer exist.
 fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CheckId>, D::Error> {
     let ids = Vec::<String>::deserialize(deserializer)?;
     Ok(ids.iter().filter_map(|id| CheckId::from_id(id)).collect())
 }
 
-/// The sign that a host did not come up from its disk.
+/// The reason to conclude that a host did not boot from its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotBooted {
@@ -87,7 +87,7 @@ pub enum NotBooted {
     DiscoveryImage,
 }
 
-/// Groups of states; most rules need no more.
+/// Groups of states, which suffice for most rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// In no cluster: `*-unbound`.
@@ -96,9 +96,9 @@ pub enum Phase {
     PreInstall,
     /// From the install step to the end of the installation.
     Installing,
-    /// The installation is over, well or badly, or was given up.
+    /// The installation has succeeded, failed, or was cancelled.
     Ended,
-    /// On the way between them: waits for the agent or the user, and is not evaluated meanwhile.
+    /// Between cluster and pool: waits for the agent or the user, and is not evaluated meanwhile.
     Moving,
 }
 
@@ -200,7 +200,8 @@ impl HostState {
         )
     }
 
-    /// True when the next poll brings the host back, so that it must be reported as ([`HostEvent::CheckedIn`](crate::lifecycle::host::HostEvent)).
+    /// True if the next poll brings the host back, so that it must be reported as
+    /// ([`HostEvent::CheckedIn`](crate::lifecycle::host::HostEvent)).
     pub fn waits_for_poll(&self) -> bool {
         matches!(self, Self::DisconnectedUnbound | Self::Disconnected)
     }

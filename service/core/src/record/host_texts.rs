@@ -3,7 +3,7 @@
 use super::host::Host;
 use crate::json::to_json;
 
-/// What is large of a host, each as the JSON text that answers show; empty: there is none.
+/// The large parts of a host, each as JSON text as the API returns it; empty: absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostTexts {
     /// Of an [`Inventory`](muster_api::inventory::Inventory).
@@ -15,7 +15,7 @@ pub struct HostTexts {
 }
 
 impl HostTexts {
-    /// Those of a host that was read whole.
+    /// The texts of a host that was read as a whole.
     pub fn of(host: &Host) -> Self {
         let reports = &host.reports;
         Self {

@@ -11,7 +11,7 @@ use super::agreed::Agreed;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
-/// An InfraEnv as it is remembered. `version` belongs to the store, as with hosts.
+/// An InfraEnv as it is stored. `version` belongs to the store, as with hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InfraEnv {
     pub id: InfraEnvId,
@@ -19,9 +19,10 @@ pub struct InfraEnv {
     pub name: String,
     /// The cluster that its hosts are bound to from the start.
     pub cluster_id: Option<ClusterId>,
-    /// The custom resource that it belongs to, or that mirrors it; `None`: made by REST and not mirrored.
+    /// The custom resource that owns or mirrors it; `None`: created by REST and not mirrored.
     pub kube: Option<KubeRef>,
-    /// Made by REST, and mirrored by `kube`: what both had last. `None`: no resource, or the resource alone is the truth.
+    /// Last common state of an InfraEnv that was created by REST and `kube`, which mirrors it. `None`: no resource, or
+    /// the resource is authoritative.
     pub mirror: Option<Agreed>,
     /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
     pub boot_id: String,
@@ -34,9 +35,25 @@ pub struct InfraEnv {
 }
 
 impl InfraEnv {
-    /// True when a custom resource is the truth about it, and controllers decide about its hosts. A mirrored one is REST's.
+    /// True if a custom resource is authoritative for it, and controllers decide about its hosts. For a mirrored one
+    /// REST is.
     pub fn belongs_to_resource(&self) -> bool {
         self.kube.is_some() && self.mirror.is_none()
+    }
+
+    /// True when `next` differs in nothing but the custom resource that it belongs to, or is offered to, which is no change of its images.
+    pub fn is_only_linked(&self, next: &Self) -> bool {
+        let linked = Self {
+            kube: next.kube.clone(),
+            mirror: next.mirror.clone(),
+            updated_at: next.updated_at,
+            settings: Settings {
+                offered_to: next.settings.offered_to.clone(),
+                ..self.settings.clone()
+            },
+            ..self.clone()
+        };
+        linked == *next
     }
 
     /// The user's kernel arguments for the discovery image, in order.
@@ -65,15 +82,15 @@ pub struct Settings {
     pub cpu_architecture: CpuArchitecture,
     /// As the client sent it.
     pub openshift_version: String,
-    /// Registry credentials; never on the image, never answered.
+    /// Registry credentials; never on the image, never returned.
     pub pull_secret: Secret,
     /// One key a line.
     pub ssh_authorized_key: String,
     /// For discovered hosts.
     pub proxy: Proxy,
-    /// Comma list: asked beside those of DHCP.
+    /// Comma list of servers, used in addition to those of DHCP.
     pub additional_ntp_sources: String,
-    /// Comma list: asked instead.
+    /// Comma list of servers, used instead.
     pub ntp_sources: String,
     /// `None`: never set; empty: cleared.
     pub kernel_arguments: Option<Vec<KernelArgument>>,
@@ -93,13 +110,16 @@ pub struct Settings {
     /// Tokens of agents that were made for an earlier generation are refused.
     #[serde(skip_serializing_if = "is_first")]
     pub token_generation: u32,
+    /// The custom resource that may take the InfraEnv over, by REST's word. `None` once it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_to: Option<KubeRef>,
 }
 
 fn is_first(generation: &u32) -> bool {
     *generation == 0
 }
 
-/// Proxies and overrides can hold passwords, so only what cannot is printed.
+/// Prints only fields that cannot hold a password: proxies and overrides can.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")

@@ -1,4 +1,4 @@
-//! A host of a cluster as its peers know it.
+//! A host as the other hosts of its cluster need it.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use muster_api::ids::HostId;
 use muster_api::steps::ConnectivityCheckNic;
 use serde::{Deserialize, Serialize};
 
-/// A host as its peers need it. Kept small: every host of a cluster sees all others.
+/// The part of a host that its peers need. Kept small: every host of a cluster reads all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     pub id: HostId,
@@ -27,25 +27,25 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// True once it has reported an inventory.
+    /// True after its first inventory.
     pub fn has_inventory(&self) -> bool {
         !self.nics.is_empty()
     }
 
-    /// Those of its network cards.
+    /// Addresses of its network cards.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         let texts = self.nics.iter().flat_map(|nic| &nic.ip_addresses);
         texts.filter_map(|text| text.parse().ok())
     }
 }
 
-/// Failures that a host reports about the others of its cluster. Kept small: they are few.
+/// Failures that a host reports about the other hosts of its cluster. Kept small: they are few.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sees {
-    /// Hosts that it asked and that did not answer in any way, sorted.
+    /// Hosts that it probed without any response, sorted.
     pub unreached: Vec<HostId>,
-    /// Addresses for which several machines answered it, sorted.
+    /// Addresses for which it received responses from several machines, sorted.
     pub answered_twice: Vec<String>,
 }
 

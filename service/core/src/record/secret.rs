@@ -15,12 +15,12 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that needs it.
+    /// Returns the text itself, for the one place that needs it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// True when there is nothing to hide.
+    /// True if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

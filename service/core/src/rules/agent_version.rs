@@ -1,17 +1,17 @@
-//! Tells our agents from upstream ones by their version, and compatible ones from others.
+//! Distinguishes our agents from upstream ones by their version, and compatible agents from others.
 
 use muster_api::agent::{OLDEST_PROTOCOL, PROTOCOL, protocol};
 
 pub use muster_api::agent::{OWN_PREFIX, is_own};
 
-/// Our agents are compatible when they speak a protocol that this service speaks, whatever their version. Agents of another make
-/// always are: they upgrade themselves from an image that this service does not have.
+/// True if the service supports the protocol of our agent, whatever its version. Agents of another make are always
+/// compatible: they upgrade themselves from an image that this service does not have.
 pub fn is_compatible(reported: &str) -> bool {
     protocol(reported).is_none_or(|told| (OLDEST_PROTOCOL..=PROTOCOL).contains(&told))
 }
 
-/// True when an agent of ours of version `present` may become the program of version `offered`: not an older one, and one that this service
-/// speaks with.
+/// True if our agent of version `present` may replace itself by the program of version `offered`: not an older one, and
+/// one with a protocol that this service supports.
 pub fn may_become(present: &str, offered: &str) -> bool {
     is_own(present) && is_own(offered) && is_compatible(offered) && numbers(offered) >= numbers(present)
 }
@@ -23,9 +23,9 @@ fn numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-/// The version in the answer to a registration. Our own agents tell the answer in their polls from then on, so they get their own.
-/// Other agents take it for the name of a container image to run, so they get `agent_image`, and where none is set the version
-/// that they reported. Who reports none gets the service's.
+/// The version in the response to a registration. Our agents send the received version in all later polls, so they get
+/// their own. Other agents run it as the name of a container image, so they get `agent_image` or, if none is set, the
+/// version that they reported. Agents that report none get the service's.
 pub fn answered_agent_version<'a>(
     reported: &'a str,
     of_service: &'a str,

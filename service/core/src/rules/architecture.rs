@@ -1,4 +1,4 @@
-//! Tells the processor architecture of a host.
+//! Determines the processor architecture of a host.
 
 use muster_api::infra_env::CpuArchitecture;
 

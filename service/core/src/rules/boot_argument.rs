@@ -2,7 +2,7 @@
 
 use muster_api::ids::BmcId;
 
-/// Kernels pass over arguments with a dot whose module they do not know.
+/// Kernels ignore arguments of unknown modules (`MODULE.NAME`).
 const NAME: &str = "muster.bmc=";
 
 /// `muster.bmc=` and 32 digits.
@@ -10,7 +10,7 @@ pub fn boot_argument(id: BmcId) -> String {
     format!("{NAME}{}", id.0.simple())
 }
 
-/// The BMC that a kernel's command line names; the last one where several do.
+/// The BMC that a kernel's command line names; the last one if several do.
 pub fn booted_by(command_line: &str) -> Option<BmcId> {
     let values = command_line.split_ascii_whitespace().rev();
     let value = values.filter_map(|argument| argument.strip_prefix(NAME)).next()?;

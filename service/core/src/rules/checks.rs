@@ -1,8 +1,9 @@
-//! Evaluates the checks of a host: facts in, verdicts out. One family a file. Source: docs/protocol/host-validations.tsv.
+//! Evaluates the checks of a host: facts in, verdicts out. One family a file. Source:
+//! docs/protocol/host-validations.tsv.
 //!
-//! Messages say what is wrong and what to do. They hold no timestamp, so that an unchanged host keeps an unchanged record.
-//! To add a check: a variant of [`CheckId`](crate::record::CheckId), its rule in `table.rs`, a function in its family, a line in
-//! `tests/core/checks.tsv` and cases in `tests/core/registry`.
+//! Messages state the fault and the remedy. They hold no timestamp, so that an unchanged host keeps an unchanged
+//! record. To add a check: a variant of [`CheckId`](crate::record::CheckId), its rule in `table.rs`, a function in its
+//! family, a line in `tests/core/checks.tsv` and cases in `tests/core/registry`.
 
 mod agent;
 mod capacity;

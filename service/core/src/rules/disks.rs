@@ -3,6 +3,7 @@
 mod choice;
 mod eligibility;
 mod formatting;
+mod listed;
 mod settle;
 mod size;
 mod unit;
@@ -10,6 +11,7 @@ mod unit;
 pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
 pub use formatting::to_be_formatted;
+pub use listed::{listed, none_listed};
 pub use settle::{adopt, evaluate, missing, select, settle};
 pub use size::si_size;
 pub use unit::is_protected;

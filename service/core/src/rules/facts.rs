@@ -1,4 +1,6 @@
-//! Facts for decisions about a host, beside the host itself.
+//! Facts for decisions about a host, in addition to the host itself.
+
+use std::borrow::Cow;
 
 use chrono::Duration;
 use muster_api::time::Timestamp;
@@ -9,11 +11,11 @@ use super::peers::Peers;
 use super::requirements::Requirements;
 use crate::record::{Cluster, DeafTime, Host, InfraEnv};
 
-/// Agents send a poll that fails again for so long, their three attempts and pauses together.
+/// Time for which agents repeat a failed poll: three attempts with their pauses.
 const SENT_AGAIN: Duration = Duration::minutes(2);
 
-/// [`HostFacts::kube`] of the hosts of an InfraEnv in a cluster: when the InfraEnv is a custom resource's, or REST's and mirrored while
-/// the cluster is a custom resource's.
+/// [`HostFacts::kube`] of the hosts of an InfraEnv in a cluster: true if the InfraEnv belongs to a custom resource, or
+/// was created by REST and is mirrored while the cluster belongs to a custom resource.
 pub fn controllers_see_nodes(infra_env: &InfraEnv, cluster: Option<&Cluster>) -> bool {
     infra_env.belongs_to_resource()
         || (infra_env.mirror.is_some() && cluster.is_some_and(Cluster::belongs_to_resource))
@@ -27,24 +29,24 @@ pub struct HostFacts<'a> {
     /// The cluster that the host is bound to, with its other hosts; `None` for unbound hosts.
     pub cluster: Option<ClusterFacts<'a>>,
     pub requirements: &'a Requirements,
-    /// The last poll, when it is newer than what is written down in the host.
+    /// The last poll, if it is newer than the stored one of the host.
     pub last_seen: Option<Timestamp>,
     /// The host's clock at that poll, seconds since 1970; `None` or 0 when it reported none.
     pub host_clock: Option<i64>,
-    /// Time since which polls of all hosts are heard without a gap. Silence before that is the service's own.
+    /// Time since which polls of all hosts are received without a gap. Silence before that is due to the service.
     pub listening_since: Option<Timestamp>,
-    /// The service's clock was set forward by so many seconds, or back. Hosts do not follow it.
+    /// Seconds by which the service's clock was set forward (or back). Hosts do not follow it.
     pub clock_set_by: i64,
-    /// The same before it was set last: by that clock the polls of before were told.
+    /// The same before the last change of the clock: earlier polls were recorded by that clock.
     pub clock_was_set_by: i64,
-    /// Times in which nothing was heard, in order and apart: no wait for a host passes in them.
+    /// Times in which no polls could be received, sorted and disjoint: waits for a host do not advance in them.
     pub deaf: &'a [DeafTime],
     /// Version of the agent in the service's live image.
     pub agent_version: &'a str,
-    /// Image to which upstream agents are upgraded; `None`: their own version is answered.
+    /// Image to which upstream agents are upgraded; `None`: they get their own version.
     pub agent_image: Option<&'a str>,
-    /// True when controllers in a cluster see the end of the installation. Then it ends with stage `Done`; else with the reboot,
-    /// which is the last that can be seen (docs/protocol/host-lifecycle.md#5).
+    /// True if controllers in a cluster see the end of the installation. Then it ends with stage `Done`; else with the
+    /// reboot, which is the last stage that the service can see (docs/protocol/host-lifecycle.md#5).
     pub kube: bool,
     pub images: InstallImages<'a>,
     /// Base URL of the service, as hosts reach it.
@@ -54,16 +56,47 @@ pub struct HostFacts<'a> {
     /// True: installed nodes run our agent, so that they can be brought back to their InfraEnv.
     pub node_agent: bool,
     pub limits: &'a WaitLimits,
-    /// Boot artifacts for a host that is reclaimed; `None`: there are none, and it is not asked to download any.
+    /// Boot artifacts for a reclaimed host; `None`: there are none, and the host gets no request to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
+}
+
+/// The facts that determine the ends of a host's waits, in addition to the host.
+#[derive(Debug, Clone)]
+pub struct Deadlines<'a> {
+    /// As [`HostFacts::last_seen`].
+    pub last_seen: Option<Timestamp>,
+    /// As [`HostFacts::listening_since`].
+    pub listening_since: Option<Timestamp>,
+    /// As [`HostFacts::deaf`].
+    pub deaf: Cow<'a, [DeafTime]>,
+    pub limits: &'a WaitLimits,
+}
+
+impl Deadlines<'_> {
+    /// The last poll from any source.
+    fn seen(&self, host: &Host) -> Timestamp {
+        self.last_seen
+            .map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at))
+    }
+
+    /// Time at which `host` counts as disconnected unless it polls before.
+    pub fn silent_at(&self, host: &Host) -> Timestamp {
+        let seen = self.seen(host);
+        self.listening_since.map_or(seen, |since| since.max(seen)) + self.limits.silence()
+    }
+
+    /// End of a wait for the host that began at `since`.
+    pub fn after(&self, since: Timestamp, limit: Duration) -> Timestamp {
+        DeafTime::end_of_wait(&self.deaf, since, limit)
+    }
 }
 
 /// The container images of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstallImages<'a> {
-    /// Writes the disk.
+    /// Image that writes the disk.
     pub installer: &'a str,
-    /// Watches from inside the cluster.
+    /// Image that watches from inside the cluster.
     pub controller: &'a str,
 }
 
@@ -81,7 +114,7 @@ impl Default for InstallImages<'static> {
 pub struct BootArtifacts<'a> {
     /// URL of the kernel.
     pub kernel_url: &'a str,
-    /// URL of the initrd, signed where the service asks for that.
+    /// URL of the initrd, signed if the service requires that.
     pub initrd_url: &'a str,
     /// URL of the root file system; empty for images that have none.
     pub rootfs_url: &'a str,
@@ -101,21 +134,28 @@ pub struct ClusterFacts<'a> {
 }
 
 impl HostFacts<'_> {
-    /// The last poll known from anywhere.
+    pub fn deadlines(&self) -> Deadlines<'_> {
+        Deadlines {
+            last_seen: self.last_seen,
+            listening_since: self.listening_since,
+            deaf: Cow::Borrowed(self.deaf),
+            limits: self.limits,
+        }
+    }
+
+    /// The last poll from any source.
     pub fn seen(&self, host: &Host) -> Timestamp {
-        self.last_seen
-            .map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at))
+        self.deadlines().seen(host)
     }
 
     /// Time at which `host` counts as disconnected unless it polls before.
     pub fn silent_at(&self, host: &Host) -> Timestamp {
-        let seen = self.seen(host);
-        self.listening_since.map_or(seen, |since| since.max(seen)) + self.limits.silence()
+        self.deadlines().silent_at(host)
     }
 
     /// End of a wait for the host that began at `since`.
     pub fn end_of_wait(&self, since: Timestamp, limit: Duration) -> Timestamp {
-        DeafTime::end_of_wait(self.deaf, since, limit)
+        self.deadlines().after(since, limit)
     }
 
     /// Seconds that the host's clock was ahead of the service's when it last reported the time; see [`Self::offset`].
@@ -125,8 +165,8 @@ impl HostFacts<'_> {
         Some(offset + self.under_way(told_at).clamp(0, offset.saturating_neg().max(0)))
     }
 
-    /// Seconds for which a poll that came at `told_at` may have been under way: while nobody answers, agents send it again as it was,
-    /// with the time of the first attempt. Source: docs/protocol/agent-protocol.md#2.
+    /// Seconds for which a poll that was received at `told_at` may have been under way: agents repeat a poll without a
+    /// response unchanged, with the time of the first attempt. Source: docs/protocol/agent-protocol.md#2.
     fn under_way(&self, told_at: Timestamp) -> i64 {
         let recent = |deaf: &&DeafTime| deaf.from < told_at && told_at <= deaf.to + SENT_AGAIN;
         let times = self.deaf.iter().filter(recent);
@@ -135,8 +175,9 @@ impl HostFacts<'_> {
             .sum()
     }
 
-    /// A host's offset, by the service's clock as it is or as it was before it was set, once and last: the smallest one. When that clock alone moved,
-    /// no host is to blame, and no two hosts differ because one of them has polled since.
+    /// A host's clock offset: the smallest of those by the service's clock as it is, and as it was before the last and
+    /// the last but one change. If only the service's clock moved, no host gets a finding, and hosts do not differ
+    /// because one of them has polled since.
     pub fn offset(&self, measured: i64) -> i64 {
         [0, self.clock_set_by, self.clock_was_set_by]
             .map(|set_by| measured.saturating_add(set_by))
@@ -145,7 +186,7 @@ impl HostFacts<'_> {
             .unwrap_or(measured)
     }
 
-    /// The host's clock and the time at which it was reported; `None` when it never was.
+    /// The host's clock and the time of its report; `None` if it was never reported.
     pub fn clock(&self, host: &Host) -> Option<(i64, Timestamp)> {
         let stored = (host.data.timestamp != 0).then(|| {
             let told_at = host.data.timestamp_at.unwrap_or(host.checked_in_at);

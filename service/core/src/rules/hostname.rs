@@ -26,7 +26,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
 /// Validates a host's name.
 ///
 /// # Errors
-/// A sentence for people.
+/// The first rule that is broken, as a sentence for users.
 pub fn check(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("The host has no name; give it one".into());
@@ -50,6 +50,20 @@ pub fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// True for names by which a cluster's API and services are reached: no node may have one of them. `domain`: name and base domain of the
+/// cluster; empty when that is not known.
+pub fn is_of_cluster(name: &str, domain: &str) -> bool {
+    let (name, domain) = (name.to_ascii_lowercase(), domain.to_ascii_lowercase());
+    let (first, rest) = name.split_once('.').unwrap_or((&name, ""));
+    let is_short = rest.is_empty() || (!domain.is_empty() && rest == domain);
+    let is_service = rest == "svc" || rest.ends_with(".svc") || rest.ends_with("cluster.local");
+    let is_route = !domain.is_empty() && name.ends_with(&format!(".apps.{domain}"));
+    first == "kubernetes"
+        || is_service
+        || is_route
+        || (is_short && matches!(first, "api" | "api-int" | "openshift"))
+}
+
 /// The user's choice.
 pub fn requested(host: &Host) -> Option<&str> {
     host.data
@@ -58,17 +72,22 @@ pub fn requested(host: &Host) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The user's choice, else what the host calls itself; `None` when nothing is known.
+/// The name that it is installed with; before that the user's choice, else the reported name; `None` if there is none.
 pub fn effective(host: &Host) -> Option<&str> {
+    let installed = || host.data.installed_as.as_ref().map(|kept| kept.hostname.as_str());
     let reported = || {
         host.inventory
             .as_ref()
             .map(|inventory| inventory.hostname.as_str())
     };
-    requested(host).or_else(|| reported().filter(|name| !name.is_empty()))
+    let named = |name: &&str| !name.is_empty();
+    installed()
+        .filter(named)
+        .or_else(|| requested(host))
+        .or_else(|| reported().filter(named))
 }
 
-/// The name to call the host by: the effective one, else the last that it reported, else the id.
+/// The name of the host for messages: the effective one, else the last reported one, else the id.
 pub fn display(host: &Host) -> String {
     let last = || Some(host.data.reported_hostname.as_str()).filter(|name| !name.is_empty());
     effective(host)
@@ -76,8 +95,8 @@ pub fn display(host: &Host) -> String {
         .map_or_else(|| host.id.to_string(), str::to_owned)
 }
 
-/// True when somebody has named the host: a user, or the network that it is in. For a machine without a name the agent makes one of
-/// a MAC address. Source: docs/protocol/agent-inventory.md#3.
+/// True if the host was named by a user or by its network. For a machine without a name the agent derives one from a
+/// MAC address. Source: docs/protocol/agent-inventory.md#3.
 pub fn is_given(host: &Host) -> bool {
     if requested(host).is_some() {
         return true;
@@ -91,7 +110,7 @@ pub fn is_given(host: &Host) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, is_of_cluster};
 
     #[test]
     fn good_names_pass() {
@@ -104,6 +123,40 @@ mod tests {
         ] {
             assert_eq!(check(name), Ok(()), "{name}");
         }
+    }
+
+    #[test]
+    fn names_of_the_cluster_are_no_hosts() {
+        let domain = "east.lab.example";
+        for name in [
+            "kubernetes",
+            "kubernetes.default.svc",
+            "Kubernetes.default",
+            "kubernetes.east.lab.example",
+            "openshift.default.svc.cluster.local",
+            "registry.image.svc",
+            "api",
+            "api-int",
+            "api.east.lab.example",
+            "API-int.East.lab.example",
+            "console.apps.east.lab.example",
+        ] {
+            assert!(is_of_cluster(name, domain), "{name}");
+        }
+        for name in [
+            "worker-1",
+            "worker-1.east.lab.example",
+            "api-7",
+            "api.rack.example",
+            "kubernetes-1",
+            "apps",
+            "worker.apps.example",
+        ] {
+            assert!(!is_of_cluster(name, domain), "{name}");
+        }
+        assert!(
+            is_of_cluster("api", "") && !is_of_cluster("api.example", "") && !is_of_cluster("a.apps.", "")
+        );
     }
 
     #[test]

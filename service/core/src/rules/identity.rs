@@ -1,8 +1,11 @@
-//! Two machines that claim one host id. The id is computed from the board's serial number, which some makers print on every board.
+//! Two machines that claim one host id. The id is computed from the board's serial number, which some makers print on
+//! every board.
 //!
-//! Machines are told apart by network cards and disks: what stands on the board is what made the ids equal, so it proves nothing.
-//! Of two machines with our agent both are kept: [`compare`] gives the second an id of its own, which the registration answers.
-//! Upstream agents report no fingerprint, and insist on their id; [`flipped`] sees that two of them take turns.
+//! Machines are distinguished by network cards and disks: the texts on the board made the ids equal, so they prove
+//! nothing. Two machines with our agent are both kept: [`compare`] gives the second an id of its own, which the
+//! registration returns. Upstream agents report no fingerprint, and keep their id; [`flipped`] detects that two of them
+//! take turns. The id is the name of the host's Agent, too, so [`elsewhere`] does the same for two InfraEnvs of one
+//! namespace.
 
 mod evidence;
 
@@ -10,27 +13,27 @@ use std::collections::BTreeSet;
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::host::HostFinding;
-use muster_api::ids::HostId;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use uuid::Uuid;
 
 pub use evidence::is_same_machine;
 
 use super::hostname;
-use crate::record::Host;
+use crate::record::{Host, InfraEnv};
 use crate::text::one_line;
 
 /// `kind` of findings about this.
 pub const DUPLICATE_HOST_ID: &str = "duplicate-host-id";
 
-/// Most findings about it that one host keeps; further machines are told of together. Whoever has the token of an image can claim any id
-/// with ever other fingerprints.
+/// Most findings about duplicates that one host keeps; one finding stands for all further machines. The holder of an
+/// image's token can claim any id with ever new fingerprints.
 pub const MOST_DUPLICATES: usize = 16;
 
 /// The result of comparing a machine that claims the id of a known host with that host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same machine, as far as is known. It registers under the id it claims.
+    /// The same machine, as far as is known. It registers under the claimed id.
     Same,
     /// It is another machine.
     Different(Box<Duplicate>),
@@ -39,16 +42,16 @@ pub enum Comparison {
 /// A second machine of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The id it gets, the same each time that it registers.
+    /// The second machine's id, the same at each of its registrations.
     pub id: HostId,
-    /// For the host that had the id first: apply `HostEvent::IdClaimed` with it.
+    /// The finding to apply to the host that had the id first, with `HostEvent::IdClaimed`.
     pub on_first: HostFinding,
-    /// For the second, likewise, once it is registered.
+    /// The finding to apply to the second host, likewise, after its registration.
     pub on_second: HostFinding,
 }
 
-/// Compares the machine with the fingerprint `new`, which claims the id of `existing`, with `existing`. Without two fingerprints that
-/// can be compared it is taken to be.
+/// Compares the machine with the fingerprint `new`, which claims the id of `existing`, with `existing`. Without two
+/// comparable fingerprints it counts as the same machine.
 pub fn compare(existing: &Host, new: &Fingerprint) -> Comparison {
     let Some(known) = &existing.data.fingerprint else {
         return Comparison::Same;
@@ -58,34 +61,56 @@ pub fn compare(existing: &Host, new: &Fingerprint) -> Comparison {
     }
     let id = own_id(existing.id, new);
     let (first, second) = (describe(known), describe(new));
-    let finding = |other: HostId, message: String| HostFinding {
-        kind: DUPLICATE_HOST_ID.into(),
-        about: existing.id.to_string(),
-        others: vec![other],
-        message,
-    };
     let what_to_do = "Nothing is lost: both are kept. If this is one machine whose parts were replaced, delete the host that is not needed; if they are two, settle it";
     let name = hostname::display(existing);
-    Comparison::Different(Box::new(Duplicate {
-        id,
-        on_first: finding(
-            id,
-            format!(
-                "Another machine ({second}) computes the same host id as {name} ({first}); it is kept as host {id}. {what_to_do}"
-            ),
-        ),
-        on_second: finding(
-            existing.id,
-            format!(
-                "This machine ({second}) computes the host id {} of another one ({name}, {first}), so it is kept under an id of its own. {what_to_do}",
-                existing.id
-            ),
-        ),
-    }))
+    let on_first = format!(
+        "Another machine ({second}) computes the same host id as {name} ({first}); it is kept as host {id}. {what_to_do}"
+    );
+    let on_second = format!(
+        "This machine ({second}) computes the host id {} of another one ({name}, {first}), so it is kept under an id of its own. {what_to_do}",
+        existing.id
+    );
+    Comparison::Different(Box::new(Duplicate::of(existing.id, id, on_first, on_second)))
 }
 
-/// Hosts that once claimed the id of `first`. A machine whose fingerprint changed a little since ([`own_id`] would differ) is found
-/// among them with [`is_same_machine`].
+/// A machine that registers in the InfraEnv `to` with the id of `existing`, a host of `from` that keeps the id: the
+/// machine gets an id of its own there, whether it is the same machine or not.
+pub fn elsewhere(existing: &Host, from: &InfraEnv, new: &Fingerprint, to: &InfraEnv) -> Duplicate {
+    let id = own_id_in(existing.id, to.id, new);
+    let what_to_do = "Nothing is lost: both are kept. If this is one machine that was moved, delete the host that is not needed; if they are two, settle it";
+    let name = hostname::display(existing);
+    let on_first = format!(
+        "A machine ({}) of the InfraEnv {} computes the same host id as {name}; it is kept there as host {id}. {what_to_do}",
+        describe(new),
+        to.name
+    );
+    let on_second = format!(
+        "This machine ({}) computes the host id {} of {name} in the InfraEnv {}, so it is kept under an id of its own. {what_to_do}",
+        describe(new),
+        existing.id,
+        from.name
+    );
+    Duplicate::of(existing.id, id, on_first, on_second)
+}
+
+impl Duplicate {
+    fn of(claimed: HostId, id: HostId, on_first: String, on_second: String) -> Self {
+        let finding = |other: HostId, message: String| HostFinding {
+            kind: DUPLICATE_HOST_ID.into(),
+            about: claimed.to_string(),
+            others: vec![other],
+            message,
+        };
+        Self {
+            id,
+            on_first: finding(id, on_first),
+            on_second: finding(claimed, on_second),
+        }
+    }
+}
+
+/// Hosts that once claimed the id of `first`. A machine whose fingerprint has changed a little since ([`own_id`] would
+/// differ) is found among them with [`is_same_machine`].
 pub fn duplicates(first: &Host) -> Vec<HostId> {
     let found = first.data.findings.iter();
     let found =
@@ -98,8 +123,9 @@ pub fn duplicates(first: &Host) -> Vec<HostId> {
     all.into_iter().collect()
 }
 
-/// The id of a second machine that claims `claimed`: a UUID of version 5 in the namespace of that id. Made from the board's ids and
-/// the first card (or else disk) alone, so that a card more or a disk less makes no third host of it.
+/// The id of a second machine that claims `claimed`: a UUID of version 5 in the namespace of that id. Computed from the
+/// board's ids and the first card (or else disk) only, so that an added card or a removed disk does not lead to a third
+/// host.
 pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
     let part = evidence::first_mac(&fingerprint.macs).or(fingerprint.disk_wwns.first());
     let name = [
@@ -112,7 +138,12 @@ pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
     HostId(Uuid::new_v5(&claimed.0, name.as_bytes()))
 }
 
-/// The finding when two inventories that followed each other in one session are of two machines. The same for both directions.
+/// The same for a machine that registers in the InfraEnv `to` while a host of another one has the id.
+pub fn own_id_in(claimed: HostId, to: InfraEnvId, fingerprint: &Fingerprint) -> HostId {
+    own_id(HostId(Uuid::new_v5(&claimed.0, to.0.as_bytes())), fingerprint)
+}
+
+/// The finding for two successive inventories of one session that are of two machines. The same for both directions.
 pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
     if !evidence::are_of_two_machines(old, new) {
         return None;
@@ -140,7 +171,7 @@ pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
     })
 }
 
-/// Adds a finding, unless it is there already or is settled. One more than [`MOST_DUPLICATES`] stands for all that follow.
+/// Adds a finding, unless it exists or is settled. One finding above [`MOST_DUPLICATES`] stands for all that follow.
 pub(crate) fn note(host: &mut Host, finding: HostFinding) {
     let settled = |id: &HostId| host.data.settled_with.contains(id);
     let noted = |finding: &HostFinding| {
@@ -174,7 +205,7 @@ fn more(host: &Host) -> HostFinding {
     }
 }
 
-/// An operator says that it is as it should be: the findings go, and hosts that they name lead to no new ones.
+/// Records an operator's confirmation: the findings are removed, and the hosts that they name lead to no new ones.
 pub(crate) fn settle(host: &mut Host, other: Option<HostId>) {
     let meant = |finding: &HostFinding| {
         finding.kind == DUPLICATE_HOST_ID && other.is_none_or(|other| finding.others.contains(&other))

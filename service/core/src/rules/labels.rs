@@ -16,7 +16,7 @@ static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
 /// Validates `key=value` as a label of a node.
 ///
 /// # Errors
-/// A sentence for people.
+/// A sentence for users that names the broken rule.
 pub fn check(key: &str, value: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         Some((prefix, name)) => {

@@ -1,4 +1,4 @@
-//! Holds the longest waits: for a poll of a host, and for news of a stage of its installation.
+//! Holds the longest waits: for a poll of a host, and for reports about a stage of its installation.
 
 use chrono::Duration;
 use muster_api::host::HostStage;
@@ -11,7 +11,7 @@ use muster_api::host::HostStage::{
 /// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
 pub const USUAL_SILENCE: Duration = Duration::minutes(3);
 
-/// The longest waits: the protocol's, but for those that an operator set.
+/// The longest waits: the protocol's, except those that an operator set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitLimits {
     silence: Duration,
@@ -35,7 +35,7 @@ impl WaitLimits {
         self.silence
     }
 
-    /// Time without news of a stage after which it counts as failed.
+    /// Time without a report about a stage after which it counts as failed.
     pub fn of(&self, stage: HostStage) -> Duration {
         let mut set = self.set.iter().filter(|(of, _)| *of == stage);
         set.next().map_or_else(|| usual(stage), |(_, limit)| *limit)

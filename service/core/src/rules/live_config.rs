@@ -3,7 +3,7 @@
 use chrono::SubsecRound;
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
-use super::input::key_lines;
+use super::input::{comma_list, key_lines};
 use super::live_network::live_networks;
 use crate::record::InfraEnv;
 
@@ -18,13 +18,14 @@ pub fn of_live_image(
     LiveConfig {
         networks: live_networks(&infra_env.settings),
         ssh_authorized_keys: keys.map(|(_, key)| key.to_owned()).collect(),
-        // A database may keep fewer digits than the time had that is still in memory.
+        // A database may store fewer digits than the time in memory has.
         created_at: Some(infra_env.created_at.trunc_subsecs(0)),
         ..of_agent(infra_env, service_url, token, ca_pem)
     }
 }
 
-/// The part of it that the agent of any operating system needs: networks, SSH keys and the clock are the system's there.
+/// The part of it that the agent of any operating system needs: there the system itself handles networks, SSH keys and
+/// the clock.
 pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
     let settings = &infra_env.settings;
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
@@ -44,11 +45,7 @@ pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca
             https_proxy: text(&settings.proxy.https_proxy),
             no_proxy: text(&settings.proxy.no_proxy),
         },
-        ntp_sources: infra_env
-            .ntp_source_list()
-            .split(',')
-            .map(str::trim)
-            .filter(|source| !source.is_empty())
+        ntp_sources: comma_list(infra_env.ntp_source_list())
             .map(str::to_owned)
             .collect(),
         networks: Vec::new(),

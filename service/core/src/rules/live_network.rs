@@ -1,16 +1,18 @@
-//! Understands a `network_yaml` (nmstate) as far as the Muster live image applies it. Nothing in it is passed over that would
-//! change what the machine does on its network: what is not applied is refused by its name.
-//! Source: docs/protocol/static-network.md.
+//! Parses a `network_yaml` (nmstate) as far as the Muster live image applies it. Nothing is ignored that would change
+//! the machine's network: parts that are not applied are refused by name. Source: docs/protocol/static-network.md.
 
 mod document;
-mod order;
+mod effectless;
+mod scalars;
+mod whole;
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use muster_api::infra_env::HostStaticNetworkConfig;
 use muster_api::live::network::{
-    Address, Addressing, Bond, Bridge, Card, Interface, Kind, Route, StaticNetwork, Vlan,
+    Address, Addressing, Bond, Bridge, Card, Interface, Kind, OptionError, Route, StaticNetwork, Vlan,
+    by_parts, is_mac,
 };
 use serde_json::Value;
 
@@ -25,7 +27,16 @@ const LONGEST_NAME: usize = 15;
 /// Greatest VLAN.
 const LAST_VLAN: u16 = 4094;
 
-/// Tables of routes that are looked up without a rule: none said, and the main one.
+/// Options of a bond that are refused in modes that do not have them. Source: nmstate 2.2.62 (`ifaces/bond.rs`).
+const REFUSED_IN_OTHER_MODES: [&str; 5] = [
+    "arp_interval",
+    "arp_ip_target",
+    "lacp_active",
+    "lacp_rate",
+    "ns_ip6_target",
+];
+
+/// Tables in which routes are looked up without a rule: none given, and the main one.
 const MAIN_TABLES: [u32; 2] = [0, 254];
 
 /// Most bytes of all networks of an InfraEnv in its image, which reserves 256 KiB for its whole configuration.
@@ -34,7 +45,7 @@ const MOST_BYTES: usize = 192 << 10;
 /// Checks that the networks fit into the image.
 ///
 /// # Errors
-/// With both lengths.
+/// If they do not; the text has both lengths.
 pub fn check_size(settings: &Settings) -> Result<(), Invalid> {
     let networks = live_networks(settings);
     let length = serde_json::to_vec(&networks).map_or(0, |json| json.len());
@@ -50,25 +61,33 @@ pub fn check_size(settings: &Settings) -> Result<(), Invalid> {
     ))
 }
 
-/// Those that the live image applies.
+/// The networks that the live image applies.
 pub fn live_networks(settings: &Settings) -> Vec<StaticNetwork> {
     let hosts = settings.static_network_config.iter();
     hosts.filter_map(|host| live_network(host).ok()).collect()
 }
 
-/// The first that the live image does not apply: its place in the list, and the reason.
+/// The first network that the live image does not apply: its place in the list, and the reason.
 pub fn first_unapplied(hosts: &[HostStaticNetworkConfig]) -> Option<(usize, String)> {
     let mut read = hosts.iter().map(live_network).enumerate();
     read.find_map(|(index, read)| Some((index, read.err()?)))
 }
 
+/// Names of cards whose addresses the network does not have: they are the kernel's, by the place of a card in the machine.
+pub fn cards_by_place(network: &StaticNetwork) -> impl Iterator<Item = &str> {
+    let names = network.interfaces.iter().filter(|one| one.kind == Kind::Ethernet);
+    let names = names.map(|one| one.name.as_str());
+    names.filter(move |name| network.cards.iter().all(|card| card.name != *name))
+}
+
 /// The network of the host as the live image applies it.
 ///
 /// # Errors
-/// With the part that the live image does not apply, or that makes no sense.
+/// The part that the live image does not apply, or that is inconsistent.
 pub fn live_network(host: &HostStaticNetworkConfig) -> Result<StaticNetwork, String> {
     let yaml = host.network_yaml.as_deref().unwrap_or_default();
-    let parsed: Value = serde_saphyr::from_str(yaml).map_err(|_| "it is not YAML".to_owned())?;
+    let mut parsed: Value = serde_saphyr::from_str(yaml).map_err(|_| "it is not YAML".to_owned())?;
+    effectless::strip(&mut parsed);
     let document: Document = serde_path_to_error::deserialize(parsed).map_err(|error| error.to_string())?;
     let mut cards: Vec<Card> = host
         .mac_interface_map
@@ -90,7 +109,9 @@ pub fn live_network(host: &HostStaticNetworkConfig) -> Result<StaticNetwork, Str
         let name = raw.name.clone();
         interfaces.push(interface(raw, &mut cards).map_err(|why| format!("interface {name}: {why}"))?);
     }
-    let interfaces = order::by_parts(interfaces)?;
+    whole::names_are_there(&interfaces, &cards)?;
+    whole::ports_have_no_addresses(&interfaces)?;
+    let interfaces = by_parts(interfaces)?;
     let routes = document.routes.and_then(|routes| routes.config);
     let dns = document
         .dns_resolver
@@ -115,7 +136,9 @@ pub fn live_network(host: &HostStaticNetworkConfig) -> Result<StaticNetwork, Str
         search: dns.search.unwrap_or_default(),
         cards,
         interfaces,
+        ..StaticNetwork::default()
     };
+    whole::next_hops_are_reached(&network)?;
     Ok(network)
 }
 
@@ -127,16 +150,26 @@ fn interface(raw: RawInterface, cards: &mut Vec<Card>) -> Result<Interface, Stri
         ));
     }
     let mut mac = raw.mac_address.as_deref().map(str::to_ascii_lowercase);
-    if raw.identifier.as_deref() == Some("mac-address") {
-        let Some(mac) = mac.take() else {
-            return Err("identifier mac-address needs a mac-address".to_owned());
-        };
-        if cards.iter().all(|card| card.mac != mac) {
-            cards.push(Card {
-                mac,
-                name: raw.name.clone(),
-            });
+    if mac.as_deref().is_some_and(|mac| !is_mac(mac)) {
+        return Err("mac-address: six bytes with colons are expected".to_owned());
+    }
+    match raw.identifier.as_deref() {
+        None | Some("name") => {
+            // Omits a MAC address that the card has anyway.
+            mac.take_if(|mac| cards.iter().any(|card| card.name == raw.name && card.mac == *mac));
         }
+        Some("mac-address") => {
+            let Some(mac) = mac.take() else {
+                return Err("identifier mac-address needs a mac-address".to_owned());
+            };
+            let name = raw.name.clone();
+            match cards.iter_mut().find(|card| card.mac == mac) {
+                // The document has a name of its own for the card.
+                Some(card) => card.name = name,
+                None => cards.push(Card { mac, name }),
+            }
+        }
+        Some(other) => return Err(format!("identifier {other} is not applied")),
     }
     if let Some(from) = &raw.copy_mac_from {
         let card = cards.iter().find(|card| card.name == *from);
@@ -150,13 +183,6 @@ fn interface(raw: RawInterface, cards: &mut Vec<Card>) -> Result<Interface, Stri
         )?),
         Type::Vlan => {
             let vlan = raw.vlan.ok_or("a vlan needs base-iface and id")?;
-            if vlan
-                .protocol
-                .as_deref()
-                .is_some_and(|protocol| protocol != "802.1q")
-            {
-                return Err("of VLANs, 802.1q is applied only".to_owned());
-            }
             if !(1..=LAST_VLAN).contains(&vlan.id) {
                 return Err(format!("the VLAN {} is not 1 to {LAST_VLAN}", vlan.id));
             }
@@ -205,47 +231,49 @@ fn bond(raw: RawBond) -> Result<Bond, String> {
     };
     for (option, value) in raw.options.unwrap_or_default() {
         let value = text(&value);
-        let wrong = || format!("the bond option {option} cannot be {value}");
-        let number = || value.parse::<u32>().map(Some).map_err(|_| wrong());
-        match option.as_str() {
-            "miimon" => bond.miimon = number()?,
-            "updelay" => bond.updelay = number()?,
-            "downdelay" => bond.downdelay = number()?,
-            "primary" => bond.primary = Some(value.clone()).filter(|name| !name.is_empty()),
-            "xmit_hash_policy" => bond.xmit_hash_policy = Some(value.parse().map_err(|_| wrong())?),
-            "lacp_rate" => {
-                bond.lacp_fast = match value.as_str() {
-                    "fast" | "1" => true,
-                    "slow" | "0" => false,
-                    _ => return Err(wrong()),
-                }
-            }
-            _ => return Err(format!("the bond option {option} is not applied")),
-        }
+        bond.set(&option, &value).map_err(|error| match error {
+            OptionError::Unknown => format!("the bond option {option} is not applied"),
+            OptionError::Value => format!("the bond option {option} cannot be {value}"),
+        })?;
+    }
+    // Only the options that nmstate refuses; the others have no effect in this mode.
+    let refused = |option: &&&str| REFUSED_IN_OTHER_MODES.contains(option);
+    if let Some(option) = bond.drop_misfits().iter().find(refused) {
+        return Err(format!("the bond option {option} is not of mode {mode}"));
+    }
+    if let Some((option, port)) = bond.drop_strangers().first() {
+        return Err(format!(
+            "the bond option {option} names {port:?}, which is none of its ports; correct it, or add it to them"
+        ));
     }
     Ok(bond)
 }
 
 fn addressing(raw: RawAddressing, v6: bool) -> Result<Addressing, String> {
-    if raw.enabled == Some(false) {
-        return Ok(Addressing::default());
-    }
     let (dhcp, autoconf) = (raw.dhcp.unwrap_or_default(), raw.autoconf.unwrap_or_default());
+    let given = raw.address.unwrap_or_default();
+    match raw.enabled {
+        Some(true) => {}
+        Some(false) => return Ok(Addressing::default()),
+        None if dhcp || autoconf || !given.is_empty() => {
+            return Err(
+                "enabled: true is missing, without which nmstate leaves it off; add it, or take the rest away".to_owned(),
+            );
+        }
+        None => return Ok(Addressing::default()),
+    }
     if autoconf && !v6 {
         return Err("there is no autoconf".to_owned());
     }
     let partly = [
-        ("auto-dns", raw.auto_dns),
         ("auto-gateway", raw.auto_gateway),
         ("auto-routes", raw.auto_routes),
     ];
-    if let Some((name, _)) = partly.iter().find(|(_, value)| *value == Some(false))
-        && (dhcp || autoconf)
-    {
+    if let Some((name, _)) = partly.iter().find(|(_, value)| *value == Some(false)) {
         return Err(format!("{name}: false beside DHCP or autoconf is not applied"));
     }
     let mut addresses = Vec::new();
-    for address in raw.address.unwrap_or_default() {
+    for address in given {
         let longest = if v6 { 128 } else { 32 };
         if address.ip.is_ipv6() != v6 {
             return Err(format!("{} is of the other family", address.ip));
@@ -264,22 +292,26 @@ fn addressing(raw: RawAddressing, v6: bool) -> Result<Addressing, String> {
     Ok(Addressing {
         dhcp,
         autoconf,
+        link_local: v6 && !dhcp && !autoconf && addresses.is_empty(),
         addresses,
+        metric: raw.auto_route_metric,
+        own_name_servers_alone: raw.auto_dns == Some(false),
     })
 }
 
 fn checked_route(raw: RawRoute, interfaces: &[Interface]) -> Result<Route, String> {
     let to = raw.destination.as_deref().unwrap_or_default();
     let wrong = |why: &str| format!("route to {to:?}: {why}");
-    let network = to.split_once('/').and_then(|(ip, prefix)| {
-        Some(Address {
-            ip: ip.parse().ok()?,
-            prefix: prefix.parse().ok()?,
-        })
-    });
-    let destination = network
-        .filter(|one| one.prefix <= if one.ip.is_ipv6() { 128 } else { 32 })
-        .ok_or_else(|| wrong("a destination such as 0.0.0.0/0 is expected"))?;
+    // A single address, or a network that contains it.
+    let network = match to.split_once('/') {
+        Some(_) => to.parse::<IpNet>().ok(),
+        None => to.parse::<IpAddr>().ok().map(IpNet::from),
+    };
+    let network = network.ok_or_else(|| wrong("a destination such as 0.0.0.0/0 is expected"))?;
+    let destination = Address {
+        ip: network.network(),
+        prefix: network.prefix_len(),
+    };
     if raw.table_id.is_some_and(|table| !MAIN_TABLES.contains(&table)) {
         return Err(wrong("tables other than the main one are not applied"));
     }
@@ -305,11 +337,6 @@ fn checked_route(raw: RawRoute, interfaces: &[Interface]) -> Result<Route, Strin
         interface,
         metric: raw.metric.and_then(|metric| u32::try_from(metric).ok()),
     })
-}
-
-/// The names of the interfaces of a document.
-fn names(interfaces: &[Interface]) -> BTreeSet<&str> {
-    interfaces.iter().map(|one| one.name.as_str()).collect()
 }
 
 #[cfg(test)]

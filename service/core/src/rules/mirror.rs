@@ -1,13 +1,14 @@
 //! Merges the changes of a record and of the custom resource that mirrors it, field by field.
 //!
-//! What the resource's side changed since both agreed is taken from it; all else is the record's. So a change on either side
-//! reaches the other, and neither undoes the other's. A field that both changed at the same time is the resource's.
+//! Fields that changed in the resource since both agreed are taken from it; all others from the record. So a change on
+//! either side reaches the other, and neither reverts the other's. If both changed a field at the same time, the
+//! resource wins.
 
 use serde_json::Value;
 
 use crate::record::{Agreed, Fields};
 
-/// The fields as both sides shall have them. Fields of the resource that `record` does not have stay as they are.
+/// Returns the merged fields for both sides. Fields of the resource that `record` does not have stay unchanged.
 pub fn merge(agreed: &Agreed, record: &Fields, resource: &Fields) -> Fields {
     let mut merged = resource.clone();
     for (field, value) in record {
@@ -19,8 +20,8 @@ pub fn merge(agreed: &Agreed, record: &Fields, resource: &Fields) -> Fields {
     merged
 }
 
-/// What they agree about once the resource has `resource` and the record `record`. A change that the record has not taken yet
-/// stays a change.
+/// Returns the common state after the resource has `resource` and the record `record`. A change that the record has not
+/// applied yet stays a change.
 pub fn agree(agreed: &Agreed, record: &Fields, resource: &Fields) -> Agreed {
     let mut next = agreed.clone();
     for (field, value) in record {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     proptest! {
-        /// Once both sides have what was merged, nothing is left to change on either.
+        /// When both sides have the merged fields, another merge changes nothing.
         #[test]
         fn it_comes_to_rest(base in 0..3, rest in 0..3, kubectl in 0..3) {
             let of = |value: i32| fields(json!({ "a": value }));

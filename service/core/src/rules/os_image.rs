@@ -1,6 +1,7 @@
-//! Chooses the image that is written to a host's disk, and the one that it is discovered with, from the operator's list.
+//! Chooses the images that a host is discovered with and that is written to its disk, from the operator's list.
 //!
-//! The list has upstream's form, which names live ISOs, with what is written to disks beside it. Source: docs/protocol/image-service.md#6.
+//! The list has upstream's form, which names live ISOs, extended by the images for disks. Source:
+//! docs/protocol/image-service.md#6.
 
 mod choice;
 pub mod list;

@@ -11,8 +11,8 @@ use super::hostname;
 use crate::json::to_json;
 use crate::record::{Host, Peer};
 
-/// `host` as the others of its cluster see it. The clock is left out: it moves all the time, and the store of
-/// polls has it.
+/// Returns `host` as the other hosts of its cluster see it. The clock is left out: it changes all the time, and is in
+/// the store of polls.
 pub fn peer(host: &Host) -> Peer {
     let data = &host.data;
     Peer {
@@ -29,7 +29,7 @@ pub fn peer(host: &Host) -> Peer {
     }
 }
 
-/// A peer as `connectivity-check` names it: JSON text.
+/// Returns a peer in the form of `connectivity-check`: JSON text.
 pub fn asked_about(peer: &Peer) -> String {
     to_json(&ConnectivityCheckHost {
         host_id: peer.id.to_string(),

@@ -1,4 +1,4 @@
-//! The hosts of a cluster, and the others as one of them sees them: without a copy of them for each.
+//! The hosts of a cluster, and a view of the others for one of them that needs no copy.
 
 use std::borrow::Borrow;
 use std::net::IpAddr;
@@ -10,29 +10,29 @@ use muster_api::ids::HostId;
 use crate::record::Peer;
 use crate::rules::peer::asked_about;
 
-/// The hosts of a cluster, sorted by id, and what is worked out of them once for all who ask.
+/// The hosts of a cluster, sorted by id, with indexes that are computed once for all readers.
 #[derive(Debug, Default)]
 pub struct Members {
     all: Vec<Peer>,
-    /// As `connectivity-check` names them, in the same order.
+    /// The hosts in the form of `connectivity-check`, in the same order.
     asked: OnceLock<Vec<String>>,
     indexes: OnceLock<Indexes>,
 }
 
-/// Finds hosts by what they have. Each host is its place in the list.
+/// Indexes to find hosts by a value. Each host is its place in the list.
 #[derive(Debug)]
 struct Indexes {
     /// Addresses of network cards.
     address: Index<IpAddr>,
     /// MAC addresses in lower case.
     mac: Index<String>,
-    /// Names of those that have reported an inventory.
+    /// Names of hosts that have reported an inventory.
     hostname: Index<String>,
-    /// Addresses for which several machines answered them.
+    /// Addresses for which a host received responses from several machines.
     answered_twice: Index<IpAddr>,
 }
 
-/// Values with the places of those that have them, sorted.
+/// Values with the places of the hosts that have them, sorted.
 #[derive(Debug)]
 struct Index<K>(Vec<(K, usize)>);
 
@@ -48,7 +48,7 @@ impl<K: Ord> Index<K> {
         Self(pairs)
     }
 
-    /// Those that have a value.
+    /// The entries of a value.
     fn of_value<Q: Ord + ?Sized>(&self, value: &Q) -> &[(K, usize)]
     where
         K: Borrow<Q>,
@@ -105,7 +105,7 @@ impl Deref for Members {
 }
 
 impl DerefMut for Members {
-    /// Forgets what was worked out.
+    /// Drops the computed indexes.
     fn deref_mut(&mut self) -> &mut Vec<Peer> {
         (self.asked, self.indexes) = Default::default();
         &mut self.all
@@ -176,12 +176,12 @@ impl<'a> Peers<'a> {
         self.at(self.members.indexes().mac.of_value(mac.as_str()))
     }
 
-    /// Those that have reported an inventory and are called so.
+    /// Those that have reported an inventory and have this name.
     pub fn with_hostname(self, hostname: &str) -> impl Iterator<Item = &'a Peer> + use<'a> {
         self.at(self.members.indexes().hostname.of_value(hostname))
     }
 
-    /// Those that several machines answered for this address.
+    /// Those that received responses from several machines for this address.
     pub fn answered_twice_for(self, address: IpAddr) -> impl Iterator<Item = &'a Peer> {
         self.at(self.members.indexes().answered_twice.of_value(&address))
     }

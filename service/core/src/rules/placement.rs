@@ -1,11 +1,11 @@
-//! Chooses the host for a machine of Cluster API, and says of every other host why it was not taken. Source:
-//! docs/protocol/capi-agent-provider.md#2, step 9.
+//! Chooses the host for a machine of Cluster API, and gives the reason for every other host why it was not taken.
+//! Source: docs/protocol/capi-agent-provider.md#2, step 9.
 //!
-//! A host that was taken for the machine before is the choice, whatever became of it. Of the others those are fit
-//! that the machine's selector selects and that are approved, unbound, connected and validated, as upstream asks;
-//! their order is upstream's, that of a list by namespace and name, unless somebody said something that upstream
-//! has no word for: the machine's failure domain, labels of zones on hosts (machines of a cluster are spread over
-//! them), or the size that a machine needs (of the hosts that are large enough the one is first that wastes least).
+//! A host that was taken for the machine before is chosen, whatever its state. Of the other hosts those are fit that
+//! match the machine's selector and are approved, unbound, connected and validated, as upstream requires; their order
+//! is upstream's, that of a list by namespace and name, unless a setting that upstream does not have changes it: the
+//! machine's failure domain, labels of zones on hosts (machines of a cluster are spread over them), or the size that a
+//! machine needs (of the hosts that are large enough the one with the least waste is first).
 
 mod candidate;
 mod reason;
@@ -15,7 +15,7 @@ pub use candidate::{Candidate, Hardware};
 pub use reason::NotTaken;
 pub use selector::{Operator, Requirement, Selector};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::KubeRef;
 
@@ -26,19 +26,33 @@ pub struct Need {
     pub machine: KubeRef,
     /// The cluster that it is for.
     pub cluster: KubeRef,
-    /// Hosts in other namespaces are none of its business; `None`: all are.
-    pub namespace: Option<String>,
+    /// Namespace of the hosts; others are not considered.
+    pub namespace: String,
+    /// InfraEnvs in that namespace that are open to machines of its own namespace, if the two differ.
+    pub open: BTreeSet<KubeRef>,
     pub selector: Selector,
     /// Failure domain that the host must be in.
     pub failure_domain: Option<String>,
-    /// Least size of the host; members that are 0 ask for nothing.
+    /// Least size of the host; 0 means no requirement.
     pub minimum: Hardware,
+}
+
+impl Need {
+    /// True for hosts of the machine's own namespace, and of InfraEnvs that are open to it.
+    fn may_have(&self, one: &Candidate) -> bool {
+        let is_open = || {
+            one.infra_env
+                .as_ref()
+                .is_some_and(|infra_env| self.open.contains(infra_env))
+        };
+        one.host.namespace == self.machine.namespace || is_open()
+    }
 }
 
 /// Hosts for a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement<'a> {
-    /// True when the first of `ranked` was taken for the machine before.
+    /// True if the first of `ranked` was taken for the machine before.
     pub is_restored: bool,
     /// Hosts that are fit, the best first.
     pub ranked: Vec<&'a Candidate>,
@@ -48,7 +62,7 @@ pub struct Placement<'a> {
 
 /// Ranks `candidates` for `need`. Their order does not matter.
 pub fn place<'a>(need: &Need, candidates: impl IntoIterator<Item = &'a Candidate>) -> Placement<'a> {
-    let of_namespace = |one: &&Candidate| need.namespace.as_ref().is_none_or(|it| *it == one.host.namespace);
+    let of_namespace = |one: &&Candidate| need.namespace == one.host.namespace;
     let mut all: Vec<&Candidate> = candidates.into_iter().filter(of_namespace).collect();
     all.sort_by(|a, b| a.host.cmp(&b.host));
     let restored = all
@@ -78,7 +92,7 @@ pub fn place<'a>(need: &Need, candidates: impl IntoIterator<Item = &'a Candidate
 }
 
 impl Placement<'_> {
-    /// Every host but `chosen`, with the reason why it was not taken: those that were next first.
+    /// Every host except `chosen`, with the reason why it was not taken: the next best first.
     pub fn not_taken(&self, chosen: Option<&KubeRef>) -> Vec<(KubeRef, NotTaken)> {
         let next = self.ranked.iter().filter(|one| Some(&one.host) != chosen);
         let next = next.map(|one| (one.host.clone(), NotTaken::LaterInOrder));
@@ -100,10 +114,13 @@ fn load<'a>(cluster: &KubeRef, all: &[&'a Candidate]) -> BTreeMap<Option<&'a str
     load
 }
 
-/// The reason why `one` cannot be taken, the one first that nothing about the host's state changes.
+/// The reason why `one` cannot be taken; reasons that do not depend on the host's state come first.
 fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
     if let Some(unmet) = need.selector.unmet(&one.labels) {
         return Some(NotTaken::NotSelected(unmet.to_string()));
+    }
+    if !need.may_have(one) {
+        return Some(NotTaken::OfAnotherNamespace(need.machine.namespace.clone()));
     }
     if let Some(other) = &one.taken_by {
         return Some(NotTaken::TakenBy(other.clone()));

@@ -23,7 +23,7 @@ pub(crate) fn suggest(host: &mut Host) {
     }
 }
 
-/// Gives a host the role of a user's choice. Its machine config pool follows unless a user gave it one that is named otherwise.
+/// Sets a user's choice of role. The machine config pool follows unless a user named another one.
 pub(crate) fn give(data: &mut HostData, role: HostRole) {
     let old = data.role;
     data.role = role;
@@ -42,7 +42,7 @@ pub(crate) fn give(data: &mut HostData, role: HostRole) {
     }
 }
 
-/// Pool of the machine config server that the host's ignition comes from.
+/// Pool of the machine config server with the host's ignition.
 pub(crate) fn pool(data: &HostData) -> &str {
     if data.machine_config_pool_name.is_empty() {
         in_the_end(data).name()
@@ -54,7 +54,7 @@ pub(crate) fn pool(data: &HostData) -> &str {
 /// Checks that the host's cluster can have a host of this role.
 ///
 /// # Errors
-/// A sentence for people.
+/// A sentence for users.
 pub(crate) fn check(role: HostRole, facts: &HostFacts<'_>) -> Result<(), String> {
     let Some(cluster) = facts.cluster else {
         return Ok(());

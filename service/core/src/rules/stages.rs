@@ -14,8 +14,8 @@ use crate::record::{HostData, HostState, Progress};
 /// Time from the request to install until the installation must have begun.
 pub const START_LIMIT: Duration = Duration::minutes(20);
 
-/// The stages of an installation in this role. A host that is added to a cluster ends with its reboot where no
-/// controller sees the node come up (`kube` false).
+/// The stages of an installation in this role. A host that is added to a cluster ends with its reboot if no controller
+/// sees the node come up (`kube` false).
 pub fn of(role: HostRole, kind: HostKind, kube: bool) -> &'static [HostStage] {
     let all = all(role);
     match kind {
@@ -97,7 +97,7 @@ pub fn is_late(stage: HostStage) -> bool {
     }
 }
 
-/// True when the disk holds what the machine is to run.
+/// True if the disk holds the system that the machine should run.
 pub fn boots_from_disk(state: &HostState, data: &HostData) -> bool {
     match state.status() {
         HostStatus::AddedToExistingCluster | HostStatus::Installed => true,
@@ -113,8 +113,8 @@ pub fn has_agent(data: &HostData) -> bool {
         .is_none_or(|progress| !is_late(progress.stage))
 }
 
-/// Beginning of the time that a stage has. After the reboot nobody reports but controllers, whose words about what is awaited end
-/// no wait.
+/// Beginning of the time limit of a stage. After the reboot only controllers report, and their texts about the awaited
+/// event do not restart the wait.
 pub fn waits_since(progress: &Progress) -> Timestamp {
     if is_late(progress.stage) {
         progress.stage_started_at
@@ -123,7 +123,7 @@ pub fn waits_since(progress: &Progress) -> Timestamp {
     }
 }
 
-/// The words of controllers about what is awaited after the reboot, as the end of a sentence; empty: there are none.
+/// The controllers' text about the awaited event after the reboot, as the end of a sentence; empty: there is none.
 pub fn awaited(progress: &Progress) -> String {
     if is_late(progress.stage) && !progress.info.is_empty() {
         format!(" ({})", progress.info)

@@ -1,4 +1,4 @@
-//! Logs that an operator asks a host for.
+//! Logs that an operator requests from a host.
 
 use chrono::Duration;
 use muster_api::host::{HostLogs, HostLogsState};
@@ -64,7 +64,7 @@ fn a_free_host_is_asked_with_its_next_poll_until_its_logs_have_come() {
         came.data.logs, host.data.logs,
         "the protocol's fields are about installations"
     );
-    // It can be asked again.
+    // A second request is accepted.
     let again = world.after(&came, &HostEvent::LogsAsked);
     assert!(request(&world, &again).is_some());
 }
@@ -115,7 +115,7 @@ fn logs_that_do_not_come_end_with_the_reason() {
         reason.contains("none came within 10 minutes") && reason.contains("last heard at 20"),
         "{reason}"
     );
-    // An upload that began before.
+    // An upload that began before the deadline.
     let came = world.after(&late, &HostEvent::AskedLogsUploaded);
     assert_eq!(shown(&world, &came).state, HostLogsState::Came);
 }

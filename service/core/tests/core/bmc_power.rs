@@ -7,7 +7,8 @@ use muster_api::time::Timestamp;
 use muster_core::lifecycle::bmc::{
     BmcEvent, BmcRefused, PowerAsked, PowerDone, Problem, advance, create, disk_boot_failure, update, view,
 };
-use muster_core::record::{Bmc, BmcLimits, Host};
+use muster_core::record::{Bmc, BmcLimits, DeafTime, Host};
+use muster_core::rules::facts::Deadlines;
 
 use crate::world::World;
 
@@ -91,11 +92,11 @@ fn a_request_is_pending_until_it_is_done_and_a_late_answer_ends_no_other() {
         "the first contact"
     );
     assert_eq!(ask(&ended, done(1, "On", None), 5), Ok(None));
-    // What nobody has done by its deadline stands in no way.
+    // A request that is still open at its deadline blocks no other.
     let late = at(1) + limits.power;
     let again = advance(&first, asked(BmcPowerAction::On, false, None), &limits, late).unwrap();
     assert_eq!(again.unwrap().bmc.power.pending().unwrap().id, 2);
-    // A look gives way to a switch.
+    // A status request is replaced by a switch.
     let look = ask(&bmc(), asked(BmcPowerAction::Status, false, None), 1)
         .unwrap()
         .unwrap();
@@ -147,7 +148,7 @@ fn refused_credentials_stop_everything_until_there_are_others() {
     };
     let right = update(&refused, &params, at(11)).unwrap().unwrap().bmc;
     assert!(ask(&right, BmcEvent::Discover, 12).unwrap().is_some());
-    // Anything else that fails stands in no way.
+    // Any other failure blocks no request.
     let failed = ask(&first, done(1, "On", Some(BmcFailure::Boot)), 2)
         .unwrap()
         .unwrap();
@@ -178,7 +179,10 @@ fn a_host_that_came_up_from_the_image_is_booted_from_its_disk_once_and_when_nobo
     assert_eq!(ask(&begun, awaits(5), 7), Ok(None));
     let mut host = World::new().known_host_of_cluster();
     host.data.registered_at = at(5);
-    let failure = |bmc: &Bmc, host: &Host, now: i64| disk_boot_failure(bmc, host, at(5), boot, at(now));
+    let world = World::new();
+    let facts = world.cluster_facts();
+    let deadlines = facts.deadlines();
+    let failure = |bmc: &Bmc, host: &Host, now: i64| disk_boot_failure(bmc, host, at(5), &deadlines, at(now));
     assert_eq!(failure(&begun, &host, 7), None);
 
     let no = ask(&begun, done(1, "On", Some(BmcFailure::Boot)), 8)
@@ -191,6 +195,19 @@ fn a_host_that_came_up_from_the_image_is_booted_from_its_disk_once_and_when_nobo
         failure(&ended, &host, 9 + boot.num_seconds()).is_some(),
         "it takes too long"
     );
+    let outage = [DeafTime {
+        from: at(20),
+        to: at(90),
+    }];
+    let later = Deadlines {
+        deaf: outage.as_slice().into(),
+        ..deadlines.clone()
+    };
+    for (seconds, is_over) in [(8, false), (8 + 70, false), (9 + 70, true)] {
+        let now = at(seconds + boot.num_seconds());
+        let why = disk_boot_failure(&ended, &host, at(5), &later, now);
+        assert_eq!(why.is_some(), is_over, "the service was down for 70 s: {seconds}");
+    }
     assert_eq!(ask(&ended, awaits(5), 10), Ok(None), "once for each wait");
     host.data.registered_at = at(60);
     assert!(
@@ -199,7 +216,7 @@ fn a_host_that_came_up_from_the_image_is_booted_from_its_disk_once_and_when_nobo
             .contains("did not come up from its disk")
     );
     assert!(ask(&ended, awaits(90), 91).unwrap().is_some(), "another wait");
-    // What a user asks for is for no wait.
+    // A user's request serves no wait of the host.
     let by_user = ask(&found, asked(BmcPowerAction::Reset, true, None), 6)
         .unwrap()
         .unwrap();
@@ -210,6 +227,6 @@ fn a_host_that_came_up_from_the_image_is_booted_from_its_disk_once_and_when_nobo
         .unwrap()
         .unwrap();
     assert_eq!(ask(&refused, awaits(20), 21), Ok(None));
-    let why = disk_boot_failure(&refused, &host, at(20), boot, at(21)).unwrap();
+    let why = disk_boot_failure(&refused, &host, at(20), &deadlines, at(21)).unwrap();
     assert!(why.contains("login was refused (credentials)"), "{why}");
 }

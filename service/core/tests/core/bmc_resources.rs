@@ -1,4 +1,4 @@
-//! BMCs that follow custom resources.
+//! BMCs that belong to custom resources.
 
 use muster_api::bmc::{BmcBoot, BmcCertificate, BmcCertificateMode, BmcFailure, BmcPhase};
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
@@ -12,7 +12,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap()
 }
 
-/// In the form that it is kept in.
+/// In the stored form.
 fn fingerprint() -> String {
     ["AA"; 32].join(":")
 }
@@ -75,13 +75,13 @@ fn checked(failure: Option<BmcFailure>) -> BmcEvent {
     }
 }
 
-/// One whose discovery failed for this reason.
+/// A BMC after a discovery that failed for this reason.
 fn failed(failure: BmcFailure) -> Bmc {
     let checking = after(&made(&wanted()), BmcEvent::Begun);
     after(&checking, checked(Some(failure)))
 }
 
-/// One whose image is in the drive.
+/// A BMC with the image in its drive.
 fn inserting() -> Bmc {
     let checking = after(&made(&wanted()), BmcEvent::Begun);
     after(&checking, checked(None))
@@ -96,7 +96,7 @@ fn discovered() -> Bmc {
         runs_from_medium: false,
     };
     after(
-        &after(&after(&booting, BmcEvent::Booted), found),
+        &after(&after(&booting, BmcEvent::Booted { note: String::new() }), found),
         BmcEvent::Cleaned,
     )
 }
@@ -105,7 +105,7 @@ fn followed(bmc: &Bmc, wanted: &Wanted) -> Followed {
     follow(bmc, wanted, &BmcLimits::default(), at(10)).unwrap()
 }
 
-/// The BMC as its resource makes it.
+/// The BMC after its resource was applied.
 fn following(bmc: &Bmc, wanted: &Wanted) -> Bmc {
     let followed = followed(bmc, wanted);
     assert_eq!((&followed.waits, &followed.refused), (&None, &None));
@@ -148,7 +148,7 @@ fn a_new_value_asks_once_whatever_became_of_the_machine() {
         assert_eq!(phase(&begun), BmcPhase::Waiting, "{:?}", bmc.stage);
         assert!(begun.run > bmc.run);
         assert_eq!(followed(&begun, &again("1")).step, None);
-        // Without the annotation nothing is asked, and the same value is new then.
+        // Removing the annotation requests nothing, and makes the same value new.
         let without = following(&begun, &wanted());
         assert_eq!(without.run, begun.run);
         assert!(following(&without, &again("1")).run > begun.run);
@@ -204,7 +204,7 @@ fn a_resource_stops_its_discovery_and_begins_it_anew() {
     assert!(ended.cleans_up());
     assert_eq!(followed(&ended, &stopped()).step, None);
     assert_eq!(phase(&following(&ended, &wanted())), BmcPhase::Waiting);
-    // Settings of a machine that is to be left alone are changed, and nothing begins.
+    // Settings of a machine that must not be discovered are changed, and nothing begins.
     let failed = failed(BmcFailure::NoAgent);
     let changed = Wanted {
         user_name: "admin".into(),
@@ -215,7 +215,7 @@ fn a_resource_stops_its_discovery_and_begins_it_anew() {
         (phase(&next), next.settings.user_name.as_str()),
         (BmcPhase::Stopped, "admin")
     );
-    // What is known already is not begun again by a resource that was stopped by REST.
+    // An unchanged request of the resource does not restart a discovery that was stopped by REST.
     let stopped_by_rest = after(&bmc, BmcEvent::Stop);
     assert_eq!(followed(&stopped_by_rest, &wanted()).step, None);
 }
@@ -242,7 +242,7 @@ fn another_address_waits_for_the_medium_and_trusts_its_first_contact() {
     );
     assert_eq!(next.settings.certificate.fingerprint, None);
     assert_eq!(followed(&next, &moved).step, None);
-    // A machine that is discovered is not booted because its BMC is known by another address.
+    // A discovered machine is not booted because the address of its BMC changed.
     assert_eq!(phase(&following(&discovered(), &moved)), BmcPhase::Discovered);
 }
 

@@ -55,7 +55,7 @@ fn found(runs_from_medium: bool) -> BmcEvent {
     }
 }
 
-/// The BMC after an event that means something.
+/// The BMC after an event that has a meaning in its phase.
 fn after(bmc: &Bmc, event: BmcEvent, seconds: i64) -> Bmc {
     let step = advance(bmc, event.clone(), &BmcLimits::default(), at(seconds)).unwrap();
     step.unwrap_or_else(|| panic!("{event:?} in {:?}", bmc.stage)).bmc
@@ -65,6 +65,10 @@ fn inserted() -> BmcEvent {
     BmcEvent::Inserted {
         slot: "/redfish/v1/x".into(),
     }
+}
+
+fn booted(note: &str) -> BmcEvent {
+    BmcEvent::Booted { note: note.into() }
 }
 
 fn checked(problem: Option<Problem>) -> BmcEvent {
@@ -85,7 +89,7 @@ fn through(bmc: Bmc, events: Vec<BmcEvent>) -> Bmc {
 fn a_host_that_waits_for_a_boot_is_booted_once_for_each_wait() {
     let limits = BmcLimits::default();
     let waits = |since: i64| BmcEvent::HostWaits { since: at(since) };
-    let boot = || vec![BmcEvent::Begun, checked(None), inserted(), BmcEvent::Booted];
+    let boot = || vec![BmcEvent::Begun, checked(None), inserted(), booted("")];
     let unknown = through(bmc(params("h")), boot());
     assert_eq!(
         advance(&unknown, waits(9), &limits, at(9)),
@@ -112,7 +116,7 @@ fn a_host_that_waits_for_a_boot_is_booted_once_for_each_wait() {
         Ok(None),
         "it is under way"
     );
-    // It came back by itself.
+    // The host came back without a boot.
     let back = after(&begun, BmcEvent::HostBack, 42);
     assert_eq!(
         (back.stage.phase(), back.host_id),
@@ -139,7 +143,7 @@ fn a_host_that_waits_for_a_boot_is_booted_once_for_each_wait() {
         Ok(None),
         "nobody looked at it"
     );
-    // Somebody asks for it: nothing of the host ends that.
+    // A user requests it: changes of the host do not end that.
     let asked = after(&failed, BmcEvent::Discover, 70);
     assert_eq!(advance(&asked, BmcEvent::HostBack, &limits, at(71)), Ok(None));
 }
@@ -153,7 +157,7 @@ fn a_machine_goes_through_all_phases_and_its_medium_is_taken_out() {
     );
     let waiting = through(
         started,
-        vec![BmcEvent::Begun, checked(None), inserted(), BmcEvent::Booted],
+        vec![BmcEvent::Begun, checked(None), inserted(), booted("")],
     );
     assert_eq!(
         waiting.settings.certificate.fingerprint.as_deref(),
@@ -172,13 +176,55 @@ fn a_machine_goes_through_all_phases_and_its_medium_is_taken_out() {
 fn a_medium_that_the_host_runs_from_stays_until_it_does_not() {
     let waiting = through(
         bmc(params("h")),
-        vec![BmcEvent::Begun, checked(None), inserted(), BmcEvent::Booted],
+        vec![BmcEvent::Begun, checked(None), inserted(), booted("")],
     );
     let running = after(&waiting, found(true), 10);
     assert!(!running.progress.leftover.as_ref().unwrap().given_up);
     assert!(running.progress.due_at.unwrap() > at(10));
     let free = after(&running, BmcEvent::MediumFree, 20);
     assert_eq!(free.progress.due_at, Some(at(20)));
+}
+
+#[test]
+fn a_medium_is_said_to_be_in_when_the_bmc_has_shown_it() {
+    let is_in = |bmc: &Bmc| view(bmc).medium_inserted;
+    let inserting = through(bmc(params("m")), vec![BmcEvent::Begun, checked(None)]);
+    assert_eq!(inserting.stage.phase(), BmcPhase::Inserting);
+    assert!(
+        !is_in(&inserting),
+        "an answer to the insert is no medium in the drive"
+    );
+    let again = after(
+        &inserting,
+        BmcEvent::StepFailed(problem(BmcFailure::Media, true)),
+        11,
+    );
+    assert!(!is_in(&again));
+    // No check has shown if it was inserted.
+    let stopped = after(&inserting, BmcEvent::Stop, 11);
+    assert!(is_in(&stopped) && stopped.cleans_up());
+    assert!(!is_in(&after(&stopped, BmcEvent::Cleaned, 12)));
+    let booting = after(&inserting, inserted(), 11);
+    assert!(is_in(&booting));
+    assert!(is_in(&after(&booting, booted(""), 12)));
+}
+
+#[test]
+fn a_boot_override_that_the_bmc_does_not_show_is_told() {
+    let booting = through(bmc(params("m")), vec![BmcEvent::Begun, checked(None), inserted()]);
+    let dropped = "the BMC accepted the boot override and does not show it";
+    let waiting = after(&booting, booted(dropped), 11);
+    assert!(
+        waiting.progress.reason.ends_with(&format!("; but {dropped}")),
+        "{}",
+        waiting.progress.reason
+    );
+    let looked = after(&waiting, BmcEvent::Looked { note: String::new() }, 12);
+    assert!(
+        looked.progress.reason.ends_with(dropped),
+        "{}",
+        looked.progress.reason
+    );
 }
 
 #[test]
@@ -193,6 +239,7 @@ fn uefi_http_needs_no_slot() {
         booting.progress.leftover.is_some(),
         "the override is to be cleared"
     );
+    assert!(!view(&booting).medium_inserted, "no drive holds it");
 }
 
 #[test]
@@ -212,7 +259,7 @@ fn refused_credentials_are_not_tried_again_until_they_are_given_anew() {
     };
     let renamed = update(&failed, &renamed, at(6)).unwrap().unwrap().bmc;
     assert_eq!(renamed.stage, failed.stage);
-    // The same one, given again: somebody has unlocked the user.
+    // The same password, given again: the account was unlocked.
     let given = BmcUpdateParams {
         password: Some("calvin-is-secret".into()),
         ..BmcUpdateParams::default()
@@ -282,7 +329,7 @@ fn passing_problems_are_tried_again_until_the_deadline() {
 fn an_agent_that_never_speaks_is_told_with_what_was_read() {
     let mut waiting = through(
         bmc(params("h")),
-        vec![BmcEvent::Begun, checked(None), inserted(), BmcEvent::Booted],
+        vec![BmcEvent::Begun, checked(None), inserted(), booted("")],
     );
     let late = waiting.progress.deadline.unwrap();
     let limits = BmcLimits::default();
@@ -414,7 +461,7 @@ fn event() -> impl Strategy<Value = BmcEvent> {
         4 => Just(checked(None)),
         1 => any_problem().prop_map(|problem| checked(Some(problem))),
         4 => Just(inserted()),
-        4 => Just(BmcEvent::Booted),
+        4 => Just(booted("")),
         1 => any_problem().prop_map(BmcEvent::StepFailed),
         1 => Just(BmcEvent::Looked { note: String::new() }),
         2 => any::<bool>().prop_map(found),
@@ -425,7 +472,7 @@ fn event() -> impl Strategy<Value = BmcEvent> {
     ]
 }
 
-/// What always holds.
+/// Invariants of every BMC.
 fn is_legal(bmc: &Bmc, was: &Bmc) {
     let progress = &bmc.progress;
     assert_eq!(

@@ -47,7 +47,7 @@ fn the_first_choice_is_bootable_then_not_nvme_then_by_type_size_and_place() {
     ];
     for expected in ["nvme1n1", "sdc", "sdb", "sda", "nvme0n1"] {
         let host = with_disks(disks.clone());
-        // Each time from nothing: a chosen disk stays while it is eligible.
+        // Each time from an empty choice: a chosen disk stays while it is eligible.
         let mut world = World::new();
         let again = world.register();
         world.poll();
@@ -96,7 +96,7 @@ fn a_users_choice_survives_a_new_inventory_a_new_registration_and_the_loss_of_th
     assert_eq!(host.data.installation_disk_id, "/dev/disk/by-id/wwn-sdb");
     assert_eq!(host.data.installation_disk_path, "/dev/sdz");
     renamed.disks.pop();
-    // Another is not taken in its place: see installing.rs.
+    // No other disk is chosen in its place: see installing.rs.
     let host = world.after(&host, &HostEvent::InventoryReported(renamed));
     assert_eq!(host.data.installation_disk_path, "");
 }
@@ -160,7 +160,7 @@ fn the_paths_of_a_multipath_disk_are_not_chosen_and_it_is_judged_by_them() {
     assert_eq!(reasons(&neither, "dm-0").len(), 1);
 }
 
-/// A path to the unit of this name, as agents of other makes report it: one of several has the link that is made of the name.
+/// A path to the unit of this name, as agents of other makes report it: one of several has the link derived from the name.
 fn path(name: &str, wwn: &str, has_link: bool) -> Disk {
     let disk = disk(name, 200);
     let by_id = if has_link {
@@ -197,7 +197,7 @@ fn a_unit_that_is_listed_by_each_of_its_paths_is_one_disk() {
         ["/dev/disk/by-id/wwn-0x600a", "/dev/disk/by-id/wwn-0x600b"],
         "each once"
     );
-    // What the agent says against one path is against the unit.
+    // The agent's reason against one path is a reason against the unit.
     disks[0].installation_eligibility.not_eligible_reasons = vec!["Partition sda1 is mounted".into()];
     let host = with_disks(disks);
     assert_eq!(reasons(&host, "sdb"), ["Partition sda1 is mounted"]);

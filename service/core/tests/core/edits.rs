@@ -104,6 +104,29 @@ fn without_an_inventory_no_disk_can_be_chosen() {
 }
 
 #[test]
+fn who_chooses_a_disk_of_a_host_without_disks_is_told_what_its_check_tells() {
+    let mut world = World::new();
+    let host = world.known_host();
+    let none = Inventory {
+        disks: Vec::new(),
+        ..good_inventory()
+    };
+    let host = world.after(&host, &HostEvent::InventoryReported(none));
+    let choice = params(json!({"disks_selected_config": [{"id": "/dev/vda", "role": "install"}]}));
+    let refused = world.step(&host, &HostEvent::Edited(choice)).unwrap_err();
+    assert!(
+        refused.reason.contains("lists no disks at all"),
+        "{}",
+        refused.reason
+    );
+    assert!(
+        host.data.status_info.contains(&refused.reason),
+        "{}",
+        host.data.status_info
+    );
+}
+
+#[test]
 fn good_settings_are_kept_and_shown_and_secrets_are_not() {
     let mut world = World::new();
     let host = world.known_host();

@@ -1,4 +1,4 @@
-//! Three hosts of a cluster that exists already: what is found among them, told by the facts that one of them has.
+//! Three hosts of a cluster that exists already: findings among them, from the facts that one of them has.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use chrono::Duration;
 use muster_api::host::HostFinding;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
-use muster_api::inventory::SwitchPort;
+use muster_api::inventory::{InventoryProblem, SwitchPort};
 use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
@@ -18,7 +18,7 @@ use muster_core::rules::peers::Peers;
 
 use crate::registry::scene::{Place, Scene, peer};
 
-/// The host that is looked at has 198.51.100.11; `worker-2` and `worker-3` have .12 and .13, and all is well.
+/// The evaluated host has 198.51.100.11; `worker-2` and `worker-3` have .12 and .13, and there is no finding.
 fn three_hosts() -> Scene {
     let mut scene = Scene::new(Place::Cluster);
     scene.inventory().interfaces[0].mac_address = "02:00:00:00:00:01".into();
@@ -30,7 +30,22 @@ fn three_hosts() -> Scene {
     scene
 }
 
-/// A peer that answers in every way.
+#[test]
+fn an_image_by_plain_http_that_was_set_before_is_found_and_stops_nothing() {
+    let mut scene = Scene::new(Place::Cluster);
+    let mut found = |url: &str| {
+        scene.host.data.installer_args = vec!["--image-url".into(), url.into()];
+        let found = findings::evaluate(&scene.host, &scene.facts());
+        found
+            .into_iter()
+            .find(|one| one.kind == findings::IMAGE_UNVERIFIED)
+    };
+    let told = found("http://mirror.example.test/metal.raw").unwrap();
+    assert!(told.message.contains("#sha256="), "{}", told.message);
+    assert_eq!(found("https://mirror.example.test/metal.raw"), None);
+}
+
+/// A report about a peer that responds in every way.
 fn answers(peer: &Peer) -> ConnectivityRemoteHost {
     let address = &peer.nics[0].ip_addresses[0];
     ConnectivityRemoteHost {
@@ -60,7 +75,7 @@ fn answer(address: &str, mac: &str, successful: bool) -> L2Connectivity {
     }
 }
 
-/// Pings go unanswered: agents then tell the address and nothing else.
+/// Without responses to pings agents report the address and nothing else.
 fn no_ping(remote: &mut ConnectivityRemoteHost) {
     for link in &mut remote.l3_connectivity {
         *link = L3Connectivity {
@@ -153,7 +168,7 @@ fn a_peer_that_is_reached_and_does_not_reach_back_is_a_one_way_link() {
     let mut scene = three_hosts();
     scene.peers[1].sees.unreached = vec![scene.host.id];
     assert_eq!(kinds(&scene), ["one-way-link : worker-3"]);
-    // What that peer's report says comes from the same words.
+    // The peer's report goes through the same code.
     let mut other = three_hosts();
     dead(other.report(0));
     assert_eq!(as_peer(&other).sees.unreached, [other.peers[0].id]);
@@ -182,7 +197,7 @@ fn a_silent_address_of_a_peer_that_answers_on_another_is_named_by_its_network() 
         ..L3Connectivity::default()
     });
     assert_eq!(kinds(&scene), ["address-unreachable eth0: worker-2"]);
-    // In a network that the host is not in, nobody promised an answer.
+    // In a network that the host is not in, no response is expected.
     scene.inventory().interfaces[0].ipv4_addresses.pop();
     assert_eq!(found(&scene), []);
 }
@@ -212,7 +227,7 @@ fn an_address_that_two_hosts_have_is_found_by_the_third_which_both_answer() {
         kinds(&scene),
         ["duplicate-address 198.51.100.12: worker-2 worker-3"]
     );
-    // The owners learn it from that report, even those that heard nothing themselves.
+    // The owners read it from that report, even those that received no such response themselves.
     assert_eq!(as_peer(&scene).sees.answered_twice, ["198.51.100.12"]);
 }
 
@@ -230,7 +245,7 @@ fn a_machine_outside_of_the_cluster_that_answers_for_an_address_is_named_by_its_
     assert_eq!(kinds(&victim), ["duplicate-address 198.51.100.11: worker-3"]);
 }
 
-/// Somebody answers for an address of the reporting host.
+/// Another machine responds for an address of the reporting host.
 fn conflict(address: &str, mac: &str) -> AddressConflict {
     AddressConflict {
         outgoing_nic: "eth0".into(),
@@ -327,7 +342,7 @@ fn a_service_whose_clock_was_set_blames_no_host_and_still_finds_those_that_are_w
     for set_by in [3600, -3600] {
         let mut scene = three_hosts();
         scene.world.clock_set_by = set_by;
-        // Polls from before and since: of this host since, of one of the others before.
+        // Polls from before and after the change: after it from this host, before it from one of the others.
         scene.world.clock_ahead = Some(-set_by);
         scene.peers[0].clock_offset_secs = Some(0);
         scene.peers[1].clock_offset_secs = Some(2 - set_by);
@@ -463,6 +478,70 @@ fn others_are_judged_anew_only_when_something_that_they_look_at_changed() {
     assert!(!matters_to_others(None, None));
     assert!(!peers_matter(&[peer(2), peer(3)], &[peer(2), peer(3)]));
     assert!(peers_matter(&[peer(2)], &[peer(2), peer(3)]));
+}
+
+#[test]
+fn a_network_that_is_not_as_it_was_asked_for_is_found_by_interface_and_by_kernel_argument() {
+    let mut scene = Scene::new(Place::Pool);
+    let mut found = |problems: &[(&str, &str)]| {
+        let problem = |(subject, reason): &(&str, &str)| InventoryProblem {
+            subject: (*subject).into(),
+            reason: (*reason).into(),
+        };
+        scene.inventory().problems = problems.iter().map(problem).collect();
+        let found = findings::evaluate(&scene.host, &scene.facts()).into_iter();
+        let mut found: Vec<HostFinding> = found
+            .filter(|one| {
+                [
+                    findings::NETWORK_NOT_AS_CONFIGURED,
+                    findings::KERNEL_ARGUMENT,
+                    findings::SWITCH_PORT_UNHEARD,
+                ]
+                .contains(&one.kind.as_str())
+            })
+            .collect();
+        found.sort_by(|a, b| a.about.cmp(&b.about));
+        found
+    };
+    let told = found(&[
+        (
+            "network.bond0",
+            "its mode is balance-rr, and 802.3ad is configured",
+        ),
+        ("kernel-argument.vlan=five:ens3", "is not understood"),
+        ("network.bond0", "its miimon is 0, and 140 is configured"),
+        ("switch-port.ens1f0", "its switch is not heard"),
+        ("disks.sda.serial", "the disk does not answer"),
+    ]);
+    let [bond, silent, argument] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        (bond.kind.as_str(), bond.about.as_str()),
+        ("network-not-as-configured", "bond0")
+    );
+    assert_eq!(
+        bond.message,
+        "bond0 is not as the static network of this host has it: its mode is balance-rr, and 802.3ad is configured; \
+         its miimon is 0, and 140 is configured"
+    );
+    assert_eq!(
+        (silent.kind.as_str(), silent.message.as_str()),
+        ("switch-port-unheard", "ens1f0: its switch is not heard")
+    );
+    assert_eq!(argument.about, "vlan=five:ens3");
+    assert_eq!(
+        argument.message,
+        "The kernel argument vlan=five:ens3 is not understood"
+    );
+
+    let many: Vec<String> = (0..500).map(|number| format!("network.eth{number}")).collect();
+    let many: Vec<(&str, &str)> = many
+        .iter()
+        .map(|subject| (subject.as_str(), "its MTU is 1500"))
+        .collect();
+    assert!(found(&many).len() <= 16, "a host cannot bury other findings");
+    assert_eq!(found(&[]), []);
 }
 
 #[test]

@@ -30,7 +30,7 @@ const A: &str = "00:25:90:00:00:0a";
 const B: &str = "00:25:90:00:00:0b";
 const C: &str = "00:25:90:00:00:0c";
 const D: &str = "00:25:90:00:00:0d";
-/// One that every board of a maker shows by USB, and addresses that were made up.
+/// The address that every board of a maker shows by USB, and locally administered addresses.
 const GADGET: &str = "b0:3a:f2:b6:05:9f";
 const VIRTUAL: [&str; 3] = ["52:54:00:00:00:01", "52:54:00:00:00:02", "02:11:22:33:44:55"];
 
@@ -53,7 +53,7 @@ fn a_machine_is_known_again_by_its_cards_or_its_disks() {
     assert_eq!(compare(&foreign, &machine(&["z"], &[])), Comparison::Same);
 }
 
-/// The second of two boards with one serial number, and why a part that both have proves nothing.
+/// The second of two boards with one serial number: a part that both have proves nothing.
 #[test]
 fn parts_that_two_machines_have_make_no_one_machine_of_them() {
     let uuid = |fingerprint: Fingerprint, uuid: &str| Fingerprint {
@@ -141,7 +141,7 @@ fn the_second_machine_is_given_the_same_id_each_time_and_both_are_told() {
     };
     assert_ne!(duplicate.id, first.id);
     assert_eq!(duplicate.id.0.get_version_num(), 5);
-    // A card more and a disk less make no third one of it.
+    // An added card and a removed disk do not lead to a third host.
     assert_eq!(
         identity::own_id(first.id, &machine(&["c", "d", "e"], &[])),
         duplicate.id
@@ -162,7 +162,7 @@ fn the_second_machine_is_given_the_same_id_each_time_and_both_are_told() {
     assert_eq!(step.events[0].name, "muster_finding_appeared");
     assert_eq!(identity::duplicates(&step.host), [duplicate.id]);
     assert!(!world.step(&step.host, &claimed).unwrap().changed);
-    // Nothing that it tells of itself takes the finding away; an operator can.
+    // Later reports do not remove the finding; an operator can.
     let told = world.after(&step.host, &HostEvent::InventoryReported(good_inventory()));
     assert_eq!(told.data.findings, std::slice::from_ref(&duplicate.on_first));
     let settled = world.after(

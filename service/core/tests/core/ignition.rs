@@ -1,18 +1,27 @@
-//! `discovery.ign` as a whole, and what nodes boot with.
+//! `discovery.ign` as a whole, and the ignition of nodes.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ignition_config::Config;
 use muster_api::live::{LiveConfig, LiveProxy};
 use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{Host, InfraEnv, NodeAgent, Secret};
 use muster_core::rules::ignition::node::node;
-use muster_core::rules::ignition::{AgentProgram, AgentSettings, discovery};
-use serde_json::Value;
+use muster_core::rules::ignition::{AgentProgram, AgentSettings, discovery, no_agent};
+use muster_core::rules::ignition_spec::parse;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::world::{PULL_SECRET, World, infra_env};
 
-fn config(infra_env: &InfraEnv) -> Value {
+pub fn config(infra_env: &InfraEnv) -> Value {
     let token = Secret::new("t0ken");
     let agent = AgentSettings {
         service_url: "https://muster.example.test/",
@@ -27,7 +36,7 @@ fn config(infra_env: &InfraEnv) -> Value {
     serde_json::from_str(&discovery(infra_env, &agent).unwrap()).unwrap()
 }
 
-fn file<'a>(config: &'a Value, path: &str) -> &'a Value {
+pub fn file<'a>(config: &'a Value, path: &str) -> &'a Value {
     let files = config["storage"]["files"].as_array().unwrap();
     files
         .iter()
@@ -35,7 +44,7 @@ fn file<'a>(config: &'a Value, path: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no file {path}"))
 }
 
-fn contents(resource: &Value) -> String {
+pub fn contents(resource: &Value) -> String {
     let source = resource["source"].as_str().unwrap();
     let (_, encoded) = source.split_once(',').unwrap();
     String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap()
@@ -44,9 +53,7 @@ fn contents(resource: &Value) -> String {
 #[test]
 fn the_least_configuration_is_valid_and_carries_the_agents_settings_for_root_only() {
     let config = config(&infra_env());
-    let (parsed, warnings) = Config::parse_str(&config.to_string()).unwrap();
-    assert!(matches!(parsed, Config::V3_1(_)));
-    assert!(warnings.is_empty(), "{warnings:?}");
+    assert_eq!(parse(&config.to_string()).map(|config| config.minor), Ok(1));
     let agent = file(&config, "/etc/muster/config.json");
     assert_eq!(agent["mode"], 0o600);
     let live: LiveConfig = serde_json::from_str(&contents(&agent["contents"])).unwrap();
@@ -80,6 +87,160 @@ fn the_unit_fetches_the_agent_of_the_machine_with_the_token_in_a_file() {
     let headers = file(&config, "/etc/muster/headers");
     assert_eq!(headers["mode"], 0o600);
     assert_eq!(contents(&headers["contents"]), "X-Secret-Key: t0ken\n");
+}
+
+/// A server that sends the same response to every request. Returns its address, and the number of requests.
+fn server(answer: Vec<u8>) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = requests.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            counted.fetch_add(1, Relaxed);
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            // The client hangs up when it has read enough.
+            let _ = stream.write_all(&answer);
+        }
+    });
+    (address, requests)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Runs the script of an image of a service at `scheme://address` once. Returns the program in its place, the output,
+/// and the text on the console.
+fn fetched(scheme: &str, address: SocketAddr, pinned: &str) -> (Option<Vec<u8>>, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let token = Secret::new("t0ken");
+    let agent = AgentSettings {
+        service_url: &format!("{scheme}://{address}"),
+        token: Some(&token),
+        ca_pem: "",
+        programs: &[AgentProgram {
+            machine: std::env::consts::ARCH,
+            sha256: pinned.to_owned(),
+        }],
+        networks: true,
+    };
+    let config: Value = serde_json::from_str(&discovery(&infra_env(), &agent).unwrap()).unwrap();
+    let script = contents(&file(&config, "/usr/local/bin/muster-fetch-agent")["contents"])
+        .replace("/usr/local/bin/muster-agent", &path("agent"))
+        .replace("/etc/muster/headers", &path("headers"))
+        .replace("/run/muster-agent-headers", &path("answered"))
+        .replace("/run/issue.d/60-muster-agent.issue", &path("issue.d/agent"))
+        .replace("/dev/console", &path("console"))
+        // The server of the test has no certificate; the script depends on the URL in its image.
+        .replace("https://", "http://");
+    std::fs::write(path("headers"), "X-Secret-Key: t0ken\n").unwrap();
+    std::fs::write(path("fetch"), script).unwrap();
+    // The first pause ends the script.
+    std::fs::write(path("sleep"), "#!/bin/sh\nkill $PPID\n").unwrap();
+    std::fs::set_permissions(path("sleep"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = Command::new("sh")
+        .arg(path("fetch"))
+        .env_clear()
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
+        .output()
+        .unwrap();
+    let words = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+    let shown =
+        ["console", "issue.d/agent"].map(|file| std::fs::read_to_string(path(file)).unwrap_or_default());
+    (std::fs::read(path("agent")).ok(), words, shown.concat())
+}
+
+fn answer(status: &str, head: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{head}\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn an_agent_of_another_digest_is_run_only_when_it_comes_by_tls() {
+    let (ours, other) = (b"ours".as_slice(), b"another".as_slice());
+    let tag = |body: &[u8]| format!("ETag: \"{}\"\r\n", digest(body));
+    let given = |body: &[u8], told: &[u8]| server(answer("200 OK", &tag(told), body)).0;
+    for scheme in ["http", "https"] {
+        let (program, words, _) = fetched(scheme, given(ours, ours), &digest(ours));
+        assert_eq!(program.as_deref(), Some(ours), "{scheme}: {words}");
+        let (program, words, _) = fetched(scheme, given(other, ours), &digest(ours));
+        assert_eq!(program, None, "{scheme}: {words}");
+    }
+    let (program, words, _) = fetched("https", given(other, other), &digest(ours));
+    assert_eq!(program.as_deref(), Some(other), "{words}");
+    assert!(
+        words.contains("another agent than when this image was made"),
+        "{words}"
+    );
+    let (program, words, _) = fetched("http", given(other, other), &digest(ours));
+    assert_eq!(program, None, "{words}");
+    assert!(words.contains("boot a new image"), "{words}");
+}
+
+#[test]
+fn what_somebody_has_to_do_stands_on_the_console_and_above_the_login() {
+    let refusal = json!({"code": "404", "id": 404, "kind": "Error", "reason": no_agent("s390x")}).to_string();
+    for (status, body, shown) in [
+        (
+            "404 Not Found",
+            refusal.as_str(),
+            "gets no agent (status 404): there is no agent for s390x: Muster's is made for x86_64 and aarch64",
+        ),
+        (
+            "401 Unauthorized",
+            r#"{"code":401,"message":"the token \u001b has ended"}"#,
+            "gets no agent (status 401): the token ",
+        ),
+        (
+            "404 Not Found",
+            "",
+            "gets no agent (status 404): look at the log of the service",
+        ),
+        ("503 Service Unavailable", r#"{"reason":"later"}"#, ""),
+    ] {
+        let (program, words, console) = fetched(
+            "http",
+            server(answer(status, "", body.as_bytes())).0,
+            &digest(b"x"),
+        );
+        assert_eq!(program, None);
+        assert!(words.contains(shown), "{words}");
+        assert!(words.contains("trying again in 1 s"), "{words}");
+        match shown {
+            "" => assert_eq!(console, ""),
+            shown => assert_eq!(console.matches(shown).count(), 2, "{console}"),
+        }
+    }
+    for (machine, todo) in [
+        ("aarch64", "--live-image-aarch64"),
+        ("ppc64le", "use a machine of one of those"),
+    ] {
+        assert!(no_agent(machine).contains(todo), "{machine}");
+    }
+}
+
+#[test]
+fn the_token_does_not_follow_a_redirect() {
+    let (elsewhere, requests) = server(answer("200 OK", "", b"ours"));
+    let location = format!("Location: http://{elsewhere}/agent\r\n");
+    let (redirecting, asked) = server(answer("302 Found", &location, b""));
+    let (program, words, _) = fetched("https", redirecting, &digest(b"ours"));
+    assert_eq!((program, requests.load(Relaxed)), (None, 0), "{words}");
+    assert!(words.contains("status 302"), "{words}");
+    assert_eq!(asked.load(Relaxed), 1);
 }
 
 #[test]
@@ -145,7 +306,7 @@ fn a_damaged_stored_override_is_an_error_and_not_a_panic() {
     assert!(discovery(&infra_env, &agent).is_err());
 }
 
-fn agent_of(host: &Host) -> NodeAgentConfig {
+pub fn agent_of(host: &Host) -> NodeAgentConfig {
     NodeAgentConfig {
         service_url: "https://muster.example.test".into(),
         infra_env_id: host.infra_env_id,
@@ -156,7 +317,7 @@ fn agent_of(host: &Host) -> NodeAgentConfig {
     }
 }
 
-fn of_node(world: &World, host: &Host) -> Value {
+pub fn of_node(world: &World, host: &Host) -> Value {
     let facts = world.cluster_facts().cluster.unwrap();
     serde_json::from_str(&node(host, facts, &agent_of(host)).unwrap()).unwrap()
 }

@@ -7,7 +7,7 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{CpuArchitecture, InfraEnvCreateParams, InfraEnvUpdateParams};
 use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::{events, unapplied_by_live_image, update};
-use muster_core::record::InfraEnv;
+use muster_core::record::{InfraEnv, KubeRef};
 use muster_core::rules::input::Invalid;
 use muster_core::rules::live_config::{of_agent, of_live_image};
 use muster_core::rules::live_network::live_networks;
@@ -338,7 +338,12 @@ fn what_the_live_image_cannot_apply_is_said_once_each_time_it_is_set() {
     let network = |yaml: &str| edit(json!({"static_network_config": [host("02:00:00:AA:10:01", "a", yaml)]}));
     let applied = update(&made, network("interfaces: []"), start()).unwrap();
     assert_eq!(applied.unapplied, []);
-    let changed = update(&made, network("interfaces: []\nroute-rules: {}"), start()).unwrap();
+    let changed = update(
+        &made,
+        network("interfaces: []\nroute-rules: {config: [{ip-from: 192.0.2.0/24}]}"),
+        start(),
+    )
+    .unwrap();
     let fields: Vec<&str> = changed.unapplied.iter().map(|setting| setting.field()).collect();
     assert_eq!(fields, ["static_network_config"]);
     assert_eq!(changed.events.len(), 2);
@@ -422,4 +427,29 @@ fn a_custom_resource_does_not_bring_replaced_tokens_back() {
     let outcome = infra_env::replace(&found, wanted, None, start()).unwrap();
     assert_eq!(outcome.infra_env.settings.token_generation, 3);
     assert_eq!(outcome.infra_env.settings.ssh_authorized_key, SSH_KEY);
+}
+
+#[test]
+fn an_offer_to_a_resource_changes_no_image_and_no_resource_makes_it() {
+    let made = make(json!({})).unwrap();
+    let later = start() + chrono::TimeDelta::seconds(60);
+    let offered = infra_env::update(&made, edit(json!({"offered_to": "lab/rack"})), later).unwrap();
+    let lab = KubeRef::new("lab", "rack");
+    assert_eq!(offered.infra_env.settings.offered_to, Some(lab.clone()));
+    assert!(offered.changed && offered.events.is_empty());
+    assert_eq!(offered.infra_env.updated_at, made.updated_at);
+    let wanted = make(json!({"ssh_authorized_key": SSH_KEY})).unwrap().settings;
+    let replaced = infra_env::replace(&offered.infra_env, wanted, None, later).unwrap();
+    assert_eq!(replaced.infra_env.settings.offered_to, Some(lab.clone()));
+    let withdrawn = infra_env::update(&offered.infra_env, edit(json!({"offered_to": ""})), later).unwrap();
+    assert_eq!((withdrawn.changed, withdrawn.infra_env), (true, made.clone()));
+
+    let refused = infra_env::update(&made, edit(json!({"offered_to": "rack"})), later).unwrap_err();
+    assert_eq!(refused.field, "offered_to");
+    let owned = InfraEnv {
+        kube: Some(lab),
+        ..made
+    };
+    let refused = infra_env::update(&owned, edit(json!({"offered_to": "lab/other"})), later).unwrap_err();
+    assert!(refused.to_string().contains("lab/rack"), "{refused}");
 }

@@ -1,5 +1,6 @@
-//! What an installation needs before it begins, and what ends the waits of one that has begun.
+//! The requirements of an installation before it begins, and the ends of the waits of one that has begun.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use chrono::Duration;
@@ -7,8 +8,9 @@ use muster_api::host::{DiskConfigParams, DiskRole, HostFinding, HostStage, HostU
 use muster_api::inventory::{Boot, Inventory};
 use muster_api::steps::StepType;
 use muster_core::lifecycle::host::{HostEvent, RefusalClass, obstacle};
-use muster_core::record::{Host, HostState, Secret};
-use muster_core::rules::findings::{DISK_MISSING, WAITING};
+use muster_core::record::{Host, HostState, NewEvent, Secret};
+use muster_core::rules::findings::{DISK_MISSING, NAME_CHANGED, WAITING};
+use muster_core::rules::hostname;
 use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 use muster_core::rules::os_image::{Availability, Source, parse};
 use serde_json::{Value, json};
@@ -17,7 +19,7 @@ use crate::world::{World, disk, good_inventory};
 
 const FOREIGN: &str = "quay.io/edge-infrastructure/assisted-installer-agent:latest";
 
-/// The argument of the install step; `None`: the host is not asked.
+/// The argument of the install step; `None`: the host gets no such step.
 fn asked(world: &World, host: &Host) -> Option<Value> {
     let steps = world.steps(host).instructions.into_iter().flatten();
     let step = steps
@@ -30,7 +32,7 @@ fn finding<'a>(host: &'a Host, kind: &str) -> Option<&'a HostFinding> {
     host.data.findings.iter().find(|finding| finding.kind == kind)
 }
 
-/// The host at the end of the wait for `limit`, if nothing comes.
+/// The host at the end of the wait for `limit`, if no report arrives.
 fn at_its_deadline(world: &mut World, host: &Host) -> Host {
     world.now = host.due_at.expect("a deadline runs");
     world.after(host, &HostEvent::DeadlinePassed)
@@ -189,7 +191,7 @@ fn a_chosen_disk_that_vanishes_is_never_replaced() {
     assert!(back.data.installation_disk_id.ends_with("wwn-sdb"));
     let other = world.after(&gone, &choice("/dev/sda"));
     assert_eq!(other.state, HostState::Known);
-    // What the service chose itself, it chooses again.
+    // The service replaces its own choice.
     let mut world = World::new();
     let host = world.known_host_of_cluster();
     let host = world.after(&host, &HostEvent::InventoryReported(with(&["sdb"])));
@@ -262,7 +264,7 @@ fn a_wait_above_a_minute_is_noted_with_its_end_and_what_to_do_and_taken_back() {
             .iter()
             .any(|event| event.name == "muster_finding_gone")
     );
-    // The note follows the reports, and says nothing twice.
+    // The finding follows the reports, without duplicates.
     world.wait(Duration::minutes(2));
     world.poll();
     let noted = world.after(&writing.host, &HostEvent::DeadlinePassed);
@@ -343,7 +345,7 @@ fn every_state_of_waiting_is_noted() {
     world.wait(Duration::minutes(1));
     let host = world.after(&host, &HostEvent::DeadlinePassed);
     assert_eq!(finding(&host, WAITING).unwrap().about, "binding");
-    // An agent that is silent on its way in does not keep the host there for ever, and comes back by polling.
+    // A silent agent does not keep the host in this state forever; its next poll brings the host back.
     let lost = at_its_deadline(&mut world, &host);
     assert_eq!(lost.state, HostState::Disconnected);
     world.poll();
@@ -397,4 +399,85 @@ fn bootstrap_data_is_taken_with_the_cluster_and_goes_with_it() {
     assert!(out.bootstrap_ignition.is_empty() && !out.data.has_bootstrap_ignition);
     let taken = world.after(&host, &HostEvent::BootstrapIgnitionSet(Secret::default()));
     assert!(!taken.data.has_bootstrap_ignition);
+}
+
+/// A host reports a node's name after it was approved as another: certificates and drains follow the name of the request.
+#[test]
+fn name_and_addresses_are_those_of_the_request_whatever_is_reported_afterwards() {
+    let mut world = World::new();
+    let host = world.known_host_of_cluster();
+    assert_eq!(host.data.installed_as, None);
+    let host = world.after(&host, &HostEvent::InstallRequested);
+    let host = world.after(
+        &host,
+        &HostEvent::Progressed {
+            stage: Some(HostStage::WritingImageToDisk),
+            info: String::new(),
+        },
+    );
+    let inventory = |name: &str| {
+        let mut inventory = good_inventory();
+        inventory.hostname = name.into();
+        inventory.interfaces[0].ipv4_addresses = vec!["198.51.100.66/24".into()];
+        HostEvent::InventoryReported(inventory)
+    };
+    let step = world.step(&host, &inventory("master-0")).unwrap();
+    let told = |events: &[NewEvent]| {
+        events
+            .iter()
+            .filter(|event| event.name == "muster_finding_appeared")
+            .count()
+    };
+    assert_eq!(told(&step.events), 1, "{:?}", step.events);
+    let named = |host: &Host| {
+        (
+            hostname::effective(host).map(str::to_owned),
+            hostname::display(host),
+            host.inventory.as_ref().unwrap().hostname.clone(),
+            host.data.reported_hostname.clone(),
+        )
+    };
+    let name = "host-1".to_owned();
+    assert_eq!(
+        named(&step.host),
+        (Some(name.clone()), name.clone(), name.clone(), name)
+    );
+    let found = finding(&step.host, NAME_CHANGED).unwrap();
+    assert!(
+        found.message.contains("master-0") && found.message.contains("host-1"),
+        "{found:?}"
+    );
+    let addresses = &step.host.data.installed_as.as_ref().unwrap().addresses;
+    assert_eq!(addresses, &["198.51.100.11".parse::<IpAddr>().unwrap()]);
+
+    let again = world.step(&step.host, &inventory("master-1")).unwrap();
+    assert_eq!(told(&again.events), 0, "once: {:?}", again.events);
+
+    let host = world.after(&again.host, &HostEvent::ResetRequested);
+    let host = world.after(&host, &world.registered());
+    assert_eq!(host.data.installed_as, None);
+    let host = world.after(&host, &inventory("other"));
+    assert_eq!(hostname::effective(&host), Some("other"), "it begins anew");
+    assert_eq!(finding(&host, NAME_CHANGED), None);
+}
+
+#[test]
+fn a_name_of_the_clusters_api_is_none_for_a_host() {
+    let mut world = World::new();
+    let host = world.known_host_of_cluster();
+    for (name, is_good) in [
+        ("api.day2.example.test", false),
+        ("kubernetes.default.svc", false),
+        ("worker-1.day2.example.test", true),
+    ] {
+        let mut inventory = good_inventory();
+        inventory.hostname = name.into();
+        let host = world.after(&host, &HostEvent::InventoryReported(inventory));
+        assert_eq!(
+            host.state == HostState::Known,
+            is_good,
+            "{name}: {}",
+            host.data.status_info
+        );
+    }
 }

@@ -1,7 +1,8 @@
-//! Stories of hosts, told in a script and checked against what is written beside it.
+//! Scenarios of hosts, written as scripts and checked against recorded output.
 //!
-//! `lifecycle/*.script` has one command a line, `lifecycle/*.out` is what must come of it.
-//! `MUSTER_BLESS=1 cargo test -p muster-core lifecycle` writes the `.out` files anew; read the difference before it is committed.
+//! `lifecycle/*.script` has one command a line, `lifecycle/*.out` is its expected output.
+//! `MUSTER_BLESS=1 cargo test -p muster-core lifecycle` rewrites the `.out` files; review the difference before the
+//! commit.
 //!
 //! | command | meaning |
 //! |---|---|
@@ -9,25 +10,25 @@
 //! | `inventory FILE` | the host reports the inventory in FILE |
 //! | `ntp NAME STATE` | the host reports one time source |
 //! | `poll` | the host polls; the service sends a check-in if it counted as disconnected |
-//! | `polls for 5m` | time goes by, and the host polls each minute |
+//! | `polls for 5m` | time passes, and the host polls each minute |
 //! | `clock SECONDS` | the host's clock is so far ahead |
-//! | `tick 4m` | time goes by (s, m, h); a deadline that passes on the way is acted on |
+//! | `tick 4m` | time passes (s, m, h); a deadline in between is handled |
 //! | `media lost`, `media back` | the boot medium |
-//! | `set FIELD JSON` | a user edits |
-//! | `restart` | the service starts anew and has forgotten the polls |
-//! | `kube` | controllers in a cluster see how installations end |
-//! | `the InfraEnv belongs to the cluster` | as it says |
-//! | `fingerprint JSON` | what the agent tells of the machine when it registers |
+//! | `set FIELD JSON` | a user edits a setting |
+//! | `restart` | the service restarts, without the polls in its memory |
+//! | `kube` | controllers in a cluster see the ends of installations |
+//! | `the InfraEnv belongs to the cluster` | the InfraEnv belongs to the cluster |
+//! | `fingerprint JSON` | the fingerprint that the agent reports when it registers |
 //! | `bind`, `unbind`, `reclaim`, `install`, `cancel`, `reset` | a user's (or controller's) actions |
-//! | `settle` | an operator says that a duplicate id is as it should be |
-//! | `reaches the cluster` | the host reports that it can take its ignition from there and that names are right |
-//! | `progress STAGE[: INFO]` | the host reports how far it is |
-//! | `logs STATE`, `logs uploaded` | how the collecting of its logs goes |
+//! | `settle` | an operator settles a finding about a duplicate id |
+//! | `reaches the cluster` | the host reports that it can download its ignition there and that names resolve |
+//! | `progress STAGE[: INFO]` | the host reports the progress of its installation |
+//! | `logs STATE`, `logs uploaded` | the state of the log collection |
 //! | `arguments JSON`, `ignition JSON`, `revalidate ID` | a user's settings for the installation |
 //! | `reply STEP EXIT [OUTPUT]` | any reply to a step |
 //! | `peers JSON` | the other hosts of the cluster |
-//! | `arguments of STEP` | prints what the step is asked with |
-//! | `show`, `steps`, `findings` | prints the host, what it is asked to do, its checks that do not pass |
+//! | `arguments of STEP` | prints the arguments of the step |
+//! | `show`, `steps`, `findings` | prints the host, its steps, its checks that do not pass |
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The decisions of the core, asked from outside as the service asks them.
+//! The decisions of the core, through its public interface as the service uses it.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,9 +14,13 @@ mod edits;
 mod findings;
 mod identity;
 mod ignition;
+mod ignition_served;
+mod ignition_spec;
 mod infra_envs;
 mod installing;
 mod lifecycle;
+mod network_script;
+mod nmstate;
 mod placement;
 mod properties;
 mod registry;

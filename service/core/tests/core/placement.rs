@@ -1,4 +1,4 @@
-//! Which host a machine gets, and why it does not get another.
+//! The choice of a host for a machine, and the reasons against the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,7 @@ fn candidate(name: &str) -> Candidate {
     Candidate {
         host: KubeRef::new("hardware", name),
         labels: BTreeMap::new(),
+        infra_env: Some(KubeRef::new("hardware", "hw")),
         is_approved: true,
         is_leaving: false,
         bound: Some(false),
@@ -36,7 +37,8 @@ fn need(machine: &str) -> Need {
     Need {
         machine: KubeRef::new("c", machine),
         cluster: KubeRef::new("c", "one"),
-        namespace: None,
+        namespace: "hardware".into(),
+        open: [KubeRef::new("hardware", "hw")].into(),
         selector: Selector::default(),
         failure_domain: None,
         minimum: Hardware::default(),
@@ -60,11 +62,12 @@ fn reason(need: &Need, one: Candidate) -> String {
 
 #[test]
 fn without_further_wishes_the_order_is_that_of_a_list() {
-    let mut far = candidate("a");
-    far.host.namespace = "zoo".into();
     let mut large = candidate("b");
     large.hardware.cpus = 128;
-    assert_eq!(names(&need("m"), &[candidate("c"), far, large]), ["b", "c", "a"]);
+    assert_eq!(
+        names(&need("m"), &[candidate("c"), large, candidate("a")]),
+        ["a", "b", "c"]
+    );
 }
 
 #[test]
@@ -174,9 +177,30 @@ fn of_hosts_that_are_large_enough_the_one_is_first_that_wastes_least() {
 }
 
 #[test]
+fn hosts_of_other_namespaces_are_had_only_where_their_infra_env_gives_them() {
+    let mut closed = need("m");
+    closed.open.clear();
+    let why = reason(&closed, candidate("a"));
+    assert!(
+        why.starts_with("OfAnotherNamespace: ") && why.contains("the namespace c"),
+        "{why}"
+    );
+    let mut of_other_pool = candidate("a");
+    of_other_pool.infra_env = Some(KubeRef::new("hardware", "other"));
+    assert!(reason(&need("m"), of_other_pool).starts_with("OfAnotherNamespace: "));
+    let mut of_no_pool = candidate("a");
+    of_no_pool.infra_env = None;
+    assert!(reason(&need("m"), of_no_pool).starts_with("OfAnotherNamespace: "));
+    let mut own = candidate("a");
+    (own.host.namespace, own.infra_env) = ("c".into(), None);
+    closed.namespace = "c".into();
+    assert_eq!(names(&closed, &[own]), ["a"], "its own namespace");
+}
+
+#[test]
 fn hosts_in_other_namespaces_are_not_even_named() {
     let mut own = need("m");
-    own.namespace = Some("elsewhere".into());
+    own.namespace = "elsewhere".into();
     let all = [candidate("a")];
     assert_eq!(place(&own, &all).not_taken(None), []);
 }
@@ -253,7 +277,7 @@ proptest! {
             let reasons = placement.not_taken(chosen.as_ref());
             prop_assert_eq!(reasons.len() + usize::from(chosen.is_some()), hosts.len());
             prop_assert!(reasons.iter().all(|(_, why)| !why.to_string().is_empty()));
-            // The order of the list that is asked for does not matter.
+            // The order of the list does not matter.
             let reversed: Vec<Candidate> = hosts.iter().rev().cloned().collect();
             prop_assert_eq!(&place(&need, &reversed).ranked, &placement.ranked);
             let Some(chosen) = chosen else { continue };

@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order, a host stays legal.
+//! A host stays legal after any sequence of events.
 
 use chrono::Duration;
 use muster_api::host::{
@@ -159,6 +159,10 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
             HostEvent::InstallationFailed {
                 reason: "no image".into()
             },
+            HostEvent::StepFailed {
+                exit_code: -1,
+                reason: "not found".into()
+            },
             HostEvent::LogsUploaded,
             HostEvent::LogsAsked,
             HostEvent::AskedLogsUploaded,
@@ -188,11 +192,12 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
     ]
 }
 
-/// Told each time that they happen.
+/// True for events that are reported at each occurrence.
 fn is_told_each_time(event: &HostEvent) -> bool {
     matches!(
         event,
         HostEvent::Registered { .. }
+            | HostEvent::StepFailed { .. }
             | HostEvent::InstallerArgsSet(_)
             | HostEvent::IgnitionOverrideSet(_)
             | HostEvent::LogsUploaded
@@ -201,7 +206,7 @@ fn is_told_each_time(event: &HostEvent) -> bool {
     )
 }
 
-/// One thing that happens, how long after the last, and whether the host polled just before.
+/// An event, the time since the last one, and true if the host polled just before.
 fn story() -> impl Strategy<Value = Vec<(HostEvent, i64, bool)>> {
     vec((happening(), 0_i64..600, any::<bool>()), 1..25)
 }
@@ -216,7 +221,7 @@ fn is_legal(host: &Host) {
     .into_iter()
     .filter(|check| !checks::holds(&host.data.validations, *check))
     .collect();
-    // Logs may be waited for that an operator asked for before.
+    // Logs of an operator's earlier request may be awaited.
     let awaits_logs = host.data.awaits_logs();
     let stuck = |state: &HostState| {
         assert_eq!(host.due_at.is_some(), awaits_logs, "{state:?} {:?}", host.due_at);
@@ -245,14 +250,14 @@ fn is_legal(host: &Host) {
         state @ (HostState::DisconnectedUnbound
         | HostState::Disconnected
         | HostState::AddedToExistingCluster) => stuck(state),
-        // They wait for a user; only that they do is to be noted.
+        // They wait for a user; only the finding about that is due.
         HostState::InstallingPendingUserAction { .. }
         | HostState::ResettingPendingUserAction
         | HostState::UnbindingPendingUserAction => {
             let noted = host.data.findings.iter().any(|finding| finding.kind == WAITING);
             assert_eq!(host.due_at.is_none(), noted && !awaits_logs);
         }
-        // Logs may be waited for.
+        // Logs may be awaited.
         HostState::Error | HostState::Cancelled => {}
     }
     let out_of_clusters = matches!(
@@ -282,7 +287,7 @@ fn is_legal(host: &Host) {
     }
 }
 
-/// Every change that docs/protocol/events.tsv wants told is told.
+/// Every change for which docs/protocol/events.tsv requires an event has one.
 fn tells_everything(old: &Host, step: &Step) {
     let next = &step.host;
     let count = |name: &str| step.events.iter().filter(|event| event.name == name).count();
@@ -409,7 +414,7 @@ proptest! {
                 prop_assert_eq!(&step.host, &host);
                 prop_assert!(step.events.is_empty());
             }
-            // The same again right away changes nothing more, except what is told each time.
+            // The same event right after it changes nothing more, except events that are reported at each occurrence.
             if !is_told_each_time(&event)
                 && let Ok(again) = world.step(&step.host, &event)
             {
@@ -417,7 +422,7 @@ proptest! {
             }
             host = step.host;
             prop_assert!(host.due_at.is_none_or(|due| due <= world.now + Duration::hours(24)));
-            // What is shown and asked never panics either, and survives storing.
+            // Views and instructions never panic either, and survive storing.
             let shown = view(&host, Shown { last_seen: world.last_seen, kube, ..Shown::default() });
             prop_assert!(shown.status.is_some());
             let _ = world.steps(&host);

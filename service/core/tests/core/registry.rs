@@ -1,4 +1,4 @@
-//! Every check has a case for every way in which it can come out, wherever the host is; `checks.tsv` says which those are.
+//! Every check has a case for each of its outcomes, wherever the host is; `checks.tsv` lists the outcomes.
 
 mod case;
 mod cluster;
@@ -215,7 +215,7 @@ fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() 
         Outcome::Disabled
     );
     assert!(checks::holds(&evaluate(&scene), CheckId::HasDefaultRoute));
-    // Operators cannot be switched off.
+    // Checks of operators cannot be disabled.
     assert_eq!(
         Outcome::of(&judge(&scene, CheckId::LsoRequirementsSatisfied)),
         Outcome::Success
@@ -246,7 +246,7 @@ fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
         failed(conditions(&["has-default-route"])),
         [CheckId::HostnameUnique]
     );
-    // A unique name cannot be ignored.
+    // The check of unique names cannot be ignored.
     assert_eq!(failed(conditions(&["all"])), [CheckId::HostnameUnique]);
     for gate in [Gate::MinHardware, Gate::Input] {
         assert_eq!(conditions(&[]).failed(gate), []);

@@ -1,4 +1,4 @@
-//! Replies to steps: what they mean, and what is refused.
+//! Replies to steps: their meaning, and refusals.
 
 use muster_api::steps::{StepReply, StepType};
 use muster_core::lifecycle::host::HostEvent;
@@ -89,7 +89,7 @@ fn exit_codes_route_as_the_protocol_says() {
             Ok(vec![HostEvent::MediaLost])
         );
     }
-    // Failed steps are never the agent's fault: what cannot be read then means nothing.
+    // Failed steps are never an error of the request: unreadable output has no meaning then.
     for step in [
         StepType::Inventory,
         StepType::VerifyVips,
@@ -146,7 +146,7 @@ fn exit_codes_route_as_the_protocol_says() {
     ] {
         assert_eq!(said(step, output), [HostEvent::MediaBack]);
     }
-    // `null` is an empty list; an object is none.
+    // `null` is an empty list; an object is not a list.
     assert_eq!(
         said(StepType::VerifyVips, "null"),
         [HostEvent::VipsVerified(Vec::new())]
@@ -157,6 +157,37 @@ fn exit_codes_route_as_the_protocol_says() {
     ));
     let nothing = StepReply::default();
     assert_eq!(interpret(&nothing, &limits), Err(BadReply::NoStepType));
+}
+
+/// Agents of another make omit the type in the reply to a step that they could not run.
+#[test]
+fn a_failed_step_without_a_type_is_that_of_its_id_or_one_that_is_not_known() {
+    let reply = |step_id: &str, exit_code| StepReply {
+        step_id: step_id.into(),
+        exit_code,
+        error: "exec: not found".into(),
+        ..StepReply::default()
+    };
+    let events = |reply| interpret(&reply, &Limits::default()).unwrap();
+    assert_eq!(
+        events(reply("install-1a2b3c4d", -1)),
+        [HostEvent::InstallationFailed {
+            reason: "exec: not found".into()
+        }]
+    );
+    assert_eq!(events(reply("ntp-synchronizer-1a2b3c4d", 1)), []);
+    for id in ["", "1a2b3c4d", "dance-1a2b3c4d"] {
+        let reason = "exec: not found".into();
+        let exit_code = -1;
+        assert_eq!(
+            events(reply(id, exit_code)),
+            [HostEvent::StepFailed { exit_code, reason }],
+            "{id}"
+        );
+    }
+    assert_eq!(events(reply("", 256)), [HostEvent::MediaLost]);
+    let well = interpret(&reply("install-1a2b3c4d", 0), &Limits::default());
+    assert_eq!(well, Err(BadReply::NoStepType));
 }
 
 #[test]

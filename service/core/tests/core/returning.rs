@@ -1,11 +1,11 @@
-//! The way of an installed host back to its InfraEnv.
+//! The return of an installed host to its InfraEnv.
 
 use chrono::Duration;
 use muster_api::host::{HostStage, HostStatus};
 use muster_api::steps::{PostStepAction, StepType};
 use muster_core::lifecycle::host::{HostEvent, awaited_boot, events, node_may_be_back};
-use muster_core::record::{BmcBoots, Host, HostState, KubeRef, NodeAgent};
-use muster_core::rules::facts::HostFacts;
+use muster_core::record::{BmcBoots, DeafTime, Host, HostState, KubeRef, NodeAgent};
+use muster_core::rules::facts::{Deadlines, HostFacts};
 
 use crate::world::{World, good_inventory};
 
@@ -16,7 +16,7 @@ fn stage(stage: HostStage) -> HostEvent {
     }
 }
 
-/// A node of the cluster; `agent`: with ours on its disk.
+/// A node of the cluster; `agent`: with our agent on its disk.
 fn node(world: &mut World, agent: bool) -> Host {
     world.kube = true;
     world.node_agent = agent;
@@ -151,18 +151,33 @@ fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
             "{case}: {}",
             step.host.data.status_info
         );
-        // A live system registers again by itself; its polls are not a node's.
+        // A live system registers again; its polls are not a node's.
         let lives = words.contains("register again");
         if lives {
             assert_eq!(asked(&world, &step.host).2, PostStepAction::Exit, "{case}");
-            let awaited = awaited_boot(&step.host, world.cluster_facts().limits).unwrap();
+            let awaited = awaited_boot(&step.host, &world.cluster_facts().deadlines()).unwrap();
             assert_eq!(awaited.from - awaited.since, Duration::minutes(3), "{case}");
+            let outage = [DeafTime {
+                from: awaited.since + Duration::minutes(1),
+                to: awaited.since + Duration::minutes(20),
+            }];
+            let facts = world.cluster_facts();
+            let later = Deadlines {
+                deaf: outage.as_slice().into(),
+                ..facts.deadlines()
+            };
+            let after_outage = awaited_boot(&step.host, &later).unwrap();
+            assert_eq!(
+                after_outage.from - awaited.since,
+                Duration::minutes(22),
+                "{case}: what comes while the service is down is not missed"
+            );
             assert!(!node_may_be_back(&step.host.state, &step.host.data));
         }
-        // An unbind by hand never waits for the node.
+        // An unbind by a user never waits for the node.
         let by_hand = world.after(&host, &HostEvent::Unbound);
         assert_eq!(by_hand.state.status(), Pending, "{case}");
-        let awaited = awaited_boot(&by_hand, world.cluster_facts().limits).unwrap();
+        let awaited = awaited_boot(&by_hand, &world.cluster_facts().deadlines()).unwrap();
         assert_eq!(
             awaited.from > awaited.since,
             lives || agent,
@@ -200,7 +215,7 @@ fn a_node_that_is_silent_is_given_up_after_three_minutes_and_returns_when_it_pol
     }
     let same = world.after(&host, &HostEvent::FactsChanged);
     assert_eq!(same.state, HostState::UnbindingPendingUserAction);
-    // Somebody powered it on.
+    // A user powered it on.
     world.wait(Duration::hours(1));
     world.poll();
     assert!(node_may_be_back(&host.state, &host.data));
@@ -223,7 +238,7 @@ fn a_node_that_cannot_is_left_to_a_person_and_is_not_asked_again_and_again() {
     world.wait(Duration::minutes(1));
     world.poll();
     assert!(!node_may_be_back(&host.state, &host.data));
-    let awaited = awaited_boot(&host, world.cluster_facts().limits).unwrap();
+    let awaited = awaited_boot(&host, &world.cluster_facts().deadlines()).unwrap();
     assert_eq!(awaited.from, awaited.since, "nothing brings it back but a boot");
     assert_eq!(world.after(&host, &HostEvent::CheckedIn).state, host.state);
     assert_eq!(
@@ -241,9 +256,8 @@ fn a_node_that_cannot_is_left_to_a_person_and_is_not_asked_again_and_again() {
 fn a_bmc_that_boots_the_host_is_told_instead_of_a_person_and_why_it_could_not() {
     let mut world = World::new();
     let host = node(&mut world, false);
-    let limits = world.cluster_facts().limits;
     assert_eq!(
-        awaited_boot(&host, limits),
+        awaited_boot(&host, &world.cluster_facts().deadlines()),
         None,
         "an installed host is left alone"
     );
@@ -260,8 +274,8 @@ fn a_bmc_that_boots_the_host_is_told_instead_of_a_person_and_why_it_could_not() 
         "{info}"
     );
     assert_eq!(
-        awaited_boot(&told, world.cluster_facts().limits),
-        awaited_boot(&host, world.cluster_facts().limits)
+        awaited_boot(&told, &world.cluster_facts().deadlines()),
+        awaited_boot(&host, &world.cluster_facts().deadlines())
     );
     world.wait(Duration::minutes(2));
     let noted = world.after(&told, &HostEvent::DeadlinePassed);

@@ -1,6 +1,6 @@
-//! Every state meets everything that can happen; what comes of it is `docs/host-states.md`.
+//! Every state meets every event; the outcomes are in `docs/host-states.md`.
 //!
-//! `MUSTER_BLESS=1 cargo test -p muster-core states` writes that page anew; read the difference before it is committed.
+//! `MUSTER_BLESS=1 cargo test -p muster-core states` rewrites that page; review the difference before the commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -28,7 +28,7 @@ fn progress(stage: HostStage) -> HostEvent {
     }
 }
 
-/// A host that came to its state as hosts do.
+/// Hosts in each state, each after a usual series of events.
 fn specimens(kube: bool) -> Vec<(World, Host)> {
     let mut all = Vec::new();
     let mut make = |events: &[HostEvent], in_cluster: bool| {
@@ -116,7 +116,7 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     make(&[HostEvent::ResetRequested], true);
     make(&[HostEvent::Unbound], true);
     make(&[install(), cancelled, HostEvent::Unbound], true);
-    // Nothing makes a host of an imported cluster wait for input, so this one is put there.
+    // No event makes a host of an imported cluster wait for input, so this state is set directly.
     let mut world = World::new();
     world.kube = kube;
     let mut host = world.known_host_of_cluster();
@@ -127,7 +127,7 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     all
 }
 
-/// The host after its deadline. That a wait is noted comes first and moves nobody.
+/// The host after its deadline. The finding about a wait is due earlier and moves no host.
 fn time_passes(world: &mut World, host: &Host) -> Host {
     let mut host = host.clone();
     for _ in 0..3 {
@@ -143,7 +143,7 @@ fn time_passes(world: &mut World, host: &Host) -> Host {
     host
 }
 
-/// Everything that can happen and may move a host.
+/// All events that may move a host.
 fn happenings() -> Vec<(&'static str, HostEvent)> {
     let cluster_id = crate::world::cluster().id;
     let truncated = Inventory {
@@ -193,9 +193,9 @@ fn happenings() -> Vec<(&'static str, HostEvent)> {
 
 #[derive(Default)]
 struct Explored {
-    /// From, to: by what.
+    /// From, to: the events.
     edges: BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>>,
-    /// State, event: what came of it.
+    /// State, event: the outcomes.
     outcomes: BTreeMap<(&'static str, &'static str), BTreeSet<String>>,
 }
 
@@ -265,7 +265,7 @@ fn page(found: &Explored) -> String {
          the `preparing-*` states, `installed`, `resetting` and `disabled` of the protocol belong to new clusters or to nothing.\n\n\
          ```mermaid\nstateDiagram-v2\n",
     );
-    // Mermaid takes no hyphens in the ids of states.
+    // Mermaid accepts no hyphens in the ids of states.
     let id = |name: &str| name.replace('-', "_");
     for state in HostState::one_of_each() {
         let name = state.status().name();
@@ -325,7 +325,7 @@ fn deadlines_are_those_of_the_table() {
         for event in events {
             host = world.after(&host, event);
         }
-        // The host polls all the time, so that its silence never comes first.
+        // The host polls all the time, so that its silence is never the first deadline.
         world.last_seen = Some(world.now + Duration::days(9));
         world.now += Duration::minutes(1);
         let host = world.step(&host, &HostEvent::DeadlinePassed).unwrap().host;

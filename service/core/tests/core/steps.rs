@@ -1,4 +1,4 @@
-//! The arguments of steps beyond those that the stories show.
+//! Arguments of steps that the scenarios do not show.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::world::{AGENT, World, disk};
 
-/// The first argument of a step as JSON; `None`: the host is not asked.
+/// The first argument of a step as JSON; `None`: the host gets no such step.
 fn asked(world: &World, host: &Host, step: StepType) -> Option<Value> {
     let steps = world.steps(host).instructions.into_iter().flatten();
     let mut found = steps.filter(|asked| asked.step_type == step.name());

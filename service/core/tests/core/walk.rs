@@ -1,4 +1,4 @@
-//! The recorded conversation with a running implementation (reference `wire/`), answered by the core alone.
+//! The recorded conversation with a running implementation (reference `wire/`), with responses from the core only.
 
 use muster_api::host::HostUpdateParams;
 use muster_api::infra_env::{InfraEnvCreateParams, InfraEnvUpdateParams};
@@ -61,7 +61,7 @@ fn put_names(value: &mut Value, names: &[(&str, String)]) {
     }
 }
 
-/// True when `ours` fits the recording's placeholder; `None` when it is none.
+/// True if `ours` fits the recording's placeholder; `None` if `expected` is none.
 fn placeholder(expected: &str, ours: &Value) -> Option<bool> {
     match expected {
         "<time>" => Some(
@@ -103,7 +103,7 @@ fn differ(at: &str, expected: &Value, ours: &Value, out: &mut Vec<String>) {
                 }
             }
         }
-        // Rows of checks stand by id in the recording; their order is a test of its own.
+        // Rows of checks are sorted by id in the recording; another test checks their order.
         (Value::Object(expected), Value::Array(rows)) => {
             let ids = rows.iter().filter_map(|row| row["id"].as_str());
             let mut ids: Vec<&str> = ids.filter(|id| is_upstream(id)).collect();
@@ -184,7 +184,7 @@ fn our_answers_have_the_recorded_shapes() {
     .unwrap()
     .host;
     let names = [("ie", ie.to_string()), ("h", host.id.to_string())];
-    // Ours tells a foreign agent its own version back.
+    // Our service returns a foreign agent's own version.
     let told = "quay.io/edge-infrastructure/assisted-installer-agent:latest";
     rec.compare(
         "register a host",
@@ -242,7 +242,8 @@ fn our_answers_have_the_recorded_shapes() {
         );
     }
 
-    // Known and meant: without OS images there is no version to fill in, and our checks are made at once, not by a monitor.
+    // Known, intended differences: without OS images there is no version to fill in, and our checks run at once, not in
+    // a monitor.
     let meant = |line: &String| {
         line.contains(".openshift_version: absent, not \"5.0\"")
             || line.starts_with("host with ntp.validations_info.network.ntp-synced.status: \"success\"")
@@ -259,7 +260,7 @@ fn our_answers_have_the_recorded_shapes() {
     );
 }
 
-/// The command is compared by what it says.
+/// The command is compared by its contents.
 fn strip_command<T: Serialize>(answer: &T) -> Value {
     let mut answer = serde_json::to_value(answer).unwrap();
     let args = answer["next_step_runner_command"]["args"][0].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! A small world to put a host in.
+//! A small world for one host.
 
 use chrono::{DateTime, Duration};
 use muster_api::fingerprint::Fingerprint;
@@ -21,18 +21,18 @@ use uuid::Uuid;
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#;
 pub const AGENT: &str = "muster-agent/0.1.0";
 
-/// Everything around one host; time moves only when told to.
+/// The facts around one host; time advances only through the methods.
 pub struct World {
     pub infra_env: InfraEnv,
     pub requirements: Requirements,
     pub now: Timestamp,
     pub last_seen: Option<Timestamp>,
-    /// Seconds by which the host's clock is ahead; `None`: it tells no time.
+    /// Seconds by which the host's clock is ahead; `None`: it reports no time.
     pub clock_ahead: Option<i64>,
     pub listening_since: Option<Timestamp>,
     pub clock_set_by: i64,
     pub clock_was_set_by: i64,
-    /// The cluster that hosts are bound to, or can be.
+    /// The cluster to which hosts are or can be bound.
     pub cluster: Cluster,
     pub peers: Members,
     pub kube: bool,
@@ -199,7 +199,7 @@ impl World {
         host
     }
 
-    /// A registered host that has polled and told a good inventory.
+    /// A registered host that has polled and reported a good inventory.
     pub fn known_host(&mut self) -> Host {
         self.poll();
         let host = self.register();
@@ -330,7 +330,7 @@ pub fn said(step: StepType, output: &str) -> Vec<HostEvent> {
     interpret(&reply(step, 0, output), &Limits::default()).unwrap()
 }
 
-/// The reports of a host that reaches everything it needs in its cluster.
+/// The reports of a host that reaches all addresses that it needs in its cluster.
 pub fn cluster_is_reached() -> Vec<HostEvent> {
     let name = |domain_name: &str, addresses: &[&str]| {
         serde_json::json!({

@@ -1,5 +1,5 @@
-//! Admits agents that speak for a host: with a proof of the host's key, and then also with a token that was replaced where the host is
-//! installed, which is handed the new one.
+//! Admits agents that act for a host: with a proof of the host's key, and then, where the host is installed, also with a token that was
+//! replaced; the response holds the new one.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{Admitted, Allowed, Caller, Carrier, Gate, Target, opens_infra_env};
 use crate::problem::Problem;
 use crate::proof;
 
-/// The parts of a request that a proof covers, and those that carry it.
+/// The parts of a request that a proof covers, and the headers that carry it.
 #[derive(Clone, Copy)]
 pub struct Said<'a> {
     /// Method and path.
@@ -24,7 +24,7 @@ pub struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// The same of a request.
+    /// Takes them from a request.
     pub fn of(request: &'a Request) -> Self {
         Self {
             spoken: (request.method().as_str(), request.uri().path()),
@@ -33,7 +33,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Decides for a request that names `host`, beyond `admitted`; with the token that its answer hands out.
+/// Decides on a request that names `host`, after `admitted`; also returns the token that the response shall hold.
 pub async fn admit(
     gate: &Gate,
     allowed: Allowed,
@@ -59,10 +59,10 @@ pub async fn admit(
     (proved.map(|()| found), None)
 }
 
-/// The InfraEnv whose replaced token the request of an agent carries, when it proves that it is a host that goes on nevertheless.
+/// The InfraEnv of the replaced token that an agent's request carries, if the request proves that its host may still use it.
 ///
 /// # Errors
-/// A token of another InfraEnv than the path's, and those of the database.
+/// Fails for a token of another InfraEnv than the path's, and if the database does.
 async fn goes_on(
     gate: &Gate,
     allowed: Allowed,
@@ -88,7 +88,7 @@ async fn goes_on(
     Ok(proves.then_some(infra_env))
 }
 
-/// Adds the new token to the answer.
+/// Adds the new token to the response.
 pub fn hand_out(response: &mut Response, token: &str) {
     if let Ok(mut token) = HeaderValue::from_str(token) {
         token.set_sensitive(true);

@@ -22,9 +22,9 @@ use muster_image::iso9660::Extent;
 use muster_image::testing::{LiveTree, pattern};
 use muster_image::{Customisation, Plan};
 use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
-use muster_operations::base_file::BaseFile;
-use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::live_image::{LiveImageUnavailable, LiveImages, OpenLiveImage};
+use muster_operations::images::base_file::BaseFile;
+use muster_operations::images::discovery::DiscoveryImage;
+use muster_operations::images::live::{LiveImageUnavailable, LiveImages, OpenLiveImage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -73,7 +73,8 @@ impl Server {
     }
 
     pub async fn start_with_limits(way: Way, limits: Limits, stall_timeout: Duration) -> Self {
-        // Not in /tmp, which may be a tmpfs: that cannot say what of a file is in the page cache, so nothing is sent from the file there.
+        // Not in /tmp, which may be a tmpfs: that does not report which parts of a file are in the page cache, so nothing is sent from the
+        // file.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let iso = folder.path().join("live.iso");
         LiveTree::new(INITRD_LENGTH).write_iso(&iso);
@@ -133,7 +134,7 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Asks for the big file from that address of the loopback network and reads nothing.
+    /// Requests the big file from that address of the loopback network and reads nothing.
     pub async fn request_from(&self, client: Ipv4Addr) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind((client, 0).into()).unwrap();
@@ -145,7 +146,7 @@ impl Server {
         socket
     }
 
-    /// Asks for `path` and reads nothing.
+    /// Requests `path` and reads nothing.
     pub async fn request(&self, path: &str) -> TcpStream {
         let mut socket = self.connect().await;
         socket
@@ -304,9 +305,9 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// A client; cargo builds reqwest without a TLS provider of its own, and it wants one for plain HTTP too.
+/// A client; cargo builds reqwest without a TLS provider, and reqwest requires one for plain HTTP, too.
 pub fn client() -> reqwest::ClientBuilder {
-    // Fails when another test of this process was quicker.
+    // Fails when another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
 }

@@ -371,8 +371,8 @@ async fn a_client_that_takes_nothing_is_dropped() {
 async fn a_layer_that_reads_the_body_breaks_the_download_instead_of_its_content() {
     let server = Server::start(Way::FromFile, 8).await;
     for (path, plain) in [("/rewritten/big", "/big"), ("/rewritten/vmlinuz", "/one/vmlinuz")] {
-        // What is not in the page cache is sent through buffers, which any layer may read: then it comes through as it should.
-        // So it is brought there, and again if this computer has thrown it out meanwhile.
+        // What is not in the page cache is sent through buffers, which any layer may read: then the download succeeds.
+        // So it is read into the page cache, and again if the kernel has evicted it meanwhile.
         let mut broken = false;
         for _ in 0..5 {
             server.bytes(plain).await;

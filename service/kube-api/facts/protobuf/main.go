@@ -13,6 +13,7 @@ import (
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	events "k8s.io/api/events/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,7 +26,7 @@ func pointer[T any](value T) *T { return &value }
 func main() {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{core.AddToScheme, coordination.AddToScheme, events.AddToScheme, certificates.AddToScheme,
-		authentication.AddToScheme, authorization.AddToScheme} {
+		authentication.AddToScheme, authorization.AddToScheme, apiextensions.AddToScheme} {
 		check(add(scheme))
 	}
 	at := meta.NewTime(time.Date(2026, 11, 21, 10, 20, 30, 0, time.UTC))
@@ -39,14 +40,33 @@ func main() {
 				FieldsType: "FieldsV1", FieldsV1: &meta.FieldsV1{Raw: []byte(`{"f:data":{".":{},"f:k":{}}}`)}}},
 		}
 	}
+	text := apiextensions.JSONSchemaProps{Type: "string", MaxLength: pointer(int64(64)), MinLength: pointer(int64(0))}
 	objects := map[string]runtime.Object{
-		"secret":     &core.Secret{ObjectMeta: named("s"), Type: "Opaque", Data: map[string][]byte{"k": {0, 1, 255}}, StringData: map[string]string{"t": "v"}, Immutable: pointer(false)},
-		"configmap":  &core.ConfigMap{ObjectMeta: named("c"), Data: map[string]string{"k": "v"}, BinaryData: map[string][]byte{"b": []byte("bytes")}},
-		"namespace":  &core.Namespace{ObjectMeta: named("n"), Spec: core.NamespaceSpec{Finalizers: []core.FinalizerName{"kubernetes"}}},
-		"lease":      &coordination.Lease{ObjectMeta: named("l"), Spec: coordination.LeaseSpec{HolderIdentity: pointer("me"), LeaseDurationSeconds: pointer(int32(15)), AcquireTime: &micro, RenewTime: &micro, LeaseTransitions: pointer(int32(0))}},
-		"event":      &core.Event{ObjectMeta: named("e"), InvolvedObject: core.ObjectReference{Kind: "K", Name: "o", UID: "u", FieldPath: "spec"}, Reason: "R", Message: "m", Source: core.EventSource{Component: "c"}, FirstTimestamp: at, LastTimestamp: at, Count: 3, Type: "Normal", EventTime: micro, Series: &core.EventSeries{Count: 2, LastObservedTime: micro}},
-		"new-event":  &events.Event{ObjectMeta: named("e"), EventTime: micro, ReportingController: "c", ReportingInstance: "i", Action: "A", Reason: "R", Regarding: core.ObjectReference{Name: "o"}, Note: "n", Type: "Warning"},
-		"csr":        &certificates.CertificateSigningRequest{ObjectMeta: named("r"), Spec: certificates.CertificateSigningRequestSpec{Request: []byte("pem"), SignerName: "a.b/c", Usages: []certificates.KeyUsage{"client auth"}, ExpirationSeconds: pointer(int32(3600)), Groups: []string{"g"}, Extra: map[string]certificates.ExtraValue{"k": {"1", "2"}}}},
+		"definition": &apiextensions.CustomResourceDefinition{ObjectMeta: meta.ObjectMeta{Name: "papers.library.example.com"}, Spec: apiextensions.CustomResourceDefinitionSpec{
+			Group: "library.example.com", Scope: apiextensions.NamespaceScoped, Names: apiextensions.CustomResourceDefinitionNames{Plural: "papers", Kind: "Paper", ShortNames: []string{"pp"}},
+			Versions: []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+				Subresources:             &apiextensions.CustomResourceSubresources{Status: &apiextensions.CustomResourceSubresourceStatus{}},
+				AdditionalPrinterColumns: []apiextensions.CustomResourceColumnDefinition{{Name: "Pages", Type: "integer", JSONPath: ".spec.pages"}, {Name: "Title", Type: "string", JSONPath: ".spec.title", Priority: 1}},
+				Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{
+					"spec": {Type: "object", Required: []string{"title"}, Properties: map[string]apiextensions.JSONSchemaProps{
+						"title": text,
+						"pages": {Type: "integer", Format: "int32", Minimum: pointer(0.0), Maximum: pointer(1e4), Default: &apiextensions.JSON{Raw: []byte("1")}},
+						"genre": {Type: "string", Enum: []apiextensions.JSON{{Raw: []byte(`"novel"`)}, {Raw: []byte(`"manual"`)}}},
+						"port":  {XIntOrString: true, AnyOf: []apiextensions.JSONSchemaProps{{Type: "integer"}, {Type: "string"}}},
+						"any":   {Type: "object", XPreserveUnknownFields: pointer(true)},
+						"words": {Type: "object", AdditionalProperties: &apiextensions.JSONSchemaPropsOrBool{Allows: true, Schema: &text}},
+						"authors": {Type: "array", MaxItems: pointer(int64(9)), XListType: pointer("map"), XListMapKeys: []string{"name"}, Items: &apiextensions.JSONSchemaPropsOrArray{Schema: &apiextensions.JSONSchemaProps{
+							Type: "object", Required: []string{"name"}, Properties: map[string]apiextensions.JSONSchemaProps{"name": text, "born": {Type: "string", Format: "date", Nullable: true}}}}},
+					}, XValidations: apiextensions.ValidationRules{{Rule: "self.title != ''", Message: "a title is needed", Reason: pointer(apiextensions.FieldValueRequired), FieldPath: ".title"}}},
+					"status": {Type: "object", XPreserveUnknownFields: pointer(true)},
+				}}}}, {Name: "v1alpha1", Schema: &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", XPreserveUnknownFields: pointer(true)}}}}}},
+		"secret":          &core.Secret{ObjectMeta: named("s"), Type: "Opaque", Data: map[string][]byte{"k": {0, 1, 255}}, StringData: map[string]string{"t": "v"}, Immutable: pointer(false)},
+		"configmap":       &core.ConfigMap{ObjectMeta: named("c"), Data: map[string]string{"k": "v"}, BinaryData: map[string][]byte{"b": []byte("bytes")}},
+		"namespace":       &core.Namespace{ObjectMeta: named("n"), Spec: core.NamespaceSpec{Finalizers: []core.FinalizerName{"kubernetes"}}},
+		"lease":           &coordination.Lease{ObjectMeta: named("l"), Spec: coordination.LeaseSpec{HolderIdentity: pointer("me"), LeaseDurationSeconds: pointer(int32(15)), AcquireTime: &micro, RenewTime: &micro, LeaseTransitions: pointer(int32(0))}},
+		"event":           &core.Event{ObjectMeta: named("e"), InvolvedObject: core.ObjectReference{Kind: "K", Name: "o", UID: "u", FieldPath: "spec"}, Reason: "R", Message: "m", Source: core.EventSource{Component: "c"}, FirstTimestamp: at, LastTimestamp: at, Count: 3, Type: "Normal", EventTime: micro, Series: &core.EventSeries{Count: 2, LastObservedTime: micro}},
+		"new-event":       &events.Event{ObjectMeta: named("e"), EventTime: micro, ReportingController: "c", ReportingInstance: "i", Action: "A", Reason: "R", Regarding: core.ObjectReference{Name: "o"}, Note: "n", Type: "Warning"},
+		"csr":             &certificates.CertificateSigningRequest{ObjectMeta: named("r"), Spec: certificates.CertificateSigningRequestSpec{Request: []byte("pem"), SignerName: "a.b/c", Usages: []certificates.KeyUsage{"client auth"}, ExpirationSeconds: pointer(int32(3600)), Groups: []string{"g"}, Extra: map[string]certificates.ExtraValue{"k": {"1", "2"}}}},
 		"identity-review": &authentication.SelfSubjectReview{Status: authentication.SelfSubjectReviewStatus{UserInfo: authentication.UserInfo{Username: "u", Groups: []string{"g"}, Extra: map[string]authentication.ExtraValue{"k": {"1"}}}}},
 		"access-review":   &authorization.SelfSubjectAccessReview{Spec: authorization.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorization.ResourceAttributes{Namespace: "n", Verb: "create", Group: "g", Resource: "r", Name: "o"}}},
 		"rules-review":    &authorization.SelfSubjectRulesReview{Spec: authorization.SelfSubjectRulesReviewSpec{Namespace: "n"}},

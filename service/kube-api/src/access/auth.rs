@@ -96,7 +96,7 @@ async fn guard(State(tokens): State<Arc<Tokens>>, mut request: Request, next: Ne
         return ApiError::not_allowed(&caller.name, request.method().as_str(), request.uri().path())
             .into_response();
     }
-    // Ignored headers would give a client more rights than it asked for.
+    // If the headers were ignored, a client would get more rights than it requested.
     if let Some(user) = impersonated(request.headers()) {
         let users = Subject {
             group: "",

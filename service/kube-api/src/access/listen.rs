@@ -61,7 +61,7 @@ impl KubeApi {
             .acceptor(PlaceAcceptor::new(acceptor, connections))
             .handle(handle);
         tune(server.http_builder(), longest_head);
-        // Speed before size: the same list is compressed for each who asks.
+        // Speed before size: the same list is compressed once for each client.
         let compression = CompressionLayer::new()
             .quality(CompressionLevel::Fastest)
             .compress_when(OnlyLists);

@@ -110,7 +110,7 @@ impl Authority {
     /// Issues a client certificate: the user is the common name, its group the organization.
     ///
     /// # Errors
-    /// If signing fails, and for more than one group besides `system:authenticated`.
+    /// If signing fails, and for more than one group in addition to `system:authenticated`.
     pub fn client(&self, caller: &Caller) -> Result<Identity, TlsError> {
         let mut parameters = leaf_parameters(Vec::new(), &caller.name)?;
         // The API adds this group to every user with a certificate.
@@ -134,7 +134,7 @@ impl Authority {
         self.sign(parameters)
     }
 
-    /// Issues the certificate of a server with these names and addresses, besides those of loopback.
+    /// Issues the certificate of a server with these names and addresses, in addition to those of loopback.
     ///
     /// # Errors
     /// If a certificate cannot be made.
@@ -150,7 +150,7 @@ impl Authority {
         self.sign(parameters)
     }
 
-    /// TLS for a Kubernetes API with these names and addresses, besides the usual ones. Clients may show a certificate of this
+    /// TLS for a Kubernetes API with these names and addresses, in addition to the usual ones. Clients may present a certificate of this
     /// authority.
     ///
     /// # Errors
@@ -232,8 +232,7 @@ pub enum Credentials<'a> {
     Certificate(&'a Identity),
 }
 
-/// A kubeconfig for a server (`https://HOST:PORT`) whose certificate this authority signed. It holds a
-/// secret.
+/// A kubeconfig for a server (`https://HOST:PORT`) with a certificate of this authority. It holds a secret.
 pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'_>) -> String {
     let encoded = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
     let user: Value = match credentials {
@@ -256,7 +255,7 @@ pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
 }
 
-/// Writes a file that only its owner can read, atomically; one with this content is left alone, so that a full disk is no obstacle.
+/// Writes a file that only its owner can read, atomically; a file with this content is left as it is, so that a full disk is no obstacle.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -280,7 +279,7 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), TlsError> {
         fs::rename(unfinished, path)
     };
     write().map_err(|source| {
-        // It is empty, or a part.
+        // It is empty or incomplete.
         let _ = fs::remove_file(unfinished);
         file_error(path, source)
     })

@@ -14,7 +14,7 @@ use crate::request::negotiate::{self, Form, View};
 use crate::resource::Resource;
 use crate::server::Server;
 
-/// The release of Kubernetes whose behaviour this server follows: major, minor, git version.
+/// The release of Kubernetes that this server behaves like: major, minor, git version.
 const RELEASE: (&str, &str, &str) = ("1", "34", "v1.34.4");
 
 /// The answer for a path of discovery; `None` for other paths.
@@ -77,7 +77,7 @@ pub fn answer(server: &Server, path: &str, headers: &HeaderMap) -> Result<Option
     Ok(found.map(|value| written(form, StatusCode::OK, &value)))
 }
 
-/// What monitoring that is made for any API server asks of it. The numbers of the service are on its own `/metrics`.
+/// Metrics that monitoring for any API server expects. The service's own metrics are on its own `/metrics`.
 fn metrics(server: &Server) -> String {
     let (major, minor, release) = RELEASE;
     let revision = server.watch_cache.latest();

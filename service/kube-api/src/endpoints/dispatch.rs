@@ -1,4 +1,4 @@
-//! Takes a request apart and hands it to the operation of its method and path.
+//! Parses a request and calls the operation of its method and path.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::read::Projection;
 use crate::request::negotiate::{self, Form, View};
 use crate::request::{Caller, Options, RequestInfo, Target, body, field_manager};
 use crate::server::Server;
+use crate::strategy::Strategy;
 use crate::write::{Deletion, Form as PatchForm, Outcome};
 
 pub async fn handle(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
@@ -54,6 +55,7 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
     let caller = head.extensions.get::<Caller>().cloned();
     let caller = caller.ok_or_else(ApiError::unauthorized)?;
     let options = Options::parse(head.uri.query().unwrap_or_default(), &head.method)?;
+    let hides = server.viewers_hide.filter(|_| !caller.is_master());
     let request = RequestInfo {
         namespace: target.namespace.unwrap_or_default(),
         name: target.name.unwrap_or_default(),
@@ -62,6 +64,8 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
         is_patch: head.method == Method::PATCH,
         options,
         caller,
+        // Definitions hold the names of fields, not their values.
+        hides: hides.filter(|_| resource.strategy != Strategy::Definition),
         resource,
     };
     if !request.name.is_empty() && request.resource.namespaced && request.namespace.is_empty() {

@@ -35,7 +35,7 @@ pub fn answered(request: &RequestInfo, mut question: Value) -> Value {
     question
 }
 
-/// The kind that asks for the caller; the others name a user and groups.
+/// The kind about the caller itself; the others name a user and groups.
 const OF_ONESELF: &str = "SelfSubjectAccessReview";
 
 const READING: [&str; 3] = ["get", "list", "watch"];

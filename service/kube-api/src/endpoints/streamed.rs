@@ -22,10 +22,10 @@ pub fn is_for(request: &RequestInfo, form: Form) -> bool {
     is_sequence && request.options.limit == 0 && request.options.continue_token.is_empty()
 }
 
-/// The whole list. An error after its beginning breaks the connection, so that no client takes a part for all.
+/// The whole list. An error after its beginning breaks the connection, so that no client takes a part for the whole.
 ///
 /// # Errors
-/// Those of the first page.
+/// If the first page cannot be read.
 pub async fn list(server: Arc<Server>, request: RequestInfo, form: Form) -> Result<Response<Body>> {
     let projection = Projection::of(&request, form.view);
     let mut pages = ListPages::of_list(server, request, projection).await?;

@@ -9,8 +9,7 @@ use crate::object;
 use crate::resource::Resource;
 use crate::schema::Schema;
 
-/// The schema of the written version, and the way to the others: an entry lists fields of the version that its
-/// manager wrote.
+/// The schema of the written version, and the converter to the others: an entry lists fields of the version that its manager wrote.
 #[derive(Debug, Clone, Copy)]
 pub struct Versions<'a> {
     schema: &'a Schema,
@@ -53,7 +52,7 @@ impl Versions<'_> {
         Differences(found)
     }
 
-    /// The way to another version, where that has other content.
+    /// The converter and schema of another version, where that has other content.
     fn other(&self, version: &str) -> Option<(&Converter, &Schema)> {
         let converter = self.converter?;
         Some((converter, converter.schema(version)?))
@@ -64,12 +63,12 @@ impl Versions<'_> {
 struct Differences(Vec<(String, Comparison)>);
 
 impl Differences {
-    /// Those of the written version.
+    /// Changes in the written version.
     fn own(&self) -> &Comparison {
         &self.0[0].1
     }
 
-    /// Those of the version of an entry.
+    /// Changes in the version of an entry.
     fn of(&self, entry: &Entry) -> &Comparison {
         let found = self.0.iter().find(|(name, _)| *name == entry.manager.api_version);
         found.map_or(self.own(), |(_, comparison)| comparison)
@@ -79,7 +78,7 @@ impl Differences {
 /// The operation of a managed fields entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 pub enum Operation {
-    /// Server-side apply, which states everything its manager wants.
+    /// Server-side apply, which states all fields that its manager wants to own.
     Apply,
     /// Any other write.
     Update,
@@ -126,8 +125,8 @@ fn stripped(mut set: FieldSet) -> FieldSet {
     set
 }
 
-/// The entries that a client sends with an update, if they can be used: so it moves fields from one manager to another, as
-/// `kubectl` does before its first server-side apply. Whoever sends none leaves them as they are.
+/// The entries that a client sends with an update, if they are usable: `kubectl` moves fields from one manager to another in this way
+/// before its first server-side apply. An update without entries leaves them as they are.
 fn sent(object: &Value) -> Option<Vec<Entry>> {
     let entries = object::metadata(object)?.get("managedFields")?.as_array()?;
     let is_usable = |entry: &Value| {
@@ -214,7 +213,7 @@ fn difference(schema: &Schema, old: &Value, new: &Value) -> Comparison {
     }
 }
 
-/// True when a client asks to remove all entries, by a list with one empty entry.
+/// True when a client requests the removal of all entries, by a list with one empty entry.
 fn is_reset(object: &Value) -> bool {
     let entries = object::metadata(object).and_then(|metadata| metadata.get("managedFields")?.as_array());
     entries.is_some_and(|entries| {
@@ -236,7 +235,7 @@ pub fn on_update<'a>(
     }
     let nothing = json!({});
     let old = old.unwrap_or(&nothing);
-    // A subresource has no say in it.
+    // Entries in the body of a subresource are ignored.
     let sent = sent(new).filter(|_| manager.subresource.is_empty());
     let mut entries = sent.unwrap_or_else(|| decode(old));
     let differences = versions.into().differences(old, new, &entries, manager);

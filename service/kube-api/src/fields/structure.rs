@@ -239,7 +239,7 @@ pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
     }
 }
 
-/// Removes fields. An object or list goes only with all that is in it; objects that become empty go, too.
+/// Removes fields. An object or list is removed only with all that it holds; objects that become empty are removed, too.
 pub fn without(schema: &Schema, object: &Value, fields: &FieldSet) -> Value {
     match parts(schema, object) {
         Parts::Whole => object.clone(),

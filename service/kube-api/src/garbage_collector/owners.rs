@@ -19,7 +19,7 @@ pub async fn check_dependents(server: &Server, owner_uid: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes an object whose owners are all gone; drops the references to missing owners when others are left.
+/// Deletes an object when all of its owners are gone; drops the references to missing owners when others are left.
 pub async fn check_owners(server: &Server, key: &Key) -> Result<()> {
     let Some(request) = request_for(server, key) else {
         return Ok(());
@@ -68,7 +68,7 @@ async fn owners_of(server: &Server, object: &Value, namespace: &str) -> Result<O
         let Some(request) = request_for(server, &owner_key(owner, namespace)) else {
             continue;
         };
-        // An object of the cluster cannot be owned by one of a namespace; which one that would be nobody knows.
+        // An object of the cluster cannot be owned by one of a namespace: the reference does not name the namespace.
         if request.resource.namespaced && namespace.is_empty() {
             continue;
         }
@@ -96,8 +96,7 @@ async fn drop_owners(server: &Server, request: &RequestInfo, uids: &[String]) ->
     ignoring_absence(outcome.await)
 }
 
-/// Deletes or orphans the dependents of an owner that is being deleted, as its finalizer says, and removes
-/// that finalizer.
+/// Deletes or orphans the dependents of an owner that is being deleted, depending on its finalizer, and removes that finalizer.
 pub async fn release_owner(server: &Server, key: &Key) -> Result<()> {
     let Some(request) = request_for(server, key) else {
         return Ok(());

@@ -23,7 +23,7 @@ pub async fn run(server: Arc<Server>) {
     let mut queue = BTreeSet::new();
     let (mut history, mut cursor) = (None, 0);
     loop {
-        // When it begins, and when the database has lost what was collected or was to be.
+        // At the start, and when the database has lost revisions that were collected or were to be.
         while history != Some(server.watch_cache.history()) {
             (history, cursor) = (Some(server.watch_cache.history()), server.watch_cache.latest());
             if let Err(error) = enqueue_existing(&server, &mut queue).await {

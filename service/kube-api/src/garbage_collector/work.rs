@@ -18,7 +18,7 @@ pub enum Work {
     Owned(Key),
     /// An owner that is being deleted with the policy `Foreground` or `Orphan`.
     Owner(Key),
-    /// The uid of a deleted object, whose dependents are checked.
+    /// The uid of a deleted object: its dependents are checked.
     Gone(String),
     /// A namespace, which may be being deleted.
     Namespace(String),
@@ -56,7 +56,7 @@ fn enqueue_deleted(change: &Change, queue: &mut BTreeSet<Work>) {
     queue.extend(blocking_owners(object, &change.key.namespace).map(Work::Owner));
 }
 
-/// The owners whose deletion waits for an object.
+/// The owners with a deletion that waits for an object.
 fn blocking_owners<'a>(object: &'a Value, namespace: &'a str) -> impl Iterator<Item = Key> + 'a {
     object::owner_references(object)
         .filter(|owner| owner.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true))

@@ -153,7 +153,7 @@ fn add_schemas(resource: &Resource, schemas: &mut Map<String, Value>) {
     schemas.insert(name, wrapped(resource.open_api.clone()));
 }
 
-/// OpenAPI allows no members beside `$ref`: the reference moves into `allOf`.
+/// OpenAPI allows no members next to `$ref`: the reference moves into `allOf`.
 fn wrapped(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {

@@ -138,7 +138,7 @@ fn converted(schema: &Value) -> Schema {
         extensions: extensions(schema),
         ..Schema::default()
     };
-    // Version 3 wraps a reference with siblings in `allOf`; here it stands alone.
+    // Version 3 wraps a reference with siblings in `allOf`; here it has no siblings.
     let reference = schema["$ref"]
         .as_str()
         .or_else(|| schema["allOf"][0]["$ref"].as_str());
@@ -146,7 +146,7 @@ fn converted(schema: &Value) -> Schema {
         made.reference = reference.to_owned();
         return made;
     }
-    // Version 2 expresses "any value" by saying nothing.
+    // Version 2 expresses "any value" by an empty schema.
     if is_set("x-kubernetes-preserve-unknown-fields") || is_set("x-kubernetes-int-or-string") {
         return made;
     }

@@ -25,7 +25,7 @@ impl Continuation {
     }
 
     /// # Errors
-    /// 400 for a token that no list answered.
+    /// 400 for a token that no list returned.
     pub fn decode(token: &str) -> Result<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok();
         let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());

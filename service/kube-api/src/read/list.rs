@@ -13,8 +13,8 @@ use crate::resource::Resource;
 use crate::server::Server;
 use crate::storage::{ListQuery, Page, Revision};
 
-/// Objects read at once when nobody asks for less: the page of `kubectl`, some 15 MB of inventories. With selectors, which drop some of
-/// them, not fewer either.
+/// Most objects per read: the page of `kubectl`, some 15 MB of inventories. Not fewer with selectors either, because they drop
+/// some of the objects.
 const CHUNK: usize = 500;
 
 /// The objects of a list.
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Objects read at once. One more than the limit shows whether the list goes on.
+    /// Objects per read. One more than the limit shows whether the list continues.
     fn chunk(&self) -> usize {
         match self.limit {
             Some(limit) if self.selection.is_everything() => limit.min(CHUNK) + 1,
@@ -157,13 +157,13 @@ impl Server {
     /// Reads all selected objects as they are now, without pages.
     ///
     /// # Errors
-    /// 400 for selectors, 503 when the database does not answer.
+    /// 400 for selectors, 503 when the database does not respond.
     pub async fn selected(&self, request: &RequestInfo, projection: &Projection) -> Result<Listed> {
         let selection = Selection::of(request)?;
         self.read(request, &selection, Start::Now, None, projection).await
     }
 
-    /// Reads a list as the query asks for it.
+    /// Reads a list with the options of the query.
     ///
     /// # Errors
     /// 400 for the query, 410 when the revision was compacted, 504 when it does not exist yet.
@@ -240,7 +240,7 @@ impl Server {
         limit: Option<usize>,
         projection: &Projection,
     ) -> Result<Listed> {
-        let decoder = Decoder::new(&request.resource, selection, projection);
+        let decoder = Decoder::new(request, selection, projection);
         let mut cursor = Cursor::new(&request.resource, selection, start, limit);
         let mut listed = Listed::default();
         let mut last = (String::new(), String::new());

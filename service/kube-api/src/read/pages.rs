@@ -11,7 +11,7 @@ use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::storage::{ListQuery, Revision};
 
-/// Objects read at once: half a megabyte of inventories.
+/// Objects per read: half a megabyte of inventories.
 pub const PAGE: usize = 25;
 
 /// The pages of a list.
@@ -27,7 +27,7 @@ pub struct ListPages {
 }
 
 impl ListPages {
-    /// The list that the query asks for, without its limit.
+    /// The list of the query, without its limit.
     ///
     /// # Errors
     /// 400 for the query, 504 for a revision that does not exist yet.
@@ -66,15 +66,15 @@ impl ListPages {
         self.at.unwrap_or_default()
     }
 
-    /// True when [`ListPages::next`] answers no more.
+    /// True when [`ListPages::next`] returns no more objects.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The next objects, which may be none of a page; `None` at the end.
+    /// The next objects, which may be empty for a page; `None` at the end.
     ///
     /// # Errors
-    /// 410 when the revision was compacted, 504 when it does not exist yet, 503 when the database does not answer.
+    /// 410 when the revision was compacted, 504 when it does not exist yet, 503 when the database does not respond.
     pub async fn next(&mut self) -> Result<Option<Vec<Item>>> {
         if self.is_over {
             return Ok(None);
@@ -98,7 +98,7 @@ impl ListPages {
         self.at = Some(page.revision);
         self.after = page.last;
         self.is_over = page.rows < PAGE;
-        let decoder = Decoder::new(&self.request.resource, &self.selection, &self.projection);
+        let decoder = Decoder::new(&self.request, &self.selection, &self.projection);
         let items = page.objects.into_iter().map(|stored| decoder.decode(stored));
         let items: Vec<Option<Item>> = items.collect::<Result<_>>()?;
         Ok(Some(items.into_iter().flatten().collect()))

@@ -1,4 +1,4 @@
-//! Decodes the stored documents of a list, no further than the answer and its selectors need.
+//! Decodes the stored documents of a list, no further than the response and its selectors need.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::peek::Parts;
 use crate::request::RequestInfo;
 use crate::request::negotiate::View;
-use crate::resource::Resource;
 use crate::storage::Stored;
 use crate::strategy::Strategy;
 use crate::table::IncludeObject;
@@ -19,7 +18,7 @@ use crate::table::IncludeObject;
 pub enum Projection {
     /// Documents as stored, if they can be sent unparsed.
     Documents,
-    /// At least these parts. Built-in kinds and those that are converted are parsed as a whole.
+    /// At least these parts. Built-in kinds and converted ones are parsed completely.
     Parts(Parts),
     Objects,
 }
@@ -46,7 +45,7 @@ pub enum Item {
 
 /// Decodes and selects the documents of one list.
 pub struct Decoder<'a> {
-    resource: &'a Resource,
+    request: &'a RequestInfo,
     selection: &'a Selection,
     /// True when documents are sent as they are stored.
     is_raw: bool,
@@ -55,18 +54,19 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder for objects of `resource`.
-    pub fn new(resource: &'a Resource, selection: &'a Selection, projection: &'a Projection) -> Self {
+    /// A decoder for the answer to `request`.
+    pub fn new(request: &'a RequestInfo, selection: &'a Selection, projection: &'a Projection) -> Self {
+        let resource = &request.resource;
         let is_shallow = !selection.needs_content();
-        // What is converted is converted as a whole.
+        // Converted objects are converted completely.
         let has_parts = resource.strategy == Strategy::Custom && resource.converter.is_none();
-        let is_raw = *projection == Projection::Documents && is_shallow && resource.is_stored_as_served;
+        let is_raw = *projection == Projection::Documents && is_shallow && request.serves_stored();
         let parts = match projection {
             Projection::Parts(parts) if is_shallow && has_parts => Some(parts),
             Projection::Parts(_) | Projection::Documents | Projection::Objects => None,
         };
         Self {
-            resource,
+            request,
             selection,
             is_raw,
             parts,
@@ -79,19 +79,18 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// 500 when the document is damaged.
     pub fn decode(&self, stored: Stored) -> Result<Option<Item>> {
+        let resource = &self.request.resource;
         if self.is_raw {
             let is_selected = self.selection.is_everything()
-                || self
-                    .selection
-                    .matches(&stored.parts(&self.metadata)?, self.resource);
+                || self.selection.matches(&stored.parts(&self.metadata)?, resource);
             return Ok(is_selected.then_some(Item::Document(stored.document)));
         }
         let object = match self.parts {
             Some(parts) => stored.parts(parts)?,
             None => stored.object()?,
         };
-        let object = self.resource.served(object);
-        let is_selected = self.selection.is_everything() || self.selection.matches(&object, self.resource);
+        let object = self.request.served(object);
+        let is_selected = self.selection.is_everything() || self.selection.matches(&object, resource);
         Ok(is_selected.then_some(Item::Object(object)))
     }
 }

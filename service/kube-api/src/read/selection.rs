@@ -43,7 +43,7 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// True when metadata alone cannot decide whether an object matches.
+    /// True when metadata does not suffice to decide whether an object matches.
     pub fn needs_content(&self) -> bool {
         self.fields.needs_content()
     }

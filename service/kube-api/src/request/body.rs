@@ -48,8 +48,12 @@ pub fn parsed(media_type: &str, bytes: &[u8]) -> Result<Value> {
     let object = match media_type {
         "application/json" => json(bytes)?,
         "application/yaml" => yaml(bytes)?,
-        protobuf::MEDIA_TYPE => protobuf::decode(bytes)
-            .map_err(|why| ApiError::bad_request(format!("the protobuf body cannot be read: {why}")))?,
+        protobuf::MEDIA_TYPE => {
+            let mut object = protobuf::decode(bytes)
+                .map_err(|why| ApiError::bad_request(format!("the protobuf body cannot be read: {why}")))?;
+            object::normalize_numbers(&mut object);
+            object
+        }
         _ => return Err(ApiError::unsupported_media_type(ACCEPTED)),
     };
     if !object.is_object() {

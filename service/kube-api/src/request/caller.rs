@@ -2,7 +2,7 @@
 
 /// Members of this group may do everything.
 pub const MASTERS: &str = "system:masters";
-/// Members of this one may read everything but Secrets. Other users may do nothing.
+/// Members of this one may read everything but Secrets and hidden parts of other objects. Other users may do nothing.
 pub const VIEWERS: &str = "muster:viewers";
 /// Every known user is in it.
 const AUTHENTICATED: &str = "system:authenticated";
@@ -27,7 +27,7 @@ impl Caller {
         }
     }
 
-    /// A member of `muster:viewers`, who reads everything but Secrets.
+    /// A member of `muster:viewers`, a group that reads everything but secrets.
     pub fn viewer() -> Self {
         Self {
             name: "muster:viewer".into(),

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, header};
+use serde_json::Value;
 
 use super::caller::Caller;
 use super::options::Options;
 use crate::error::ApiError;
 use crate::fields::{Manager, Operation};
 use crate::resource::Resource;
+
+/// Removes from an object what read-only callers may not see.
+pub type Hide = fn(&mut Value);
 
 /// The object or collection that a request reads or writes, as `RequestInfo` and the `RequestScope` of an API
 /// server.
@@ -23,6 +27,8 @@ pub struct RequestInfo {
     pub subresource: String,
     pub options: Options,
     pub caller: Caller,
+    /// Removes what the caller may not see of objects; `None`: the caller may see everything.
+    pub hides: Option<Hide>,
     /// The field manager: the name under which managed fields record the write.
     pub manager: String,
     pub is_patch: bool,
@@ -38,9 +44,24 @@ impl RequestInfo {
             subresource: String::new(),
             options: Options::default(),
             caller: Caller::administrator(),
+            hides: None,
             manager: "kube-api".into(),
             is_patch: false,
         }
+    }
+
+    /// A stored object as the caller sees it, in the requested version.
+    pub fn served(&self, stored: Value) -> Value {
+        let mut served = self.resource.served(stored);
+        if let Some(hide) = self.hides {
+            hide(&mut served);
+        }
+        served
+    }
+
+    /// True when the caller is sent documents as they are stored.
+    pub fn serves_stored(&self) -> bool {
+        self.resource.is_stored_as_served && self.hides.is_none()
     }
 
     /// The manager of the fields that the request writes.
@@ -63,7 +84,7 @@ impl RequestInfo {
     }
 }
 
-/// The field manager of a request: `fieldManager` of the query, else the program's name in `User-Agent`.
+/// The field manager of a request: `fieldManager` of the query, otherwise the program's name in `User-Agent`.
 pub fn field_manager(options: &Options, headers: &HeaderMap) -> String {
     if !options.field_manager.is_empty() {
         return options.field_manager.clone();

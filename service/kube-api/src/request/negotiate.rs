@@ -4,7 +4,7 @@ use http::{HeaderMap, header};
 
 use crate::error::{ApiError, Result};
 
-/// The form of an answer: the object, or a view of it.
+/// The form of a response: the object, or a view of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The object itself.

@@ -2,7 +2,7 @@
 //! (`facts/extract.py`). The table stays: the `k8s-pb` crate has neither descriptors for `prost-reflect` nor
 //! the JSON names, and Kubernetes' JSON of times, quantities and managed fields is not that of protobuf.
 //!
-//! A body is the bytes `k8s\0` and a message `runtime.Unknown`, whose `raw` is the message of the object.
+//! A body is the bytes `k8s\0` and a message `runtime.Unknown`, which has the object's message in `raw`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,8 +16,9 @@ pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 const MAGIC: &[u8] = b"k8s\0";
 const META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.";
-/// Maximum nesting depth accepted.
-const MAX_DEPTH: usize = 32;
+const CRD: &str = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.";
+/// Maximum nesting depth accepted: schemas of CRDs nest deep.
+const MAX_DEPTH: usize = 100;
 
 type Table = HashMap<String, HashMap<String, Field>>;
 
@@ -81,6 +82,7 @@ fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
     let package = match api_version {
         _ if kind == "DeleteOptions" => META.to_owned(),
         "v1" => "k8s.io.api.core.v1.".to_owned(),
+        "apiextensions.k8s.io/v1" => CRD.to_owned(),
         other => {
             let (group, version) = other.split_once('/')?;
             format!("k8s.io.api.{}.{version}.", group.split('.').next()?)
@@ -95,7 +97,7 @@ fn decode_message(message: &str, bytes: &[u8], depth: usize) -> Result<Value, St
     if depth > MAX_DEPTH {
         return Err("messages nest too deep".into());
     }
-    if let Some(special) = decode_special(message, bytes) {
+    if let Some(special) = decode_special(message, bytes, depth) {
         return special;
     }
     let fields = MESSAGES
@@ -142,13 +144,40 @@ fn decode_message(message: &str, bytes: &[u8], depth: usize) -> Result<Value, St
     } else {
         object.retain(|_, value| !value.is_null() && *value != "");
     }
+    if let Some(name) = message.strip_prefix(CRD) {
+        object.retain(|member, value| !is_left_out(name, member, value));
+    }
     Ok(Value::Object(object))
 }
 
-/// Decodes messages whose JSON is not an object.
-fn decode_special(message: &str, bytes: &[u8]) -> Option<Result<Value, String>> {
+/// True for what Go writes in protobuf and, because it is not set, not in JSON.
+fn is_left_out(message: &str, member: &str, value: &Value) -> bool {
+    match (message, member) {
+        // These may be false: one is a pointer, the others are always written.
+        ("JSONSchemaProps", "x-kubernetes-preserve-unknown-fields") => false,
+        ("CustomResourceDefinitionVersion", "served" | "storage") => false,
+        ("ValidationRule", "optionalOldSelf") => false,
+        (_, "priority") => *value == json!(0),
+        _ => *value == json!(false),
+    }
+}
+
+/// Decodes messages that are not objects in JSON.
+fn decode_special(message: &str, bytes: &[u8], depth: usize) -> Option<Result<Value, String>> {
     let last = message.rsplit('.').next()?;
     let is_meta = message.starts_with(META);
+    if message.starts_with(CRD) {
+        return match last {
+            "JSON" => {
+                let raw = first_bytes(bytes);
+                Some(raw.and_then(|raw| serde_json::from_slice(raw).map_err(|error| error.to_string())))
+            }
+            "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrStringArray" => {
+                Some(decode_either(last, bytes, depth))
+            }
+            _ => None,
+        };
+    }
     match last {
         "Time" | "MicroTime" if is_meta => Some(decode_time(bytes, last == "MicroTime")),
         "FieldsV1" if is_meta => {
@@ -165,6 +194,28 @@ fn decode_special(message: &str, bytes: &[u8]) -> Option<Result<Value, String>> 
         }
         _ => None,
     }
+}
+
+/// Decodes a schema, or what may be in its place.
+fn decode_either(message: &str, bytes: &[u8], depth: usize) -> Result<Value, String> {
+    let schema = |bytes| decode_message(&format!("{CRD}JSONSchemaProps"), bytes, depth + 1);
+    let (mut one, mut several) = (None, Vec::new());
+    for field in Reader(bytes) {
+        match (message, field?) {
+            ("JSONSchemaPropsOrBool", (1, Wire::Number(allows))) => {
+                one = one.or(Some(Value::from(allows != 0)));
+            }
+            ("JSONSchemaPropsOrBool", (2, Wire::Bytes(bytes))) | (_, (1, Wire::Bytes(bytes))) => {
+                one = Some(schema(bytes)?);
+            }
+            ("JSONSchemaPropsOrArray", (2, Wire::Bytes(bytes))) => several.push(schema(bytes)?),
+            ("JSONSchemaPropsOrStringArray", (2, Wire::Bytes(text))) => {
+                several.push(String::from_utf8_lossy(text).into());
+            }
+            _ => {}
+        }
+    }
+    Ok(one.unwrap_or(Value::Array(several)))
 }
 
 /// The content of field 1.
@@ -367,6 +418,7 @@ mod tests {
             (Value::Array(one), Value::Array(other)) => {
                 one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
             }
+            (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
             (one, other) => one == other,
         }
     }
@@ -387,6 +439,7 @@ mod tests {
             "identity-review",
             "access-review",
             "rules-review",
+            "definition",
         ] {
             let read = |end: &str| std::fs::read(format!("{folder}/{name}.{end}")).unwrap();
             let expected: Value = serde_json::from_slice(&read("json")).unwrap();

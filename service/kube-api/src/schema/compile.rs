@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::cel::rules::Node;
 use super::cost;
 use super::structural::{ListType, Rules, Schema, Type};
 
@@ -22,22 +23,15 @@ pub struct SchemaError {
 pub type Definitions = Map<String, Value>;
 
 impl Schema {
-    /// Compiles the schema of a CRD version, CEL rules included.
+    /// Compiles the schema of a CRD version. [`Node::of`] finds faults in its CEL rules.
     ///
     /// # Errors
     /// The first keyword that cannot be used.
     pub fn of_crd(document: &Value) -> Result<Self, SchemaError> {
         let mut schema = Compiler::new(&Map::new()).compile(document, "")?;
-        if has_cel_rules(document) {
-            let compiled = kube_cel::compile_schema(document);
-            if let Some(error) = compiled.compilation_errors().first() {
-                return Err(SchemaError {
-                    path: "x-kubernetes-validations".into(),
-                    reason: error.to_string(),
-                });
-            }
-            schema.has_loops = cost::has_loops(&compiled);
-            schema.cel = Some(Arc::new(compiled));
+        if let (Some(rules), _) = Node::of(document) {
+            schema.has_loops = cost::has_loops(&rules);
+            schema.cel = Some(Arc::new(rules));
         }
         Ok(schema)
     }
@@ -52,19 +46,6 @@ impl Schema {
             reason: "there is no such schema".into(),
         })?;
         Compiler::new(definitions).compile(document, name)
-    }
-}
-
-fn has_cel_rules(node: &Value) -> bool {
-    match node {
-        Value::Object(members) => {
-            members
-                .get("x-kubernetes-validations")
-                .is_some_and(Value::is_array)
-                || members.values().any(has_cel_rules)
-        }
-        Value::Array(elements) => elements.iter().any(has_cel_rules),
-        _ => false,
     }
 }
 

@@ -1,120 +1,78 @@
-//! Estimates the steps of CEL rules before they run: nothing can stop an evaluation that has begun.
+//! Estimates the steps of CEL rules before they run: an evaluation that has begun cannot be stopped.
 //!
-//! Only loops matter. Their number is the product of the sizes of what they go over, one inside the other: sizes that the schema
-//! allows when a CRD is made, sizes of the object when one is written. The limits are those of a Kubernetes API server.
+//! Only loops matter. The number of steps is the product of the sizes of nested ranges. The limits are those of a Kubernetes API server.
+//! The cost of rules by their schema is checked when a CRD is created (`cel/call_cost.rs`).
 
-use kube_cel::CompiledSchema;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue};
 use serde_json::Value;
 
-/// Steps that a rule may need by its schema.
-const MOST_BY_SCHEMA: u64 = 10_000_000;
+use super::cel::rules::Node;
+
 /// Steps that a rule may take for one value.
 const MOST_OF_RULE: u64 = 1_000_000;
 /// Steps that all rules may take for an object.
 const MOST_OF_OBJECT: u64 = 10_000_000;
-/// The size of a list or map without `maxItems` or `maxProperties`. A server assumes more, so it refuses what is refused here.
-const WITHOUT_LIMIT: u64 = 100_000;
+/// The size of everything, to see whether there is a loop.
+const MANY: u64 = 100_000;
 
-/// The path of a schema node with a rule that would cost too much, and the steps of the rule.
+/// The path of a value with a rule that would cost too much.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooCostly {
     pub path: String,
-    pub steps: u64,
 }
 
 /// True when the steps of a rule depend on the size of an object.
-pub fn has_loops(schema: &CompiledSchema) -> bool {
-    let own = steps_of_rules(
-        schema,
-        &InValue {
-            value: &Value::Null,
-            largest: 0,
-        },
-    );
-    let with_many = steps_of_rules(schema, &Many);
-    let children = schema.properties.values().chain(schema.items.as_deref());
-    let mut children = children.chain(schema.additional_properties.as_deref());
-    own.zip(with_many).any(|(none, many)| none != many)
-        || children.any(has_loops)
-        || branches(schema).any(has_loops)
+pub fn has_loops(node: &Node) -> bool {
+    let nothing = InValue {
+        value: &Value::Null,
+        largest: 0,
+    };
+    let mut own = steps_of_rules(node, &nothing).zip(steps_of_rules(node, &Many));
+    let children = node.properties.values().chain(node.items.as_deref());
+    let mut children = children.chain(node.additional.as_deref());
+    own.any(|(none, many)| none != many) || children.any(has_loops)
 }
 
-/// Finds a rule that sizes allowed by the schema make too costly.
-pub fn by_schema(schema: &CompiledSchema) -> Option<TooCostly> {
-    of_schema(schema, "")
-}
-
-fn of_schema(schema: &CompiledSchema, path: &str) -> Option<TooCostly> {
-    let own = steps_of_rules(schema, &BySchema(schema))
-        .find(|steps| *steps > MOST_BY_SCHEMA)
-        .map(|steps| TooCostly {
-            path: path.to_owned(),
-            steps,
-        });
-    let member = |name: &str| format!("{path}.{name}");
-    own.or_else(|| {
-        let mut properties = schema.properties.iter();
-        properties.find_map(|(name, child)| of_schema(child, &member(name)))
-    })
-    .or_else(|| of_schema(schema.items.as_deref()?, &format!("{path}[*]")))
-    .or_else(|| of_schema(schema.additional_properties.as_deref()?, &member("*")))
-    .or_else(|| branches(schema).find_map(|branch| of_schema(branch, path)))
-}
-
-/// Finds where the rules cost too much for this object. `old` is the object that it replaces.
-pub fn for_object(schema: &CompiledSchema, object: &Value, old: Option<&Value>) -> Option<TooCostly> {
+/// Finds the value for which the rules cost too much. `old` is the object that it replaces.
+pub fn for_object(node: &Node, object: &Value, old: Option<&Value>) -> Option<TooCostly> {
     let largest = largest(object).max(old.map_or(0, largest));
     let mut total = 0;
-    of_value(schema, object, "", largest, &mut total)
+    of_value(node, object, "", largest, &mut total)
 }
 
-fn of_value(
-    schema: &CompiledSchema,
-    value: &Value,
-    path: &str,
-    largest: u64,
-    total: &mut u64,
-) -> Option<TooCostly> {
-    for steps in steps_of_rules(schema, &InValue { value, largest }) {
+fn of_value(node: &Node, value: &Value, path: &str, largest: u64, total: &mut u64) -> Option<TooCostly> {
+    for steps in steps_of_rules(node, &InValue { value, largest }) {
         *total = total.saturating_add(steps);
         if steps > MOST_OF_RULE || *total > MOST_OF_OBJECT {
             let path = path.to_owned();
-            return Some(TooCostly { path, steps });
+            return Some(TooCostly { path });
         }
     }
-    let children = match value {
+    match value {
         Value::Object(members) => members.iter().find_map(|(name, member)| {
-            let child = schema.properties.get(name);
-            let child = child.or(schema.additional_properties.as_deref())?;
+            let child = node.properties.get(name).or(node.additional.as_deref())?;
             of_value(child, member, &format!("{path}.{name}"), largest, total)
         }),
-        Value::Array(elements) => schema.items.as_deref().and_then(|items| {
+        Value::Array(elements) => node.items.as_deref().and_then(|items| {
             let mut elements = elements.iter().enumerate();
             elements.find_map(|(index, element)| {
                 of_value(items, element, &format!("{path}[{index}]"), largest, total)
             })
         }),
         _ => None,
-    };
-    children.or_else(|| branches(schema).find_map(|branch| of_value(branch, value, path, largest, total)))
-}
-
-fn branches(schema: &CompiledSchema) -> impl Iterator<Item = &CompiledSchema> {
-    let all = schema.all_of.iter().chain(&schema.one_of);
-    all.chain(&schema.any_of)
+    }
 }
 
 /// The steps of each rule of a node that has a loop.
-fn steps_of_rules(schema: &CompiledSchema, sizes: &dyn Sizes) -> impl Iterator<Item = u64> {
-    let rules = schema.validations.iter().flatten();
-    let programs = rules.flat_map(|rule| [Some(&rule.program), rule.message_program.as_ref()]);
+fn steps_of_rules(node: &Node, sizes: &dyn Sizes) -> impl Iterator<Item = u64> {
+    let rules = node.rules.iter();
+    let programs = rules.flat_map(|rule| [rule.program.as_ref().ok(), rule.message.as_ref()]);
     programs.flatten().map(|program| {
         let mut estimate = Estimate {
             sizes,
             variables: vec![("self".to_owned(), Some(Vec::new()))],
         };
-        estimate.steps(&program.expression().expr)
+        estimate.steps(&program.expr)
     })
 }
 
@@ -127,36 +85,13 @@ enum Part {
 }
 
 trait Sizes {
-    /// Elements of the largest list, map or text at this path; `None` when that cannot be said.
+    /// Elements of the largest list, map or text at this path; `None` when that is not known.
     fn at(&self, path: &[Part]) -> Option<u64>;
-    /// The size of what is at no path.
+    /// The size of a value without a path.
     fn unknown(&self) -> u64;
 }
 
-struct BySchema<'a>(&'a CompiledSchema);
-
-impl Sizes for BySchema<'_> {
-    fn at(&self, path: &[Part]) -> Option<u64> {
-        let mut node = self.0;
-        for part in path {
-            node = match part {
-                Part::Member(name) => node.properties.get(name),
-                Part::Any => node.items.as_deref(),
-            }
-            .or(node.additional_properties.as_deref())?;
-        }
-        let limit = node.max_items.or(node.max_properties);
-        let is_many = node.items.is_some() || node.additional_properties.is_some();
-        is_many.then(|| limit.unwrap_or(WITHOUT_LIMIT))
-    }
-
-    /// So small that nothing is refused which a server takes: its type checker knows more.
-    fn unknown(&self) -> u64 {
-        1
-    }
-}
-
-/// Everything is large.
+/// Assumes that everything is large.
 struct Many;
 
 impl Sizes for Many {
@@ -165,7 +100,7 @@ impl Sizes for Many {
     }
 
     fn unknown(&self) -> u64 {
-        WITHOUT_LIMIT
+        MANY
     }
 }
 
@@ -230,7 +165,7 @@ fn largest(value: &Value) -> u64 {
 
 struct Estimate<'a> {
     sizes: &'a dyn Sizes,
-    /// Where the values of variables are; the last of a name counts.
+    /// The paths of the values of variables; the last one of a name counts.
     variables: Vec<(String, Option<Vec<Part>>)>,
 }
 
@@ -319,7 +254,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// Where the value of an expression is, below the value that the rule is about.
+    /// The path of an expression's value, below the value that the rule is about.
     fn path_of(&self, expression: &Expr) -> Option<Vec<Part>> {
         match expression {
             Expr::Ident(name) => {
@@ -357,70 +292,35 @@ mod tests {
 
     use super::*;
 
-    /// A schema of a list `l` with a rule at the root.
-    fn with_rule(rule: &str, list: &Value) -> CompiledSchema {
-        let schema = kube_cel::compile_schema(&json!({
+    /// The rules of a schema of a list `l` with a rule at the root.
+    fn with_rule(rule: &str, list: &Value) -> Node {
+        let (node, _) = Node::of(&json!({
             "type": "object",
             "properties": {"l": list},
             "x-kubernetes-validations": [{"rule": rule}],
         }));
-        assert!(schema.compilation_errors().is_empty(), "{rule}");
-        schema
+        let node = node.unwrap();
+        assert!(node.rules[0].program.is_ok(), "{rule}");
+        node
     }
 
     const FOUR_DEEP: &str = "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))";
 
-    fn numbers(most: Option<u64>) -> Value {
-        let mut list = json!({"type": "array", "items": {"type": "integer"}});
-        if let Some(most) = most {
-            list["maxItems"] = most.into();
-        }
-        list
-    }
-
-    #[test]
-    fn rules_are_refused_by_the_sizes_that_their_schema_allows() {
-        for (rule, most, is_refused) in [
-            (FOUR_DEEP, None, true),
-            (FOUR_DEEP, Some(100), true),
-            (FOUR_DEEP, Some(10), false),
-            ("self.l.all(a, a >= 0)", None, false),
-            ("self.l.all(a, self.l.exists_one(b, a == b))", None, true),
-            ("self.l.all(a, self.l.exists_one(b, a == b))", Some(500), false),
-            ("self.l.all(a, [1, 2, 3].exists(b, a == b))", None, false),
-            (
-                "self.l.filter(a, a > 1).all(a, self.l.exists(b, a == b))",
-                None,
-                true,
-            ),
-        ] {
-            let found = by_schema(&with_rule(rule, &numbers(most)));
-            assert_eq!(found.is_some(), is_refused, "{rule} {most:?}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn elements_of_elements_have_their_own_sizes() {
-        let schema = |inner: u64| {
-            let tags = json!({"type": "array", "maxItems": inner, "items": {"type": "string"}});
-            let list = json!({"type": "array", "items": {"type": "object", "properties": {"tags": tags}}});
-            with_rule("self.l.all(a, a.tags.all(t, t.size() > 0))", &list)
-        };
-        assert_eq!(by_schema(&schema(5)), None);
-        assert!(by_schema(&schema(5000)).is_some());
+    fn numbers() -> Value {
+        json!({"type": "array", "items": {"type": "integer"}})
     }
 
     #[test]
     fn objects_are_refused_by_the_sizes_that_they_have() {
-        let schema = with_rule(FOUR_DEEP, &numbers(None));
+        let schema = with_rule(FOUR_DEEP, &numbers());
         let of = |count: usize| json!({"l": vec![1; count]});
         assert_eq!(for_object(&schema, &of(8), None), None);
         let found = for_object(&schema, &of(55), None).expect("55 to the power of 4");
         assert_eq!(found.path, "");
-        let single = with_rule("self.l.all(a, a >= 0)", &numbers(None));
+        let single = with_rule("self.l.all(a, a >= 0)", &numbers());
         assert_eq!(for_object(&single, &of(50_000), None), None);
-        assert!(has_loops(&single) && !has_loops(&with_rule("self.l.size() > 1", &numbers(None))));
-        let old = with_rule("self.l.all(a, oldSelf.l.exists(b, a == b))", &numbers(None));
+        assert!(has_loops(&single) && !has_loops(&with_rule("self.l.size() > 1", &numbers())));
+        let old = with_rule("self.l.all(a, oldSelf.l.exists(b, a == b))", &numbers());
         assert!(for_object(&old, &of(3000), Some(&of(3000))).is_some());
     }
 }

@@ -22,6 +22,39 @@ pub fn apply_defaults(schema: &Schema, value: &mut Value) -> Result<(), Defaults
     fill(schema, value, &mut left)
 }
 
+/// Fills in the zero values of required members, as Go does where it decodes into a type and writes it again: what a client left out
+/// for being empty is there. With `texts` texts, too: not where an empty one is refused.
+pub fn fill_zeros(schema: &Schema, value: &mut Value, texts: bool) {
+    match value {
+        Value::Object(members) => {
+            for name in &schema.required {
+                let zero = schema
+                    .properties
+                    .get(name)
+                    .and_then(|child| child.default.as_ref());
+                let zero =
+                    zero.filter(|zero| zero.is_number() || zero.is_boolean() || (texts && zero.is_string()));
+                if let (false, Some(zero)) = (members.contains_key(name), zero) {
+                    members.insert(name.clone(), zero.clone());
+                }
+            }
+            for (name, member) in members {
+                if let Some(child) = schema.member(name) {
+                    fill_zeros(child, member, texts);
+                }
+            }
+        }
+        Value::Array(elements) => {
+            for element in elements {
+                if let Some(items) = &schema.items {
+                    fill_zeros(items, element, texts);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 fn fill(schema: &Schema, value: &mut Value, left: &mut usize) -> Result<(), DefaultsTooLarge> {
     match value {
         Value::Object(members) => {

@@ -56,8 +56,8 @@ fn walk(
     }
 }
 
-/// Takes `null` for a value that is not set, as Go does where it decodes into a type: the member goes; in a map of texts it is
-/// an empty one.
+/// Treats `null` as a value that is not set, as Go does where it decodes into a type: the member is dropped; in a map of texts it becomes
+/// an empty text.
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {

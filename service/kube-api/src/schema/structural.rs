@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube_cel::CompiledSchema;
 use regex::Regex;
 use serde_json::Value;
+
+use super::cel::rules::Node;
 
 /// The JSON type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
@@ -65,8 +66,8 @@ pub struct Schema {
     pub patch_merges: bool,
     pub rules: Rules,
     /// CEL rules of the whole tree, at its root only.
-    pub cel: Option<Arc<CompiledSchema>>,
-    /// One of them has a loop. At its root only.
+    pub cel: Option<Arc<Node>>,
+    /// One of these rules has a loop. Set at the root only.
     pub has_loops: bool,
 }
 

@@ -1,10 +1,8 @@
 //! Validates objects, with the messages of a Kubernetes API server.
 
-use std::sync::OnceLock;
-
-use kube_cel::Validator;
 use serde_json::Value;
 
+use super::cel;
 use super::cost::{self, TooCostly};
 use super::format;
 use super::structural::{ListType, Schema, Type};
@@ -26,7 +24,7 @@ pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<Fie
     if let Some(rules) = &schema.cel {
         if errors.is_empty() {
             errors = match cost::for_object(rules, object, old) {
-                None => cel_errors(rules, object, old),
+                None => cel::errors(schema, rules, object, old),
                 Some(found) => vec![out_of_budget(&found)],
             };
         } else {
@@ -47,34 +45,6 @@ fn out_of_budget(found: &TooCostly) -> FieldError {
     let detail = "validation failed due to running out of cost budget, no further validation rules will be run: lists and maps of this \
                   size make the rules of the schema too costly";
     FieldError::invalid(found.path.trim_start_matches('.'), &Value::Null, detail)
-}
-
-fn cel_errors(rules: &kube_cel::CompiledSchema, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    thread_local! {
-        static VALIDATOR: OnceLock<Validator> = const { OnceLock::new() };
-    }
-    let outcome = VALIDATOR.with(|validator| {
-        validator
-            .get_or_init(Validator::new)
-            .validate_compiled(rules, object, old)
-    });
-    let Err(errors) = outcome else { return Vec::new() };
-    let errors = errors.into_vec().into_iter().map(|error| {
-        let field = error.field_path.trim_start_matches('.').to_owned();
-        let value = at_path(object, &field).cloned().unwrap_or_default();
-        // Objects and arrays are not repeated in messages.
-        let value = match value {
-            Value::Object(_) | Value::Array(_) => Value::from(type_name(&value)),
-            scalar => scalar,
-        };
-        match error.reason.as_deref() {
-            Some("FieldValueForbidden") => FieldError::forbidden(field, &error.message),
-            Some("FieldValueRequired") => FieldError::required(field, &error.message),
-            Some("FieldValueDuplicate") => FieldError::duplicate(field, &value),
-            _ => FieldError::invalid(field, &value, &error.message),
-        }
-    });
-    errors.collect()
 }
 
 /// The value at a path as errors write it.

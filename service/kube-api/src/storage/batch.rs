@@ -1,4 +1,4 @@
-//! Carries out many writes by few statements: each statement is a hand-over to the database and back.
+//! Carries out many writes by few statements: each statement is a round trip to the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ pub struct Batch<'a> {
     pub cipher: &'a dyn Cipher,
 }
 
-/// A write whose precondition held.
+/// A write that passed its precondition.
 struct Accepted {
     change: Arc<Change>,
     uid: String,
     /// Revision of the version before; 0: there was none.
     previous: Revision,
-    /// Uids of its owners, if they are others than before.
+    /// Uids of its owners, if they changed.
     owners: Option<Vec<String>>,
 }
 
 type Statement = Query<'static, Any, AnyArguments>;
 
 impl Batch<'_> {
-    /// Carries out these writes in their order, each as the next revision after `revision`, but for those whose preconditions do not
-    /// hold. Returns the last revision, too.
+    /// Carries out these writes in their order, each as the next revision after `revision`, except those that fail their preconditions.
+    /// Returns the last revision, too.
     pub async fn write(
         &mut self,
         writes: Vec<Write>,
@@ -110,7 +110,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Points the rows of objects to their new versions, or deletes them. Of an object that is written twice the last write counts.
+    /// Points the rows of objects to their new versions, or deletes them. If an object is written twice, the last write counts.
     async fn set_present(&mut self, all_accepted: &[Accepted]) -> sqlx::Result<()> {
         let last: HashMap<&Key, &Accepted> = all_accepted
             .iter()
@@ -161,7 +161,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// The statement that begins so, for the rows of these objects.
+    /// A statement that begins with `start`, for the rows of these objects.
     fn of_keys<'k>(&self, start: &str, keys: impl ExactSizeIterator<Item = &'k Key>) -> Statement {
         let mut sql = format!("{start} WHERE (resource, namespace, name) IN (VALUES ");
         push_tuples(&mut sql, self.kind, keys.len(), 3);
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// A write of what the storage has.
+    /// A write of an object that the storage has.
     async fn change(storage: &SqlStorage, name: &str, deletes: bool) -> Write {
         let stored = storage.get(&key(name)).await.unwrap().unwrap();
         let object = stored.object().unwrap();
@@ -264,7 +264,7 @@ mod tests {
             storage.write(creation(name, "1")).await.unwrap();
         }
         let (before, _) = storage.revisions().await.unwrap();
-        // One runtime thread: all of them are queued when the first transaction begins.
+        // With one runtime thread, all of them are queued when the first transaction begins.
         let together = [
             change(&storage, "a", true).await,
             creation("a", "2"),

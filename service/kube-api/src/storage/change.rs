@@ -23,7 +23,7 @@ impl ChangeKind {
     }
 }
 
-/// Size of the documents of changes that are handed on at once: a watch may have to write each of them anew.
+/// Total size of the documents in one batch of changes: a watch may have to serialize each of them again.
 pub const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// Changes after a revision, oldest first.

@@ -1,4 +1,4 @@
-//! Encrypts documents on their way into the database, if the program around the API has a cipher for them.
+//! Encrypts documents before they are stored, if the program that embeds the API has a cipher for them.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Carries out writes one after the other; those that wait together share a transaction. A commit costs the
-//! same for one write as for many, and no client is answered before its write is committed.
+//! Carries out writes one after the other; writes that wait at the same time share a transaction. A commit costs the same for one write as
+//! for many, and no client gets a response before its write is committed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,17 +23,17 @@ type Outcome = Result<Written, StorageError>;
 /// Writes that wait for a transaction, each with the channel for its outcome.
 pub type Queue = mpsc::Sender<(Write, oneshot::Sender<Outcome>)>;
 
-/// Who hears of each committed change, in the order of the commits, before its writer is answered.
+/// The receiver of committed changes, which gets each in the order of the commits, before the response to its writer.
 #[derive(Clone, Default)]
 pub struct Audience(Arc<OnceLock<Listener>>);
 
-/// Is told of each change.
+/// Is called with each change.
 type Listener = Box<dyn Fn(&Arc<Change>) + Send + Sync>;
 
 impl Audience {
-    /// Tells `listener` of every change from now on. There is one: a second is not told.
+    /// Calls `listener` with every change from now on. Only the first listener is kept.
     pub fn set(&self, listener: impl Fn(&Arc<Change>) + Send + Sync + 'static) {
-        // Who comes second reads the database.
+        // A second API on this storage reads changes from the database.
         let _ = self.0.set(Box::new(listener));
     }
 
@@ -62,19 +62,15 @@ pub fn start(kind: Kind, writers: AnyPool, cipher: Arc<dyn Cipher>, audience: Au
             match commit(kind, &writers, &*cipher, writes).await {
                 Ok(outcomes) => {
                     for (caller, outcome) in callers.into_iter().zip(outcomes) {
-                        // The caller may have been cancelled; the write stands all the same, and watches see it.
+                        // The caller may have been cancelled; the write is committed all the same, and watches receive it.
                         audience.tell(&outcome);
                         let _ = caller.send(Ok(outcome));
                     }
                 }
                 Err(error) => {
-                    let source = Arc::new(error);
+                    let error = StorageError::unavailable(ATTEMPTED)(error);
                     for caller in callers {
-                        let source = source.clone();
-                        let _ = caller.send(Err(StorageError::Unavailable {
-                            attempted: ATTEMPTED,
-                            source,
-                        }));
+                        let _ = caller.send(Err(error.clone()));
                     }
                 }
             }
@@ -91,7 +87,7 @@ pub async fn enqueue(queue: &Queue, write: Write) -> Outcome {
     outcome.await.map_err(|_| ended())?
 }
 
-/// Carries out all writes or none. A write whose precondition does not hold is skipped.
+/// Carries out all writes or none. A write that fails its precondition is skipped.
 async fn commit(
     kind: Kind,
     writers: &AnyPool,

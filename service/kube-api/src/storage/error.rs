@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use muster_sql::damage;
+
 use crate::error::ApiError;
 
 /// The database could not be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StorageError {
     #[error("{attempted}")]
     Unavailable {
@@ -21,9 +23,12 @@ pub enum StorageError {
 impl StorageError {
     /// For `map_err`: an `Unavailable` that names the operation.
     pub(super) fn unavailable(attempted: &'static str) -> impl Fn(sqlx::Error) -> Self {
-        move |source| Self::Unavailable {
-            attempted,
-            source: Arc::new(source),
+        move |source| {
+            damage::note(&source);
+            Self::Unavailable {
+                attempted,
+                source: Arc::new(source),
+            }
         }
     }
 }

@@ -38,11 +38,11 @@ pub struct Page {
     pub compacted: Revision,
     /// Those that can be read.
     pub objects: Vec<Stored>,
-    /// The number of objects with those that cannot be read.
+    /// The number of objects, including those that cannot be read.
     pub rows: usize,
     /// Namespace and name of the last object, whether it can be read or not.
     pub last: Option<(String, String)>,
-    /// The number of objects without the limit, if [`ListQuery::counts`] asked for it.
+    /// The number of objects without the limit, if [`ListQuery::counts`] is set.
     pub total: Option<usize>,
 }
 

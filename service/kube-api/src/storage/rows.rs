@@ -45,7 +45,7 @@ pub fn stored(row: &AnyRow, resource: &Arc<str>, cipher: &dyn Cipher) -> Result<
     })
 }
 
-/// Columns of [`stored`], then resource, change, previous revision and document. A previous document that cannot be decrypted is none.
+/// Columns of [`stored`], then resource, change, previous revision and document. A previous document that cannot be decrypted is left out.
 ///
 /// # Errors
 /// `Corrupt` when the document cannot be decrypted.

@@ -1,4 +1,4 @@
-//! Reads and writes the tables `kube_*`, which migrations have made.
+//! Reads and writes the tables `kube_*`, which are created by migrations.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,22 +26,22 @@ pub struct SqlStorage {
     queue: Queue,
     audience: Audience,
     cipher: Arc<dyn Cipher>,
-    /// Revisions of which was logged that they cannot be read.
+    /// Revisions that were logged as unreadable.
     logged: Arc<Mutex<HashSet<Revision>>>,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
 
-/// Most revisions of which is remembered that they were logged.
+/// Most revisions that are remembered as logged.
 const MAX_LOGGED: usize = 10_000;
 
-/// Changes read at once.
+/// Most changes per read.
 const CHANGES_AT_ONCE: i64 = 500;
 
 /// Revisions that one transaction compacts: some 10 MB of inventories. Hosts register and report meanwhile, and SQLite has one writer.
 const COMPACTED_AT_ONCE: Revision = 500;
 
-/// Between two of them.
+/// Pause between two such transactions.
 const COMPACTION_PAUSE: Duration = Duration::from_millis(20);
 
 const SELECT_REVISIONS: &str = "SELECT revision, compacted FROM kube_revision WHERE id = 1";
@@ -53,7 +53,7 @@ impl SqlStorage {
         Self::with_cipher(kind, readers, writers, Arc::new(Plain))
     }
 
-    /// The same, with a cipher for documents.
+    /// [`Self::new`] with a cipher for documents.
     pub fn with_cipher(kind: Kind, readers: AnyPool, writers: AnyPool, cipher: Arc<dyn Cipher>) -> Self {
         let audience = Audience::default();
         Self {
@@ -85,7 +85,7 @@ impl SqlStorage {
         found.transpose().map_err(Unreadable::during(attempted))
     }
 
-    /// The rows that can be read. One whose document cannot be decrypted costs itself and not the others, and is logged once.
+    /// The rows that can be read. A row with a document that cannot be decrypted is left out, and logged once.
     fn readable<T>(
         &self,
         attempted: &'static str,
@@ -108,8 +108,7 @@ impl SqlStorage {
         Ok(readable)
     }
 
-    /// Reads objects of one revision. The page is empty when the revision asked for was compacted or does not
-    /// exist yet.
+    /// Reads objects of one revision. The page is empty when the requested revision was compacted or does not exist yet.
     pub(crate) async fn list(&self, query: ListQuery) -> Result<Page> {
         let failed = StorageError::unavailable("listing objects");
         let mut connection = self.readers.acquire().await.map_err(&failed)?;
@@ -153,7 +152,7 @@ impl SqlStorage {
         })
     }
 
-    /// Tells of every change that this storage commits, also of those whose writers have gone away.
+    /// Calls `listener` with every change that this storage commits, even if the writer was cancelled.
     pub(crate) fn on_commit(&self, listener: impl Fn(&Arc<Change>) + Send + Sync + 'static) {
         self.audience.set(listener);
     }
@@ -184,7 +183,7 @@ impl SqlStorage {
         })
     }
 
-    /// The revision up to which changes after `revision` are read at once. Sizes are known without reading the documents.
+    /// The last of the changes after `revision` that are read together. Sizes are known without reading the documents.
     async fn extent_after(&self, revision: Revision) -> Result<Revision> {
         let failed = StorageError::unavailable("measuring changes");
         let rows = sqlx::query(
@@ -215,7 +214,7 @@ impl SqlStorage {
         revisions(&mut connection).await
     }
 
-    /// Deletes versions that were replaced at or before this revision, some at a time, so that other writers get their turn.
+    /// Deletes versions that were replaced at or before this revision, some at a time, so that other writers can write in between.
     pub(crate) async fn compact(&self, revision: Revision) -> Result<()> {
         while self.compact_some(revision).await? {
             tokio::time::sleep(COMPACTION_PAUSE).await;

@@ -21,7 +21,7 @@ pub enum Expected {
 pub struct Write {
     pub key: Key,
     pub expected: Expected,
-    /// The version before with its parsed document: watches that select by labels or fields compare with it.
+    /// The previous version with its parsed document: watches that select by labels or fields compare with it.
     pub previous: Option<(Stored, Value)>,
     /// The new content; for a deletion the last content. `metadata.resourceVersion` is filled in.
     pub object: Value,

@@ -22,8 +22,8 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Bytes of annotations that an object may have. Source: `TotalAnnotationSizeLimitB`.
 const LONGEST_ANNOTATION: usize = 256 << 10;
 
-/// Writes what `kubectl` applied into its annotation, where that is: whoever goes back to client-side apply then compares with
-/// what was applied last. Source: `lastAppliedUpdater`.
+/// Writes the applied configuration of `kubectl` into its annotation, if that exists: a later client-side apply then compares with what was
+/// applied last. Source: `lastAppliedUpdater`.
 fn refresh_last_applied(object: &mut Value, applied: &Value) {
     let annotations = object::metadata_value(object).get_mut("annotations");
     let Some(annotations) = annotations.and_then(Value::as_object_mut) else {
@@ -50,8 +50,8 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     annotations.insert(LAST_APPLIED.to_owned(), text.into());
 }
 
-/// True when `kubectl` itself set all of these fields, by client-side apply, and nobody changed them since: that is no conflict.
-/// Source: `lastAppliedManager`.
+/// True when `kubectl` itself set all of these fields, by client-side apply, and they have not changed since: that is no conflict. Source:
+/// `lastAppliedManager`.
 fn were_kubectls(request: &RequestInfo, live: &Value, conflicts: &[(String, String)]) -> bool {
     let annotations = object::metadata(live).and_then(|metadata| metadata.get("annotations"));
     let last = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)?.as_str());
@@ -80,7 +80,7 @@ impl Server {
                 let fields = managers::on_apply(resource, None, &applied, &manager, request.options.force)
                     .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
                 let mut new = prepared;
-                // A configuration of no more than a kind and a name owns nothing.
+                // A configuration with only a kind and a name owns nothing.
                 let entries = fields["metadata"].get("managedFields").cloned();
                 let entries = entries.unwrap_or_else(|| json!([]));
                 object::metadata_mut(&mut new).insert("managedFields".into(), entries);

@@ -127,12 +127,25 @@ pub fn validate(strategy: Strategy, object: &Value, old: Option<&Value>) -> Vec<
                 ));
             }
         }
-        Strategy::Definition => errors.extend(crd::validate(object)),
+        Strategy::Node => {
+            for (index, taint) in object["spec"]["taints"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
+                for member in ["key", "effect"] {
+                    if taint[member].as_str().is_none_or(str::is_empty) {
+                        errors.push(FieldError::required(format!("spec.taints[{index}].{member}"), ""));
+                    }
+                }
+            }
+        }
+        Strategy::Definition => errors.extend(crd::validate(object, old)),
         Strategy::Custom
         | Strategy::Namespace
         | Strategy::GroupedEvent
         | Strategy::Lease
-        | Strategy::Node
         | Strategy::Identity
         | Strategy::Access
         | Strategy::Rules

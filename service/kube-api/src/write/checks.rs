@@ -74,11 +74,18 @@ fn check_kind(request: &RequestInfo, object: &Value) -> Result<()> {
     }
 }
 
-/// Drops fields that the schema does not declare; returns warnings or refuses them, as `fieldValidation`
-/// says.
+/// Drops fields that the schema does not declare; returns warnings or refuses them, depending on `fieldValidation`.
 pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
-    if request.resource.strategy.is_typed() {
-        schema::drop_nulls(&request.resource.schema, object);
+    let resource = &request.resource;
+    if resource.strategy.is_typed() {
+        schema::drop_nulls(&resource.schema, object);
+        // Metadata has rules of its own, and so have definitions: an empty text is refused there.
+        let texts = resource.strategy != Strategy::Definition;
+        let metadata = object
+            .as_object_mut()
+            .and_then(|members| members.remove("metadata"));
+        schema::fill_zeros(&resource.schema, object, texts);
+        object::set_member(object, "metadata", metadata);
     }
     let unknown = schema::prune(&request.resource.schema, object, true);
     let unknown: Vec<String> = unknown
@@ -108,7 +115,7 @@ pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
     }
 }
 
-/// Warnings of new finalizers without a domain and a path, in the words of a Kubernetes API server.
+/// Warnings of new finalizers without a domain and a path, with the text of a Kubernetes API server.
 pub fn unqualified_finalizers(request: &RequestInfo, object: &Value, old: Option<&Value>) -> Vec<String> {
     if !matches!(request.resource.strategy, Strategy::Custom | Strategy::Definition) {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::storage::{Expected, Stored, Write, Written};
 
-/// The answer to a write.
+/// The response to a write.
 #[derive(Debug)]
 pub struct Outcome {
     /// True when the object did not exist before.
@@ -24,7 +24,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The answer to a change of an existing object, without warnings.
+    /// The response to a change of an existing object, without warnings.
     pub fn changed(object: Value) -> Self {
         Self {
             created: false,
@@ -52,13 +52,13 @@ impl Server {
     /// Reads the object that a request names.
     ///
     /// # Errors
-    /// If the database does not answer.
+    /// If the database does not respond.
     pub async fn existing(&self, request: &RequestInfo) -> Result<Option<Existing>> {
         let key = request.resource.key(&request.namespace, &request.name);
         let Some(stored) = self.storage.get(&key).await? else {
             return Ok(None);
         };
-        let object = request.resource.served(stored.object()?);
+        let object = request.served(stored.object()?);
         Ok(Some(Existing { stored, object }))
     }
 
@@ -91,12 +91,12 @@ impl Server {
         match self.storage.write(write).await? {
             Written::Unexpected => Ok(None),
             Written::Done(change, object) => {
-                let is_served = request.resource.is_stored_as_served;
+                let is_served = request.serves_stored();
                 let document = is_served.then(|| change.document.clone());
                 self.committed(change).await;
                 Ok(Some(Outcome {
                     document,
-                    ..Outcome::changed(request.resource.served(object))
+                    ..Outcome::changed(request.served(object))
                 }))
             }
         }

@@ -91,7 +91,7 @@ impl Server {
     }
 }
 
-/// Sets the name if `generateName` asks for it; true when it did.
+/// Sets the name if `generateName` is set; true when it did.
 fn name_it(object: &mut Value) -> bool {
     if !object::name(object).is_empty() {
         return false;

@@ -113,10 +113,10 @@ impl Server {
         Err(request.modified_meanwhile())
     }
 
-    /// Deletes all selected objects, page after page. Answers with the list of them, or with a mere success when they are many.
+    /// Deletes all selected objects, page after page. Returns the list of them, or only a success when they are many.
     ///
     /// # Errors
-    /// Those of lists and deletions.
+    /// If a page cannot be listed or an object cannot be deleted.
     pub async fn delete_collection(
         self: Arc<Self>,
         request: RequestInfo,

@@ -49,7 +49,7 @@ impl Form {
 
 impl Server {
     /// # Errors
-    /// Those of an update; 400 or 422 for patches that are malformed or do not apply.
+    /// As [`Server::replace`]; 400 or 422 for patches that are malformed or do not apply.
     pub async fn patch(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         match form {
             Form::Apply => self.apply(request, body::yaml(bytes)?).await,
@@ -139,8 +139,8 @@ pub fn json_patched(existing: &Value, patch: &Patch) -> Result<Value> {
     Ok(object)
 }
 
-/// To test a member for null means that it is null or missing: Kubernetes reads RFC 6902 so, and clients add
-/// a first finalizer so.
+/// A test of a member for null means that it is null or missing: Kubernetes reads RFC 6902 in this way, and clients add a first finalizer
+/// with such a patch.
 fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;

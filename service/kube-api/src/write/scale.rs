@@ -27,7 +27,7 @@ impl Server {
     /// Replaces the scale of an object.
     ///
     /// # Errors
-    /// Those of an update.
+    /// As [`Server::replace`].
     pub async fn replace_scale(&self, request: &RequestInfo, desired: Value) -> Result<Outcome> {
         self.change_scale(request, |_| Ok(desired.clone())).await
     }
@@ -35,7 +35,7 @@ impl Server {
     /// Patches the scale of an object.
     ///
     /// # Errors
-    /// Those of a patch.
+    /// As [`Server::patch`].
     pub async fn patch_scale(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         let patch = body::yaml(bytes)?;
         self.change_scale(request, |existing| {

@@ -29,7 +29,7 @@ impl Server {
     /// between.
     ///
     /// # Errors
-    /// Those of [`Server::replace`] and of `new`.
+    /// As [`Server::replace`], and if `new` fails.
     pub async fn change(
         &self,
         request: &RequestInfo,
@@ -72,7 +72,7 @@ impl Server {
             object::metadata_mut(&mut new).insert("generation".into(), generation.into());
         }
         check(request, &new, Some(old))?;
-        // The last finalizer of an object that is being deleted is gone.
+        // The last finalizer of an object that is being deleted was removed.
         let deletes =
             object::is_terminating(old) && object::finalizers(&new).is_empty() && !is_held(request, &new);
         if request.options.dry_run {
@@ -149,7 +149,7 @@ fn updated_main(request: &RequestInfo, old: &Value, mut desired: Value) -> Resul
     builtin::keep_immutable(resource.strategy, &mut desired, old);
     let sent = object::metadata_mut(&mut desired).remove("managedFields");
     keep_metadata(&mut desired, old);
-    // Whether they can be used is decided where the write itself is recorded.
+    // Whether they are usable is decided where the write itself is recorded.
     if let Some(entries) =
         sent.filter(|entries| entries.as_array().is_some_and(|entries| !entries.is_empty()))
     {

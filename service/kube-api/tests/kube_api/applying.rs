@@ -64,7 +64,7 @@ mod cases {
         let moved = world.merge(&format!("{path}?fieldManager=mover"), merge).await;
         assert_eq!(managers(&moved), [("heir".into(), "Apply".into())]);
         assert_eq!(world.get(&path).await, moved);
-        // What cannot be read, or is none, changes nothing.
+        // Entries that are empty or cannot be read change nothing.
         for unusable in [
             json!([]),
             json!([{"manager": "x", "operation": "Guess"}]),
@@ -74,7 +74,7 @@ mod cases {
             let same = world.merge(&format!("{path}?fieldManager=mover"), merge).await;
             assert_eq!(managers(&same), managers(&moved));
         }
-        // What the heir leaves out now goes: the fields are his.
+        // Fields that the heir leaves out now are removed: the heir owns them.
         let mut wanted = a_book("a", 10);
         wanted["metadata"] = json!({"name": "a"});
         let params = PatchParams::apply("heir");
@@ -86,7 +86,7 @@ mod cases {
         assert_eq!(world.get(&path).await["metadata"].get("labels"), None);
     }
 
-    /// As kubectl sends it: its annotation says what it applied, and fields that it set itself are no conflict.
+    /// With kubectl's own requests: its annotation holds what it applied, and fields that it set itself are no conflict.
     pub async fn kubectl_goes_from_client_side_to_server_side_apply(world: World) {
         let note = "kubectl.kubernetes.io/last-applied-configuration";
         let path = format!("{BOOKS}/a");
@@ -112,7 +112,7 @@ mod cases {
         let noted: Value =
             serde_json::from_str(object["metadata"]["annotations"][note].as_str().unwrap()).unwrap();
         assert_eq!(noted["spec"]["pages"], 11, "{noted}");
-        // Somebody else's change is a conflict for kubectl, too.
+        // A change by another manager is a conflict for kubectl, too.
         world
             .merge(
                 &format!("{path}?fieldManager=editor"),

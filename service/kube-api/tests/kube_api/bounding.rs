@@ -1,4 +1,4 @@
-//! What users write costs no more time and memory than it may.
+//! Limits of time and memory that content of users may cost.
 
 on_both! {
     patches_copy_no_more_than_an_object_may_have,

@@ -1,4 +1,4 @@
-//! Versions of a kind with different content: Cluster API's Machines, converted by the program around the API.
+//! Versions of a kind with different content: Cluster API's Machines, converted by the program that embeds the API.
 
 use crate::kubectl::Kubectl;
 use crate::peers::Peer;
@@ -40,7 +40,7 @@ async fn kubectl_uses_both_versions() {
             "{version}"
         );
     }
-    // A second apply changes nothing, and one in the other version what it says.
+    // A second apply changes nothing, and an apply in the other version changes only its fields.
     assert!(kubectl.run(&["apply", "-f", &file]).await.contains("unchanged"));
     let mut newer = cases::newer("m");
     newer["spec"]["deletion"]["nodeDrainTimeoutSeconds"] = 60.into();
@@ -154,7 +154,7 @@ mod cases {
             true
         );
 
-        // An update that changes nothing is none, in either version.
+        // An update without changes writes nothing, in either version.
         for path in [OLDER, NEWER] {
             let before = world.get(&format!("{path}/m")).await;
             let after = world.put(&format!("{path}/m"), &before).await;
@@ -193,7 +193,8 @@ mod cases {
                 .contains(".spec.nodeDrainTimeout"),
             "{body}"
         );
-        // The first applier goes over to the newer version and leaves its timeout out: it goes, what another applied stays.
+        // The first applier moves to the newer version and leaves out its timeout: that is removed, and the fields of the other applier
+        // stay.
         let mut without = newer("m");
         without["spec"].as_object_mut().unwrap().remove("deletion");
         let (status, body) = apply(NEWER, "hypershift", without).await;

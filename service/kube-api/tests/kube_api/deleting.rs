@@ -89,7 +89,7 @@ mod cases {
         let book = world.post(BOOKS, a_book("owner", 1)).await;
         let space = owned_by(json!({"metadata": {"name": "owned"}}), &[&book], false);
         world.post("/api/v1/namespaces", space).await;
-        // What comes after it has been looked at once this one is gone.
+        // The sentinel comes later in the queue: once it is gone, the namespace has been checked.
         let other = owned_by(a_book("sentinel", 1), &[&book], false);
         world.post(BOOKS, other).await;
         world
@@ -132,7 +132,7 @@ mod cases {
             .merge(&path, json!({"metadata": {"finalizers": null}}))
             .await;
         assert_eq!(world.send("GET", &path, "", "").await.0, StatusCode::NOT_FOUND);
-        // Without finalizers it goes at once.
+        // Without finalizers it is deleted immediately.
         world.post(BOOKS, a_book("a", 1)).await;
         let (status, body) = world.send("DELETE", &path, "application/json", "").await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! With a cipher a Secret is nowhere in the database as clients see it, and one that cannot be decrypted costs itself.
+//! With a cipher, the database holds no Secret in plain text, and one that cannot be decrypted affects only itself.
 
 on_both! {
     a_secret_is_stored_encrypted_and_one_that_was_moved_costs_itself,
@@ -13,7 +13,7 @@ mod cases {
 
     use crate::world::{World, send};
 
-    /// Tells whether a document is where it was put; hides it from the eye.
+    /// Reverses documents, and checks that each is opened at its own place.
     #[derive(Debug)]
     struct Reversing;
 
@@ -85,7 +85,7 @@ mod cases {
         .unwrap();
         let (status, refused) = ask(api, "GET", &format!("{SECRETS}/b"), Value::Null).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{refused}");
-        // Lists go on behind it, in pages, too.
+        // Lists continue after it, also in pages.
         for limit in [0, 1, 2] {
             let (mut names, mut from) = (Vec::new(), String::new());
             loop {

@@ -40,7 +40,7 @@ async fn whole(mut body: Body) -> Vec<u8> {
     bytes
 }
 
-/// HTTP/2 asks once more after the end.
+/// HTTP/2 polls once more after the end.
 async fn assert_has_ended(body: &mut Body) {
     assert!(body.frame().await.is_none());
 }

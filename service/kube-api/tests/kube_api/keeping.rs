@@ -1,4 +1,4 @@
-//! What the server keeps, for how long, and who hears of it.
+//! What the server keeps, for how long, and which watches receive it.
 
 on_both! {
     a_write_whose_caller_went_away_is_seen_by_watches,
@@ -51,7 +51,7 @@ mod cases {
                 "reason": "R", "message": "m", "type": "Normal",
                 "firstTimestamp": minutes_ago(first), "lastTimestamp": minutes_ago(last)})
         };
-        // They are as old as the server says that they are; so the hour is asked for later.
+        // Their creation time is the server's; so the test checks at a later time.
         for (name, first, last) in [("old", 90, 70), ("repeated", 300, -40)] {
             world.post(&events, event(name, first, last)).await;
         }
@@ -107,7 +107,7 @@ mod cases {
             (COUNT + 1, "book-000", "odd")
         );
         assert_eq!(whole["items"][7], world.get(&format!("{BOOKS}/book-007")).await);
-        // As the version of the list says: what comes later is not in it, and a watch goes on from there.
+        // The list is of its version: later objects are not in it, and a watch continues from there.
         let revision = whole["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
         world.post(BOOKS, a_book("late", 1)).await;
         let exact = world
@@ -146,7 +146,7 @@ mod cases {
             .await
             .body;
         assert_eq!(table["rows"].as_array().unwrap().len(), COUNT + 2);
-        // More than are read at once, and less than there are.
+        // More than one read returns, and fewer than there are.
         let page = world.get(&format!("{BOOKS}?limit=600")).await;
         assert_eq!(page["items"].as_array().unwrap().len(), 600);
         assert_eq!(page["metadata"]["remainingItemCount"], COUNT + 2 - 600);
@@ -165,7 +165,7 @@ mod cases {
         let mut events = Events::open(&client(&world.api), &format!("{BOOKS}?{streaming}")).await;
         let first = next(&mut events).await;
         assert_eq!(name(&first["object"]), "book-000");
-        // One more while the watch is still telling what was there.
+        // Another object, while the watch is still sending the initial ones.
         world.post(BOOKS, a_book("later", 1)).await;
         for _ in 0..=COUNT {
             assert_eq!(next(&mut events).await["type"], "ADDED");

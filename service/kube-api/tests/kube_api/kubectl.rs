@@ -123,7 +123,7 @@ async fn discovers(kubectl: &Kubectl) {
     assert!(kubectl.run(&["explain", "secret"]).await.contains("stringData"));
 }
 
-/// Reviews, whose bodies kubectl writes in protobuf, and what people type first.
+/// Reviews, which kubectl sends in protobuf, as the commands that people type first.
 async fn asks_who_it_is(kubectl: &Kubectl) {
     let groups = "jsonpath={.status.userInfo.groups}";
     let groups = kubectl.run(&["auth", "whoami", "-o", groups]).await;

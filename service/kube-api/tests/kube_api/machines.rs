@@ -1,4 +1,4 @@
-//! Cluster API's Machines, whose versions the program around the API converts.
+//! Cluster API's Machines, with versions that the program that embeds the API converts.
 
 use std::sync::Arc;
 

@@ -57,6 +57,7 @@ mod bounding;
 mod converting;
 mod deleting;
 mod encrypting;
+mod hiding;
 mod keeping;
 mod kubectl;
 mod parity;

@@ -34,6 +34,39 @@ async fn wrong_requests_get_the_same_answers() {
     );
 }
 
+/// The recorded verdict of an API server's own code on each rule is that of a running server, whatever its libraries were built with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rules_get_the_verdict_that_is_recorded() {
+    let read = |name: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("facts/cel").join(name);
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let (table, verdicts) = (read("rules.json"), read("verdicts.json"));
+    let rows = table["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(verdicts.as_array().unwrap());
+    let real = Peer::real().await;
+    let mut differ = Vec::new();
+    for (row, verdict) in rows {
+        let mut spec = table["spec"].clone();
+        spec["x-kubernetes-validations"] = json!([row["rule"]]);
+        let schema = json!({"type": "object", "properties": {"spec": spec}});
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.rules.example.com"}, "spec": {"group": "rules.example.com", "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
+        let (status, body) = real.ask("POST", definitions, &definition).await;
+        let is_recorded = verdict["errors"].as_array().unwrap().is_empty();
+        if status.is_success() != is_recorded {
+            differ.push(format!("{}: {status} {}", row["rule"], body["message"]));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
 /// Requests for compacted revisions: code, reason, and the event of a watch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compacted_revisions_are_answered_alike() {
@@ -89,7 +122,7 @@ async fn about_the_past(peer: &Peer) -> Value {
         "list from": refused(format!("resourceVersion={revision}&limit=2")).await,
         "not older": refused(format!("resourceVersion={revision}&resourceVersionMatch=NotOlderThan")).await,
         "get": refused(String::new()).await,
-        // Older than the first book: the real server does not remember it, however much it keeps in memory.
+        // Older than the first book: the real server has no such revision any more, however much it keeps in memory.
         "watch": first_of_watch(peer, &format!("{books}?watch=true&resourceVersion=1")).await,
     })
 }
@@ -106,8 +139,8 @@ async fn first_of_watch(peer: &Peer, path: &str) -> Value {
     ])
 }
 
-/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; a client
-/// that goes on from the last version seen misses nothing. Here the watch waits.
+/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; a client that resumes from the last
+/// version seen misses nothing. Here the watch waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_watcher_misses_nothing() {
     for peer in [Peer::real().await, Peer::built_in(Kind::Sqlite).await] {

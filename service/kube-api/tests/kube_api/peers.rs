@@ -145,7 +145,7 @@ impl Peer {
         (answer.status, answer.body)
     }
 
-    /// Compacts replaced versions. A real server does it by itself within seconds.
+    /// Compacts replaced versions. A real server does so within seconds on its own.
     pub async fn forget(&self) {
         if let Server::BuiltIn { world, .. } = &self.server {
             world.api.compact().await.unwrap();
@@ -168,7 +168,7 @@ impl Peer {
         }
     }
 
-    /// The kubeconfig as a file in `folder`, for a client that wants one.
+    /// The kubeconfig as a file in `folder`, for a client that requires one.
     pub fn kubeconfig_in(&self, folder: &std::path::Path) -> PathBuf {
         let path = folder.join("kubeconfig");
         fs::copy(&self.kubeconfig, &path).unwrap();

@@ -137,7 +137,7 @@ mod cases {
                 vec!["b0", "b2", "b4"]
             };
             assert_eq!(names(&first), expected);
-            // What changes meanwhile is not seen.
+            // Changes in between are not seen.
             world
                 .merge(&format!("{BOOKS}/b6"), json!({"spec": {"pages": 7}}))
                 .await;
@@ -195,7 +195,7 @@ mod cases {
             )
             .await;
         assert_eq!((code, reason.as_str()), (504, "Timeout"), "{message}");
-        // What was not replaced is still there.
+        // Objects that were not replaced still exist.
         assert_eq!(names(&world.get(BOOKS).await), ["a", "b", "c"]);
     }
 

@@ -7,6 +7,8 @@ on_both! {
     unknown_fields_are_refused_warned_of_or_dropped,
     bodies_of_other_forms_are_refused,
     oversize_is_refused,
+    rules_that_cannot_be_kept_are_refused_with_their_definition,
+    rules_count_characters_and_name_members_as_a_server_does,
 }
 
 mod cases {
@@ -15,6 +17,103 @@ mod cases {
 
     use crate::http::send;
     use crate::world::{BOOKS, World, a_book};
+
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+    /// A definition of things with a rule about their `spec`.
+    fn with_rule(rule: &str) -> Value {
+        let items = json!({"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}});
+        let spec = json!({"type": "object", "x-kubernetes-validations": [{"rule": rule, "message": "the rule is broken"}], "properties": {
+            "name": {"type": "string", "maxLength": 9}, "my_field": {"type": "integer"}, "foo-bar": {"type": "integer"},
+            "port": {"x-kubernetes-int-or-string": true}, "list": {"type": "array", "maxItems": 5, "items": items},
+            "long": {"type": "array", "items": {"type": "integer"}}}});
+        let schema = json!({"type": "object", "properties": {"spec": spec}});
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.rules.example.com"},
+            "spec": {"group": "rules.example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}})
+    }
+
+    /// A rule that is accepted and never holds would make every object invalid.
+    pub async fn rules_that_cannot_be_kept_are_refused_with_their_definition(world: World) {
+        for (rule, words) in [
+            (
+                "self.list.all(i, e, e.name != '')",
+                "cannot evaluate all() with 3 arguments",
+            ),
+            (
+                "self.list.transformList(i, e, e.name).size() > 0",
+                "transformList()",
+            ),
+            (
+                "self.?name.optMap(n, n + 'x').hasValue()",
+                "hasValue() and take it with value()",
+            ),
+            ("format.named('uuid').hasValue()", "format.uuid()"),
+            ("self.nothing == 1", "undefined field 'nothing'"),
+            ("self.my__field == 1", "undefined field 'my__field'"),
+            ("self.list.all(e, e.size > 1)", "undefined field 'size'"),
+            (
+                "self.name == 1",
+                "no matching overload for '_==_' applied to '(string, int)'",
+            ),
+            ("self.name", "must evaluate to a bool"),
+            ("math.abs(self.my_field) == 1", "undeclared reference to"),
+            ("self.long.all(i, self.long.exists(j, i == j))", "exceeds budget"),
+            ("self.list.all(e, e.name.for == 1)", "failed"),
+            ("thing{name: 'a'} == self", "objects of named types"),
+        ] {
+            let (code, reason, message) = world.refused("POST", DEFINITIONS, with_rule(rule)).await;
+            assert_eq!((code, reason.as_str()), (422, "Invalid"), "{rule}: {message}");
+            let field =
+                "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule";
+            assert!(
+                message.contains(words) && message.contains(field),
+                "{rule}: {message}"
+            );
+        }
+        let mut nested = with_rule("true");
+        nested["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["anyOf"] =
+            json!([{"x-kubernetes-validations": [{"rule": "true"}]}]);
+        let (code, _, message) = world.refused("POST", DEFINITIONS, nested).await;
+        assert_eq!(code, 422);
+        assert!(message.contains("must be empty to be structural"), "{message}");
+    }
+
+    pub async fn rules_count_characters_and_name_members_as_a_server_does(world: World) {
+        let rule = "size(self.name) == 3 && self.my_field == 1 && self.foo__dash__bar == 2 && (type(self.port) == int ? self.port > 5 : self.port == 'http') && self.?list.orValue([]).size() == 0";
+        world.post(DEFINITIONS, with_rule(rule)).await;
+        let things = "/apis/rules.example.com/v1/namespaces/shelf/things";
+        world.await_that(things, |status, _| status == 200).await;
+        let thing = |name: &str, spec: Value| json!({"apiVersion": "rules.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": spec});
+        world
+            .post(
+                things,
+                thing(
+                    "a",
+                    json!({"name": "äöü", "my_field": 1, "foo-bar": 2, "port": 80}),
+                ),
+            )
+            .await;
+        world
+            .post(
+                things,
+                thing(
+                    "b",
+                    json!({"name": "abc", "my_field": 1, "foo-bar": 2, "port": "http"}),
+                ),
+            )
+            .await;
+        for spec in [
+            json!({"name": "ä", "my_field": 1, "foo-bar": 2, "port": 80}),
+            json!({"name": "abc", "my_field": 1, "foo-bar": 2, "port": 5}),
+            json!({"name": "abc", "my_field": 1, "foo-bar": 2, "port": "other"}),
+            json!({"name": "abc", "my_field": 1, "foo-bar": 2, "port": 80, "list": [{}]}),
+        ] {
+            let (code, _, message) = world.refused("POST", things, thing("c", spec.clone())).await;
+            assert_eq!(code, 422, "{spec}");
+            assert!(message.contains("the rule is broken"), "{spec}: {message}");
+        }
+    }
 
     pub async fn invalid_objects_are_refused(world: World) {
         world.post(BOOKS, a_book("a", 1)).await;

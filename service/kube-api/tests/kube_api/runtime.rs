@@ -123,7 +123,7 @@ async fn a_controller_of_kube_rs_does_its_work(peer: Peer) {
         (book.data["status"]["conditions"][0]["status"] == "True").then_some(())
     })
     .await;
-    // What is owned is watched: the controller makes it again.
+    // Owned objects are watched: the controller creates the card again.
     cards.delete("card-a", &DeleteParams::default()).await.unwrap();
     peer.await_that("another card", async || {
         card().await.filter(|card| card.uid() != first.uid())
@@ -137,7 +137,7 @@ async fn a_controller_of_kube_rs_does_its_work(peer: Peer) {
             .find(|event| event.reason.as_deref() == Some("Carded"))
     })
     .await;
-    // The finalizer holds the book until the controller has done its part; then its card goes, too.
+    // The finalizer holds the book until the controller has done its part; then its card is deleted, too.
     books.delete("a", &DeleteParams::default()).await.unwrap();
     peer.await_that("the book to be gone", async || {
         books.get_opt("a").await.unwrap().is_none().then_some(())

@@ -54,7 +54,7 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     )
     .await;
     for name in ["a", "b"] {
-        // What is no part of its spec changes nothing.
+        // Changes outside of its spec end no watch.
         let labels = json!({"metadata": {"labels": {"seen": name}}});
         assert_eq!(peer.ask("PATCH", &definition, &labels).await.0, 200);
         assert_eq!(peer.ask("POST", PLAYS, &a_play(name)).await.0, 201);
@@ -65,7 +65,7 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     let changed = json!({"spec": {"versions": play["spec"]["versions"]}});
     assert_eq!(peer.ask("PATCH", &definition, &changed).await.0, 200);
     assert_eq!(next(&mut events).await, None);
-    // One who watches when the kind goes sees its objects go before.
+    // A watch that is open when the kind is deleted first receives the deletion of its objects.
     let from = peer
         .await_that("plays are served again", async || {
             let (status, list) = peer.ask("GET", PLAYS, &Value::Null).await;
@@ -83,7 +83,7 @@ async fn a_watch_ends_when_its_kind_is_declared_otherwise(peer: Peer) {
     gone.sort();
     assert_eq!(gone, ["a", "b"].map(|name| Some(format!("DELETED {name}"))));
     assert_eq!(next(&mut events).await, None);
-    // Watches of other kinds went on all the time.
+    // Watches of other kinds continued all the time.
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
     assert_eq!(
         peer.ask("POST", "/api/v1/namespaces/stage/configmaps", &map)
@@ -233,7 +233,7 @@ mod cases {
             .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 8}}))
             .await;
         let compacted = world.api.compact().await.unwrap();
-        // This replica has none of it in memory.
+        // This replica has none of these revisions in memory.
         let fresh = world.another().await;
         let mut events = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={old}")).await;
         let found = events.next().await.unwrap();
@@ -320,7 +320,7 @@ mod cases {
             lost.execute(&writers).await.unwrap();
         }
         if world.database == muster_kube_api::Kind::Sqlite {
-            // Nobody else writes, so nobody looks: the next write shows it.
+            // No other process writes to it, so nothing is polled: the next write reveals it.
             world.post(BOOKS, a_book("e", 1)).await;
         }
         let told = tokio::time::timeout(Duration::from_secs(60), events.next())
@@ -332,7 +332,7 @@ mod cases {
             (&json!("ERROR"), &json!(410), &json!("Expired"))
         );
         assert_eq!(events.next().await, None);
-        // One who only lost his connection hears of it, too.
+        // A client that resumes after a lost connection gets the error, too.
         let later = kept + 1_000;
         let mut resumed = watch(&world.api, &format!("{BOOKS}?watch=true&resourceVersion={later}")).await;
         let told = resumed.next().await.expect("an event");

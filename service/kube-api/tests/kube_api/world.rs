@@ -13,9 +13,9 @@ use muster_tests::postgres::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{http, machines};
+use crate::{hiding, http, machines};
 
-/// The API and what keeps it alive.
+/// The API, and what has to live as long as it.
 pub struct World {
     pub api: KubeApi,
     pub client: Client,
@@ -101,7 +101,7 @@ impl World {
         body
     }
 
-    /// Creates many, some of them at the same time.
+    /// Creates many objects, some of them at the same time.
     pub async fn post_all(&self, path: &str, objects: impl Iterator<Item = Value>) {
         stream::iter(objects)
             .for_each_concurrent(32, async |object| drop(self.post(path, object).await))
@@ -155,7 +155,7 @@ async fn open(store: &Store, database: Kind) -> KubeApi {
     let (readers, writers) = store.pools();
     let storage = SqlStorage::new(database, readers, writers);
     let crds = vec![crd(), machines::definition()];
-    KubeApi::open_with(storage, crds, machines::conversions())
+    KubeApi::open_with(storage, crds, machines::conversions(), Some(hiding::hide))
         .await
         .unwrap()
 }

@@ -7,6 +7,8 @@ on_both! {
     patches_of_each_form_change_what_they_name,
     the_scale_is_a_view_of_two_fields,
     built_in_kinds_are_completed,
+    what_go_leaves_out_for_being_empty_is_there,
+    a_definition_in_protobuf_is_taken,
     events_of_both_groups_are_the_same_objects,
     a_dry_run_changes_nothing,
     names_are_generated,
@@ -41,6 +43,101 @@ mod cases {
         assert_eq!(found.data["spec"]["pages"], 10);
     }
 
+    /// A field of a message in protobuf.
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(content.len()).unwrap();
+        [&[number << 3 | 2, length], content].concat()
+    }
+
+    /// A node as Go writes it in protobuf, where each text that is not set is an empty one.
+    fn node_in_protobuf(name: &str) -> Vec<u8> {
+        let info: Vec<u8> = (1..=10).flat_map(|number| field(number, b"")).collect();
+        let status = field(7, &info);
+        let raw = [
+            field(1, &field(1, name.as_bytes())),
+            field(2, b""),
+            field(3, &status),
+        ]
+        .concat();
+        let of = [field(1, b"v1"), field(2, b"Node")].concat();
+        [b"k8s\0".to_vec(), field(1, &of), field(2, &raw)].concat()
+    }
+
+    pub async fn what_go_leaves_out_for_being_empty_is_there(world: World) {
+        let nodes = "/api/v1/nodes";
+        let protobuf = "application/vnd.kubernetes.protobuf";
+        let (status, body) = world.send("POST", nodes, protobuf, node_in_protobuf("a")).await;
+        assert_eq!(status, StatusCode::CREATED, "{body}");
+        let empty = json!({"machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "", "osImage": "",
+            "containerRuntimeVersion": "", "kubeletVersion": "", "kubeProxyVersion": "", "operatingSystem": "", "architecture": ""});
+        let mut written = json!({"metadata": {"name": "b"}, "status": {"nodeInfo": empty}});
+        world.post(nodes, written.clone()).await;
+        written["metadata"]["name"] = "c".into();
+        written["status"]["nodeInfo"] = json!({"osImage": "o"});
+        world.post(nodes, written).await;
+        for name in ["a", "b", "c"] {
+            let path = format!("{nodes}/{name}/status");
+            let condition = json!({"type": "Ready", "status": "True"});
+            let patch =
+                json!({"status": {"conditions": [condition], "daemonEndpoints": {"kubeletEndpoint": {}}}});
+            for form in [
+                "application/strategic-merge-patch+json",
+                "application/merge-patch+json",
+            ] {
+                let (status, body) = world.send("PATCH", &path, form, patch.to_string()).await;
+                assert_eq!(status, StatusCode::OK, "{name}, {form}: {body}");
+                assert_eq!(body["status"]["nodeInfo"]["machineID"], "", "{body}");
+                assert_eq!(body["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"], 0);
+            }
+            let read = world.get(&format!("{nodes}/{name}")).await;
+            world.put(&path, &read).await;
+        }
+        let taints = json!({"metadata": {"name": "d"}, "spec": {"taints": [{"key": "k"}]}});
+        let (code, _, message) = world.refused("POST", nodes, taints).await;
+        assert_eq!(code, 422);
+        assert!(
+            message.contains("spec.taints[0].effect: Required value"),
+            "{message}"
+        );
+    }
+
+    /// Typed clients of Go send definitions so by default. The file is what they send (`facts/protobuf/main.go`).
+    pub async fn a_definition_in_protobuf_is_taken(world: World) {
+        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let body = include_bytes!("../../facts/protobuf/definition.bin");
+        let protobuf = "application/vnd.kubernetes.protobuf";
+        let (status, made) = world.send("POST", definitions, protobuf, body.to_vec()).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        let schema = &made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        assert_eq!(schema["properties"]["pages"]["maximum"], 10_000);
+        assert_eq!(schema["properties"]["title"]["minLength"], 0);
+        assert_eq!(
+            schema["properties"]["authors"]["items"]["properties"]["born"]["nullable"],
+            true
+        );
+        assert!(
+            schema["properties"]["title"].get("nullable").is_none(),
+            "{schema}"
+        );
+        let papers = "/apis/library.example.com/v1/namespaces/shelf/papers";
+        world.await_that(papers, |status, _| status == 200).await;
+        let paper = |title: &str| {
+            json!({"apiVersion": "library.example.com/v1", "kind": "Paper", "metadata": {"name": "a"},
+                "spec": {"title": title, "port": 1, "any": {"x": [1]}, "words": {"a": "b"}, "authors": [{"name": "n", "born": null}]}})
+        };
+        let (code, _, message) = world.refused("POST", papers, paper("")).await;
+        assert_eq!(code, 422);
+        assert!(
+            message.contains("spec.title: Required value: a title is needed"),
+            "{message}"
+        );
+        let made = world.post(papers, paper("t")).await;
+        assert_eq!(
+            (&made["spec"]["pages"], &made["spec"]["any"]),
+            (&json!(1), &json!({"x": [1]}))
+        );
+    }
+
     pub async fn a_write_that_changes_nothing_writes_nothing(world: World) {
         let created = world.post(BOOKS, a_book("a", 10)).await;
         let path = format!("{BOOKS}/a");
@@ -58,7 +155,7 @@ mod cases {
         let secret = json!({"metadata": {"name": "s"}, "stringData": {"k": "v"}});
         let secrets = format!("/api/v1/namespaces/{NAMESPACE}/secrets");
         let stored = world.post(&secrets, secret.clone()).await;
-        // Without a version: whatever is there is replaced, here by the same.
+        // Without a version, any stored version is replaced, here by the same content.
         assert_eq!(world.put(&format!("{secrets}/s"), &secret).await, stored);
     }
 

@@ -4,21 +4,27 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use p256::SecretKey;
 use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
+use ring::hmac;
 
 use super::token::{Claims, OperatorClaims, TokenError};
 
 /// Name of the setting that holds the private key.
 pub const SETTING: &str = "auth-private-key";
 
+/// Separates codes from other uses of the private key.
+const CODES: &[u8] = b"muster codes\n";
+
 /// A P-256 key pair, ready for use, and public keys of earlier ones.
 pub struct Keys {
     signing: EncodingKey,
-    /// The own one first.
+    /// Key of codes that only this service makes and checks.
+    code: hmac::Key,
+    /// The service's own key first.
     verifying: Vec<DecodingKey>,
     validation: Validation,
 }
 
-/// A private key cannot be used.
+/// A private key that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "not a P-256 private key in PEM (PKCS#8 `PRIVATE KEY` or SEC1 `EC PRIVATE KEY`); make one with: openssl ecparam -name prime256v1 -genkey -noout"
@@ -53,29 +59,36 @@ impl Keys {
             .to_public_key_pem(LineEnding::LF)
             .map_err(|_| BadKey)?;
         let mut validation = Validation::new(Algorithm::ES256);
-        // Agents' tokens carry no expiry: they die with the InfraEnv that they name.
+        // Agents' tokens have no expiry: they are valid until their InfraEnv is deleted.
         validation.required_spec_claims.clear();
         validation.validate_exp = true;
         validation.leeway = 0;
         validation.validate_aud = false;
+        let own = [CODES, private.as_bytes()].concat();
         Ok(Self {
+            code: hmac::Key::new(hmac::HMAC_SHA256, &own),
             signing: EncodingKey::from_ec_pem(private.as_bytes()).map_err(|_| BadKey)?,
             verifying: vec![DecodingKey::from_ec_pem(public.as_bytes()).map_err(|_| BadKey)?],
             validation,
         })
     }
 
-    /// Accepts what `previous` signed, too: a new key does not end the tokens in images that are in the field.
+    /// Also accepts signatures of `previous`: a new key does not invalidate the tokens in images that are in use.
     #[must_use]
     pub fn accepting(mut self, previous: Keys) -> Self {
         self.verifying.extend(previous.verifying);
         self
     }
 
-    /// Signs; the same claims give the same text (RFC 6979 nonces), so that an image's bytes are stable.
+    /// Signs the claims; the same claims give the same text (RFC 6979 nonces), so that an image's bytes are stable.
     pub fn sign(&self, claims: &Claims) -> String {
         jsonwebtoken::encode(&Header::new(Algorithm::ES256), claims, &self.signing)
             .expect("claims are JSON and the key is P-256")
+    }
+
+    /// A code that requires the private key; the same for the same `text`.
+    pub fn code(&self, text: &str) -> hmac::Tag {
+        hmac::sign(&self.code, text.as_bytes())
     }
 
     /// Checks signature and shape.

@@ -3,23 +3,23 @@
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use serde::{Deserialize, Serialize};
 
-/// The payload. Those in URLs also say with which key they were made, and until when they are good.
+/// The payload. That of URLs also holds the key with which they were made, and their expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Claims {
     /// Signed URLs of one InfraEnv.
     InfraEnvUrl {
-        /// The one that it opens.
+        /// The InfraEnv to which it gives access.
         infra_env_id: InfraEnvId,
         /// [`url_key`] of the InfraEnv when the URL was made: a new boot id revokes it.
         url_key: String,
-        /// Seconds since 1970; absent: until it is revoked.
+        /// Seconds since 1970; absent: valid until revoked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exp: Option<i64>,
     },
     /// Agents and images of one InfraEnv.
     InfraEnv {
-        /// The one that it opens.
+        /// The InfraEnv to which it gives access.
         infra_env_id: InfraEnvId,
         /// `token_generation` of the InfraEnv when it was made: a later one revokes it.
         #[serde(default, rename = "gen", skip_serializing_if = "is_first")]
@@ -27,16 +27,16 @@ pub enum Claims {
     },
     /// One signed URL of one cluster.
     ClusterUrl {
-        /// The one that it opens.
+        /// The cluster to which it gives access.
         cluster_id: ClusterId,
-        /// What of it.
+        /// The accessible part of the cluster.
         purpose: UrlPurpose,
-        /// Only of this host.
+        /// Restricts access to this host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host_id: Option<HostId>,
         /// [`url_key`] of the cluster's random key when the URL was made: another key revokes it.
         url_key: String,
-        /// Seconds since 1970; absent: until it is revoked.
+        /// Seconds since 1970; absent: valid until revoked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exp: Option<i64>,
     },
@@ -44,30 +44,32 @@ pub enum Claims {
     Operator(OperatorClaims),
 }
 
-/// Who uses the user API, and which part.
+/// The user of the user API, and the accessible part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorClaims {
     /// Always true.
     pub operator: bool,
-    /// Key of the row that says that it was made, and not revoked. Absent from tokens of earlier versions, which end with the key.
+    /// Key of the row that proves that the token was issued and not revoked. Absent from tokens of earlier versions,
+    /// which end with the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<String>,
-    /// Who uses it.
+    /// Name of the user.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// It changes nothing.
+    /// The token allows no changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-    /// The InfraEnv that alone it opens. (Not named as the agents' claim: these tokens are none of an agent.)
+    /// The only InfraEnv to which it gives access. (Not named as the agents' claim: these tokens are no agents'
+    /// tokens.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<InfraEnvId>,
-    /// Seconds since 1970; absent: it does not end by itself.
+    /// Seconds since 1970; absent: no expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,
 }
 
 impl Claims {
-    /// The user API, whole, without a name.
+    /// Claims for the whole user API, without a name.
     pub fn operator() -> Self {
         Self::Operator(OperatorClaims {
             operator: true,
@@ -75,7 +77,7 @@ impl Claims {
         })
     }
 
-    /// Seconds since 1970 at which the token ends; `None`: it does not end by itself.
+    /// Seconds since 1970 at which the token expires; `None`: no expiry.
     pub fn ends_at(&self) -> Option<i64> {
         match self {
             Self::InfraEnvUrl { exp, .. } | Self::ClusterUrl { exp, .. } => *exp,
@@ -85,7 +87,7 @@ impl Claims {
     }
 }
 
-/// What a signed URL of a cluster is for.
+/// Purpose of a signed URL of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UrlPurpose {
@@ -95,24 +97,24 @@ pub enum UrlPurpose {
     Logs,
 }
 
-/// A token is not accepted. The text never holds the token.
+/// A token that is not accepted. The text never holds the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// Not three base64url parts, not JSON, another algorithm.
     #[error("the token is malformed: it must be a JWT signed with ES256")]
     Malformed,
-    /// Made by somebody else, or for a service with another key.
+    /// Signed by another party, or for a service with another key.
     #[error("the token's signature is not of this service")]
     BadSignature,
-    /// Signed by us, but it names nothing that it opens.
+    /// Signed by this service, but without a known scope.
     #[error("the token names neither an InfraEnv nor a cluster nor the operator")]
     NoScope,
-    /// Its time is over.
+    /// It has expired.
     #[error("this token or URL has expired; ask for a new one")]
     Expired,
 }
 
-/// Tokens of the first generation do not name it: they are the same text as before there were generations.
+/// Tokens of the first generation omit it, so that their text is the same as before generations existed.
 fn is_first(generation: &u32) -> bool {
     *generation == 0
 }

@@ -1,4 +1,4 @@
-//! Requests for the power of machines. The driver carries them out.
+//! Requests for the power of machines. The driver executes them.
 
 use muster_api::bmc::BmcPowerParams;
 use muster_api::ids::{BmcId, InfraEnvId};
@@ -10,11 +10,11 @@ use super::Bmcs;
 use crate::Result;
 
 impl Bmcs {
-    /// Asks for the power of a machine, or for its state. What comes of it is told by the BMC's `power`.
+    /// Requests a change of the power of a machine, or its state. The BMC's `power` shows the outcome.
     ///
     /// # Errors
-    /// [`BmcProblem::NotNow`](super::BmcProblem::NotNow) while the machine is discovered or installed, unless it is forced; while another request is under way, and
-    /// when the BMC refused the last login.
+    /// [`BmcProblem::NotNow`](super::BmcProblem::NotNow) while the machine is being discovered or installed, unless it
+    /// is forced; while another request is under way, and if the BMC refused the last login.
     pub async fn power(&self, infra_env_id: InfraEnvId, id: BmcId, params: BmcPowerParams) -> Result<Bmc> {
         let found = self.get(infra_env_id, id).await?;
         let hosts = match found.host_id {

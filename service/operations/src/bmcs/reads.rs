@@ -6,10 +6,10 @@ use muster_api::time::Timestamp;
 use muster_core::record::ImageReads;
 use muster_store::{Store, StoreError};
 
-/// BMCs that wait to be written. More are not noted: whoever knows a boot URL can name any BMC.
+/// BMCs with unwritten reads. More are not counted: any BMC can be named with knowledge of a boot URL.
 const MOST: usize = 10_000;
 
-/// Reads of images that are not yet written.
+/// Reads of images that are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct Reads(Mutex<HashMap<BmcId, ImageReads>>);
 

@@ -1,25 +1,28 @@
-//! BMCs that belong to custom resources: made, followed and let go of by the controller of these, and refused to REST where the resource
-//! decides.
+//! BMCs that belong to custom resources: created, reconciled and released by the controller of these, and refused to
+//! REST where the resource decides.
 
 use muster_api::bmc::BmcUpdateParams;
 use muster_api::ids::{BmcId, InfraEnvId};
-use muster_core::lifecycle::bmc::{Wanted, added, create_for, deleted, follow, taken_over};
+use muster_core::lifecycle::bmc::{Wanted, added, create_for, deleted, follow, taken_over, update};
 use muster_core::record::{Bmc, KubeRef};
 use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
+use serde_json::json;
 
 use super::{BmcProblem, Bmcs};
 use crate::bridge::BridgeState;
-use crate::clock::now;
+use crate::now;
+use crate::owned::{Owned, SpecWay, Ways, command};
+use crate::resources::ResourceKind;
 use crate::{OperationError, Result, request_id};
 
-/// A BMC that follows its custom resource.
+/// A BMC after its custom resource was applied.
 #[derive(Debug, Clone)]
 pub struct Following {
     pub bmc: Bmc,
-    /// It does not follow completely yet, and goes on when the BMC changes: what is waited for.
+    /// The reason why the resource is not fully applied yet; it is applied further when the BMC changes.
     pub waits: Option<String>,
-    /// It asked for a discovery that cannot begin: why, and what to do.
+    /// The reason why the requested discovery cannot begin, and the remedy.
     pub refused: Option<String>,
 }
 
@@ -39,16 +42,18 @@ impl Bmcs {
         Ok(self.store.find_bmc_by_kube(kube).await?)
     }
 
-    /// The custom resource that shows this BMC; `None`: none does, or the BMC is gone.
+    /// The custom resource that shows this BMC; `None`: none does, or the BMC was deleted.
     pub async fn resource_of(&self, id: BmcId) -> Result<Option<KubeRef>> {
         let found = self.store.find_bmc(id).await?;
         Ok(found.and_then(|bmc| bmc.resource).map(|resource| resource.kube))
     }
 
-    /// Makes the BMC of a custom resource, takes over the one that REST made of the same machine, or brings it in line.
+    /// Creates the BMC of a custom resource, takes over the one that REST created for the same machine, or brings it in
+    /// line.
     ///
     /// # Errors
-    /// [`BmcProblem`] when the resource asks for what cannot be, [`OperationError::Busy`] when another writer was faster.
+    /// [`BmcProblem`] if the resource requests something impossible, [`OperationError::Busy`] if another writer was
+    /// faster.
     pub async fn follow(
         &self,
         kube: &KubeRef,
@@ -94,7 +99,7 @@ impl Bmcs {
         })
     }
 
-    /// The BMC that REST made, as one that belongs to the resource.
+    /// Hands the BMC that REST created over to the resource.
     async fn of_same_machine(
         &self,
         kube: &KubeRef,
@@ -131,10 +136,10 @@ impl Bmcs {
         Ok(made)
     }
 
-    /// Deletes the BMC of a custom resource as it was read, with its password, whatever is left in it.
+    /// Deletes the BMC of a custom resource as it was read, with its password, even if a medium is left in it.
     ///
     /// # Errors
-    /// [`OperationError::Busy`] when it has changed since.
+    /// [`OperationError::Busy`] if it has changed since.
     pub async fn delete_with_resource(&self, bmc: &Bmc) -> Result<()> {
         let store = request_id::naming(&self.store);
         match store.delete_bmc(bmc, &[deleted(bmc, now())]).await {
@@ -143,10 +148,11 @@ impl Bmcs {
         }
     }
 
-    /// Gives BMCs whose custom resources are gone back to REST: somebody took away their finalizers. `is_there`: there is such a resource.
+    /// Returns BMCs to REST if their custom resources were deleted by removal of their finalizers. `is_there`: true if
+    /// the resource exists.
     ///
     /// # Errors
-    /// Those of the database.
+    /// If the database fails.
     pub async fn release_left_over(&self, is_there: impl Fn(&KubeRef) -> bool) -> Result<()> {
         for mut bmc in self.store.list_bmcs_of_resources().await? {
             let Some(resource) = bmc.resource.take() else {
@@ -159,7 +165,7 @@ impl Bmcs {
                 Ok(_) => {
                     tracing::warn!(bmc.id = %bmc.id, resource = %resource.kube, "the custom resource of a BMC is gone; the BMC is REST's now");
                 }
-                // Somebody works on it; the next start finds it again.
+                // Another writer changed it; the next start finds it again.
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -167,10 +173,11 @@ impl Bmcs {
         Ok(())
     }
 
-    /// Changes its settings, as a user asks by REST.
+    /// Changes its settings at a user's request by REST.
     ///
     /// # Errors
-    /// [`BmcProblem::OfResource`] where a custom resource decides; those of [`Self::update`].
+    /// [`OperationError::OfResource`] if it changes a setting that a custom resource decides; those of
+    /// [`Self::update`].
     pub async fn update_by_user(
         &self,
         bridge: &BridgeState,
@@ -178,40 +185,121 @@ impl Bmcs {
         id: BmcId,
         params: &BmcUpdateParams,
     ) -> Result<Bmc> {
-        self.is_for_rest(bridge, infra_env_id, id, "edit").await?;
+        let found = self.get(infra_env_id, id).await?;
+        if let Some(resource) = &found.resource
+            && update(&found, params, now()).map_err(BmcProblem::of)?.is_some()
+            && let Some(owned) = owned(bridge, &found, &resource.kube).await
+        {
+            return Err(owned.unchanged(&ways(&resource.kube, params)).into());
+        }
         self.update(infra_env_id, id, params).await
     }
 
-    /// Deletes one, as a user asks by REST.
+    /// Deletes it at a user's request by REST.
     ///
     /// # Errors
-    /// [`BmcProblem::OfResource`] where a custom resource decides; those of [`Self::delete`].
+    /// [`OperationError::OfResource`] if it belongs to a custom resource; those of [`Self::delete`].
     pub async fn delete_by_user(
         &self,
         bridge: &BridgeState,
         infra_env_id: InfraEnvId,
         id: BmcId,
     ) -> Result<()> {
-        self.is_for_rest(bridge, infra_env_id, id, "delete").await?;
+        let found = self.get(infra_env_id, id).await?;
+        if let Some(resource) = &found.resource
+            && let Some(owned) = owned(bridge, &found, &resource.kube).await
+        {
+            return Err(owned.undeleted().into());
+        }
         self.delete(infra_env_id, id).await
     }
 
-    async fn is_for_rest(
+    /// Discovers its machine at a user's request by REST.
+    ///
+    /// # Errors
+    /// [`OperationError::OfResource`] if a custom resource disables the discovery; those of [`Self::discover`].
+    pub async fn discover_by_user(
         &self,
         bridge: &BridgeState,
         infra_env_id: InfraEnvId,
         id: BmcId,
-        todo: &'static str,
-    ) -> Result<()> {
+    ) -> Result<Bmc> {
         let found = self.get(infra_env_id, id).await?;
-        match found.resource.filter(|_| bridge.is_on()) {
-            Some(resource) => Err(BmcProblem::OfResource {
-                name: found.name,
-                kube: resource.kube,
-                todo,
-            }
-            .into()),
-            None => Ok(()),
+        if let Some(resource) = found
+            .resource
+            .as_ref()
+            .filter(|resource| !resource.asked.discover)
+            && let Some(owned) = owned(bridge, &found, &resource.kube).await
+        {
+            let mut spec = SpecWay::default();
+            spec.set("discover", json!(true));
+            return Err(owned
+                .unchanged(&spec.ways(&resource.kube, &object(&resource.kube)))
+                .into());
+        }
+        self.discover(infra_env_id, id).await
+    }
+}
+
+async fn owned<'a>(bridge: &BridgeState, found: &Bmc, kube: &'a KubeRef) -> Option<Owned<'a>> {
+    let kind = ResourceKind::Bmc;
+    Owned::of(
+        format!("the BMC {}", found.name),
+        kind,
+        kube,
+        bridge.look(kind, kube).await,
+    )
+}
+
+fn object(kube: &KubeRef) -> String {
+    format!("{} {}", ResourceKind::Bmc.word(), kube.name)
+}
+
+/// The commands that make the changes of `params` in the resource instead. Unchanged values are set again, which has no
+/// effect.
+fn ways(kube: &KubeRef, params: &BmcUpdateParams) -> Ways {
+    let object = object(kube);
+    let BmcUpdateParams {
+        name,
+        address,
+        user_name,
+        password,
+        certificate,
+        system_id,
+        boot,
+    } = params;
+    let (mut spec, mut others) = (SpecWay::default(), Ways::default());
+    let fields = [
+        ("address", address.as_ref().map(|address| json!(address))),
+        ("systemID", system_id.as_ref().map(|id| json!(id))),
+        ("boot", boot.map(|boot| json!(boot))),
+    ];
+    for (path, value) in fields {
+        if let Some(value) = value {
+            spec.set(path, value);
         }
     }
+    if let Some(certificate) = certificate {
+        spec.set("trust.mode", json!(certificate.mode));
+        match &certificate.bundle {
+            Some(_) => spec.edit("trust.bundleRef"),
+            None => spec.set("trust.fingerprint", json!(certificate.fingerprint)),
+        }
+    }
+    if user_name.is_some() || password.is_some() {
+        let secret = command(
+            kube,
+            &format!("get {object} -o jsonpath='{{.spec.credentialsName}}'"),
+        );
+        others.push(command(kube, &format!("edit secret \"$({secret})\"")));
+    }
+    if name.is_some() {
+        others.push(format!(
+            "make one of another name, and then: {}",
+            command(kube, &format!("delete {object}"))
+        ));
+    }
+    let mut ways = spec.ways(kube, &object);
+    ways.extend(others);
+    ways
 }

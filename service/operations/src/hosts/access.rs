@@ -1,4 +1,4 @@
-//! Reads hosts, and holds what changes of hosts need.
+//! Reads hosts, and holds the parts that changes of hosts need.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,27 @@ use muster_core::record::Host;
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_store::{Store, StoreError};
+use tokio::sync::Mutex;
 
 use super::handover::Pace;
 use super::proof::Proofs;
 use crate::Result;
-use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
-use crate::discovery_image::DiscoveryImages;
 use crate::error::OperationError;
-use crate::hearing::Hearing;
+use crate::hosts::check_ins::CheckIns;
+use crate::images::discovery::DiscoveryImages;
+use crate::images::live::LiveImages;
+use crate::images::os::OsImages;
 use crate::infra_envs::InfraEnvs;
-use crate::inventory_quota::InventoryQuota;
-use crate::live_image::LiveImages;
-use crate::os_images::OsImages;
+use crate::limits::inventories::InventoryQuota;
+use crate::time::outages::Hearing;
 use crate::urls::Urls;
 
-/// Time for which a number of hosts is believed.
+/// Time for which a count of hosts is used.
 const COUNTED_FOR: Duration = Duration::from_secs(1);
+
+/// Time for which unused locks of an InfraEnv are kept.
+const TURNS_KEPT: Duration = Duration::from_secs(600);
 
 /// The hosts of the service.
 pub struct Hosts {
@@ -40,11 +44,13 @@ pub struct Hosts {
     pub(super) proofs: Proofs,
     pub(super) handovers: Pace,
     inventory_quota: InventoryQuota,
-    /// Hosts of InfraEnvs, as they were counted lately.
+    /// Recent counts of the hosts of InfraEnvs.
     pub(super) counts: Cache<InfraEnvId, i64>,
+    /// Locks for storing a new host of an InfraEnv, if the hosts are counted for each registration.
+    pub(super) turns: Cache<InfraEnvId, Arc<Mutex<()>>>,
 }
 
-/// What hosts boot and what is written to their disks, and where they get it.
+/// The images that hosts boot and that are written to their disks, with their sources.
 pub struct HostImages {
     pub urls: Arc<Urls>,
     pub live_images: Arc<LiveImages>,
@@ -52,28 +58,28 @@ pub struct HostImages {
     pub discovery: Arc<DiscoveryImages>,
 }
 
-/// The service's part of what decisions about hosts depend on.
+/// The service's settings for decisions about hosts.
 pub struct HostSettings {
     /// Required hardware.
     pub requirements: Requirements,
     /// Version of the agent in the live image.
     pub agent_version: String,
-    /// Image that agents of other vendors are told to upgrade to; `None`: they are not told to upgrade.
+    /// Image that agents of other vendors have to upgrade to; `None`: they keep their own.
     pub agent_image: Option<String>,
-    /// True: agents of ours become the one of the live image where that is newer.
+    /// True: our agents replace themselves by the live image's agent if it is newer.
     pub replaces_agents: bool,
     /// Start of the service: hosts could not poll before.
     pub listening_since: Timestamp,
     /// Container image that agents of other makes install with; `None`: upstream's.
     pub installer_image: Option<String>,
-    /// Container image of the controller that they are told; `None`: upstream's.
+    /// Container image of the controller in their install step; `None`: upstream's.
     pub controller_image: Option<String>,
     /// True: installed nodes run our agent, so that they can be brought back.
     pub node_agent: bool,
     pub limits: WaitLimits,
-    /// Hosts of one InfraEnv; further ones are refused.
+    /// Most hosts of one InfraEnv; further ones are refused.
     pub max_hosts: u32,
-    /// Bytes of the inventories of one InfraEnv; large ones are refused beyond.
+    /// Most bytes of the inventories of one InfraEnv; above, large ones are refused.
     pub max_inventories: u64,
 }
 
@@ -100,6 +106,7 @@ impl Hosts {
             proofs: Proofs::default(),
             handovers: Pace::default(),
             counts: Cache::builder().time_to_live(COUNTED_FOR).build(),
+            turns: Cache::builder().time_to_idle(TURNS_KEPT).build(),
         }
     }
 
@@ -108,12 +115,12 @@ impl Hosts {
         &self.settings.agent_version
     }
 
-    /// Image that agents of other vendors are told to upgrade to.
+    /// Image that agents of other vendors have to upgrade to.
     pub fn agent_image(&self) -> Option<&str> {
         self.settings.agent_image.as_deref()
     }
 
-    /// Limits of what hosts store.
+    /// Limits of stored inventories.
     pub fn inventory_quota(&self) -> &InventoryQuota {
         &self.inventory_quota
     }
@@ -123,7 +130,7 @@ impl Hosts {
         &self.settings.limits
     }
 
-    /// The present time, as decisions about hosts take it.
+    /// The present time for decisions about hosts.
     pub fn now(&self) -> Timestamp {
         self.hearing.now()
     }

@@ -11,26 +11,26 @@ use muster_core::record::{Host, InfraEnv};
 use muster_store::{HistoryEntry, HostForm, StoreError, Subject};
 
 use super::Hosts;
-use crate::check_ins::HostKey;
 use crate::error::unless_missing;
+use crate::hosts::check_ins::HostKey;
 use crate::retry::retry;
 use crate::{Result, request_id};
 
-/// Hosts that are read by one query and changed beside each other: as many as the store writes in one transaction.
+/// Hosts that are read by one query and changed concurrently: as many as the store writes in one transaction.
 const AT_ONCE: usize = 32;
 
-/// Hosts that are released at once. Each needs a connection to the database, of which some are left for polls.
+/// Hosts that are released concurrently. Each needs a connection to the database, and some are left for polls.
 const RELEASED_AT_ONCE: usize = 2;
 
 impl Hosts {
-    /// Decides what follows from an event, and stores it together with history, events and outbox.
+    /// Applies an event to a host, and stores the result together with history, events and outbox.
     ///
     /// # Errors
-    /// [`OperationError::Refused`] when the host's state does not accept the event.
+    /// [`OperationError::Refused`] if the host's state does not accept the event.
     pub async fn apply(&self, infra_env_id: InfraEnvId, id: HostId, event: HostEvent) -> Result<Host> {
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         let subject = Subject::Host { infra_env_id, id };
-        // Boxed, since whatever may change a host would have its size.
+        // Boxed, since otherwise each caller's future would have its size.
         retry(subject, || Box::pin(self.try_apply(&infra_env, id, &event))).await
     }
 
@@ -44,7 +44,7 @@ impl Hosts {
         self.try_apply_to(infra_env, &found, event).await
     }
 
-    /// `None`: the host changed since it was found.
+    /// `None`: the host has changed since it was read.
     async fn try_apply_to(
         &self,
         infra_env: &Arc<InfraEnv>,
@@ -121,11 +121,11 @@ impl Hosts {
         last_failure(released).await
     }
 
-    /// Applies an event to each of these hosts. One that is gone, that cannot be read or that cannot be changed now does not hold up
-    /// the others.
+    /// Applies an event to each of these hosts. A host that is missing, unreadable or cannot be changed now does not
+    /// hold up the others.
     ///
     /// # Errors
-    /// The last of those of the hosts, when all have had their turn; those of the database at once.
+    /// The last error of a host, after all hosts were tried; an error of the database at once.
     pub(crate) async fn apply_to_all(&self, keys: &[HostKey], event: &HostEvent) -> Result<()> {
         let mut failure = Ok(());
         for part in keys.chunks(AT_ONCE) {
@@ -140,7 +140,7 @@ impl Hosts {
         failure
     }
 
-    /// The same to a host that was just read.
+    /// The same for a host that was just read.
     async fn apply_to(&self, host: Host, event: &HostEvent) -> Result<()> {
         let infra_env = self.infra_envs.get(host.infra_env_id).await?;
         if self.try_apply_to(&infra_env, &host, event).await?.is_none() {
@@ -160,7 +160,7 @@ impl Hosts {
     }
 }
 
-/// Awaits all outcomes and returns the last failure; a host that is missing is none.
+/// Awaits all outcomes and returns the last failure; a missing host is no failure.
 async fn last_failure(outcomes: impl Stream<Item = Result<()>>) -> Result<()> {
     outcomes
         .fold(Ok(()), async |failure, outcome| match unless_missing(outcome) {

@@ -1,4 +1,4 @@
-//! Asks hosts for their logs, and says how that stands.
+//! Requests logs from hosts, and shows the state of the request.
 
 use muster_api::host::{HostLogArchive, HostLogs};
 use muster_api::ids::{HostId, InfraEnvId};
@@ -10,19 +10,19 @@ use super::Hosts;
 use crate::Result;
 
 impl Hosts {
-    /// Asks a host for its logs with its next poll; a request that is under way stays as it is.
+    /// Requests a host's logs with its next poll; a request that is under way stays unchanged.
     ///
     /// # Errors
-    /// [`OperationError::Refused`](crate::OperationError::Refused) when the host would not answer, with the reason.
+    /// [`OperationError::Refused`](crate::OperationError::Refused) with the reason if the host would not respond.
     pub async fn ask_for_logs(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<HostLogs> {
         let asked = self.apply(infra_env_id, id, HostEvent::LogsAsked).await?;
         self.shown_logs(&asked).await
     }
 
-    /// The last request for a host's logs, and the logs of it that are kept.
+    /// The last request for a host's logs, and the stored logs of the host.
     ///
     /// # Errors
-    /// [`OperationError::Missing`](crate::OperationError::Missing) when there is no such host.
+    /// [`OperationError::Missing`](crate::OperationError::Missing) if there is no such host.
     pub async fn logs(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<HostLogs> {
         let host = self.get(infra_env_id, id).await?;
         self.shown_logs(&host).await

@@ -1,76 +1,108 @@
-//! Refuses or tells what a user asks of a host by REST where its Agent decides: a custom resource of the user has the last word, and
-//! what is undone silently looks like a failure.
+//! Refuses a user's request by REST about a host if its Agent decides, and names the command that works instead
+//! (docs/two-doors.md).
+
+use std::sync::Arc;
 
 use muster_api::host::{DiskRole, HostRole, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::lifecycle::host;
 use muster_core::lifecycle::host::events::muster_agent_decides;
-use muster_core::lifecycle::host::{HostEvent, RefusalClass, Refused};
-use muster_core::record::{Host, InfraEnv, KubeRef};
-use serde_json::{Map, Value, json};
+use muster_core::lifecycle::host::{HostEvent, Step};
+use muster_core::record::{Host, HostData, InfraEnv, KubeRef};
+use muster_core::rules::hostname;
+use serde_json::{Value, json};
 
 use super::Hosts;
 use crate::bridge::BridgeState;
+use crate::owned::{OfResource, Owned, SpecWay, Ways, command};
+use crate::resources::{ResourceKind, Seen};
 use crate::{Result, request_id};
 
-/// A host that a user has changed by REST.
-#[derive(Debug)]
-pub struct ByUser {
-    pub host: Host,
-    /// For the user: its Agent has the last word, and the command that changes that; `None`: REST decides.
-    pub note: Option<String>,
-}
-
 impl Hosts {
-    /// Applies what a user asks by REST. Where an Agent decides, a move is refused, since the Agent would undo it, and a setting is
-    /// taken, with a note and an event that say who has the last word.
+    /// Applies a user's request by REST.
     ///
     /// # Errors
-    /// Those of [`Self::apply`].
+    /// [`OperationError::OfResource`](crate::OperationError::OfResource) if it changes a setting that the host's Agent
+    /// decides; those of [`Self::apply`].
     pub async fn apply_by_user(
         &self,
         bridge: &BridgeState,
         infra_env_id: InfraEnvId,
         id: HostId,
         event: HostEvent,
-    ) -> Result<ByUser> {
+    ) -> Result<Host> {
         let infra_env = self.infra_envs.get(infra_env_id).await?;
-        let agent = agent_of(&infra_env, id).filter(|_| bridge.is_on());
-        let Some(agent) = agent else {
-            let host = self.apply(infra_env_id, id, event).await?;
-            return Ok(ByUser { host, note: None });
-        };
-        if matches!(event, HostEvent::Bound { .. } | HostEvent::Unbound) {
-            return Err(self.refused_move(infra_env_id, &agent, id, &event).await?.into());
-        }
-        let spec = in_spec(&event);
-        let host = self.apply(infra_env_id, id, event).await?;
-        let why = format!(
-            "has settings by REST, and its Agent {agent} has the last word: a setting that the Agent's spec has, too, becomes the Agent's again; patch its spec to change that"
-        );
-        self.tell_of_agent(&host, &why).await?;
-        let how = match spec.is_empty() {
-            true => "patch its spec to change that".into(),
-            false => format!("to change it there: {}", patch_line(&agent, &spec)),
-        };
-        let note = format!(
-            "the host's Agent {agent} has the last word: a setting that its spec has, too, becomes the Agent's again; {how}"
-        );
-        Ok(ByUser {
-            host,
-            note: Some(note),
-        })
+        self.check_agent(bridge, &infra_env, id, &event).await?;
+        self.apply(infra_env_id, id, event).await
     }
 
-    /// The refusal of a move, which names the command that does it.
-    async fn refused_move(
+    /// The host as [`Self::apply_by_user`] would make it; nothing is stored.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn dry_run_by_user(
         &self,
+        bridge: &BridgeState,
         infra_env_id: InfraEnvId,
-        agent: &KubeRef,
         id: HostId,
         event: &HostEvent,
-    ) -> Result<Refused> {
+    ) -> Result<Host> {
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        self.check_agent(bridge, &infra_env, id, event).await?;
         let found = self.get(infra_env_id, id).await?;
-        let how = match event {
+        Ok(self.step(&infra_env, &found, event).await?.host)
+    }
+
+    /// # Errors
+    /// The event changes something that the host's Agent says.
+    async fn check_agent(
+        &self,
+        bridge: &BridgeState,
+        infra_env: &Arc<InfraEnv>,
+        id: HostId,
+        event: &HostEvent,
+    ) -> Result<()> {
+        if let Some(part) = in_spec(event)
+            && let Some(agent) = agent_of(infra_env, id)
+            && let Some(seen) = decider(bridge, infra_env, &agent, &part).await
+        {
+            let found = self.get(infra_env.id, id).await?;
+            let name = hostname::requested(&found).map_or_else(|| id.to_string(), str::to_owned);
+            if self.changes(infra_env, &found, &part).await?
+                && let Some(owned) = Owned::of(format!("host {name}"), ResourceKind::Agent, &agent, seen)
+            {
+                return Err(self.refused(&owned, &part).await?.into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn step(&self, infra_env: &Arc<InfraEnv>, found: &Host, event: &HostEvent) -> Result<Step> {
+        let environment = self.environment_of(infra_env, found).await?;
+        Ok(host::advance(
+            found,
+            event,
+            &self.facts(&environment),
+            self.now(),
+        )?)
+    }
+
+    /// True if the event changes a setting in an Agent's spec.
+    async fn changes(&self, infra_env: &Arc<InfraEnv>, found: &Host, event: &HostEvent) -> Result<bool> {
+        if matches!(event, HostEvent::Bound { .. } | HostEvent::Unbound) {
+            return Ok(true);
+        }
+        let step = self.step(infra_env, found, event).await?;
+        Ok(said(&step.host.data) != said(&found.data))
+    }
+
+    async fn refused(&self, owned: &Owned<'_>, event: &HostEvent) -> Result<OfResource> {
+        if let Some(maker) = &owned.maker {
+            return Ok(owned.taken(maker));
+        }
+        let (agent, object) = (owned.kube, format!("{} {}", owned.kind.word(), owned.kube.name));
+        let (mut spec, mut others) = (SpecWay::default(), Ways::default());
+        match event {
             HostEvent::Bound { cluster_id } => {
                 let deployment = match self.clusters.get(*cluster_id).await {
                     Ok(cluster) => cluster.kube,
@@ -78,28 +110,31 @@ impl Hosts {
                     Err(error) => return Err(error),
                 };
                 match deployment {
-                    Some(KubeRef { namespace, name }) => {
-                        patch_line(agent, &cluster_in_spec(json!({"name": name, "namespace": namespace})))
-                    }
-                    None => "patch spec.clusterDeploymentName of the Agent, which can name only clusters that have a ClusterDeployment (docs/custom-resources.md has an example)".into(),
+                    Some(KubeRef { namespace, name }) => spec.set(
+                        "clusterDeploymentName",
+                        json!({"name": name, "namespace": namespace}),
+                    ),
+                    None => others.push(format!(
+                        "make a ClusterDeployment of the cluster (docs/custom-resources.md has an example), and name it in spec.clusterDeploymentName: {}",
+                        command(agent, &format!("edit {object}"))
+                    )),
                 }
             }
-            _ => patch_line(agent, &cluster_in_spec(Value::Null)),
-        };
-        Ok(Refused {
-            class: RefusalClass::UserConflict,
-            status: Some(found.state.status()),
-            event: event.name(),
-            reason: format!(
-                "The host's Agent {agent} decides which cluster it is in (spec.clusterDeploymentName), and would undo this: {how}"
-            ),
-        })
+            HostEvent::Unbound => spec.set("clusterDeploymentName", Value::Null),
+            HostEvent::Edited(params) => edited(&mut spec, params),
+            HostEvent::InstallerArgsSet(words) => spec.set("installerArgs", json!(json!(words).to_string())),
+            // It may hold secrets, and the command is shown and logged.
+            _ => spec.edit("ignitionConfigOverrides"),
+        }
+        let mut ways = spec.ways(agent, &object);
+        ways.extend(others);
+        Ok(owned.unchanged(&ways))
     }
 
-    /// Tells in the host's events what its Agent decided; `why` is the end of a sentence that begins with the host.
+    /// Adds an event about a decision of the host's Agent; `why` is the end of a sentence that begins with the host.
     ///
     /// # Errors
-    /// Those of the database.
+    /// If the database fails.
     pub async fn tell_of_agent(&self, host: &Host, why: &str) -> Result<()> {
         let told = muster_agent_decides(host, why, self.now());
         request_id::naming(&self.store).insert_events(&[told]).await?;
@@ -107,80 +142,123 @@ impl Hosts {
     }
 }
 
-/// The Agent that decides about this host; `None`: REST does.
+/// The Agent of a host, if its InfraEnv belongs to a custom resource or is mirrored.
 fn agent_of(infra_env: &InfraEnv, id: HostId) -> Option<KubeRef> {
-    let kube = infra_env.kube.as_ref();
-    kube.filter(|_| infra_env.belongs_to_resource())
-        .map(|kube| KubeRef::new(&kube.namespace, id.to_string()))
+    let kube = infra_env.kube.as_ref()?;
+    Some(KubeRef::new(&kube.namespace, id.to_string()))
 }
 
-fn cluster_in_spec(reference: Value) -> Map<String, Value> {
-    Map::from_iter([("clusterDeploymentName".into(), reference)])
+/// The object that decides about `part`; `None`: REST does. In a mirrored InfraEnv that is only a Machine which has
+/// taken the Agent.
+async fn decider(
+    bridge: &BridgeState,
+    infra_env: &InfraEnv,
+    agent: &KubeRef,
+    part: &HostEvent,
+) -> Option<Seen> {
+    let kube = infra_env.kube.as_ref()?;
+    let is_owned = infra_env.belongs_to_resource();
+    if is_owned && bridge.look(ResourceKind::InfraEnv, kube).await == Seen::Gone {
+        return None;
+    }
+    if is_of_machine(part)
+        && let seen @ Seen::MadeBy(_) = bridge.look(ResourceKind::Agent, agent).await
+    {
+        return Some(seen);
+    }
+    is_owned.then_some(Seen::There)
 }
 
-/// The fields of an Agent's spec that say what `event` does. Secrets are left out: the command is shown and logged.
-fn in_spec(event: &HostEvent) -> Map<String, Value> {
-    let mut spec = Map::new();
-    let HostEvent::Edited(HostUpdateParams {
+/// True for parts that an AgentMachine writes into its Agent.
+fn is_of_machine(part: &HostEvent) -> bool {
+    match part {
+        HostEvent::Bound { .. } | HostEvent::Unbound => true,
+        HostEvent::Edited(params) => {
+            params.machine_config_pool_name.is_some()
+                || params.ignition_endpoint_token.is_some()
+                || params.ignition_endpoint_http_headers.is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The part of an event that an Agent's spec can hold.
+fn in_spec(event: &HostEvent) -> Option<HostEvent> {
+    match event {
+        HostEvent::Bound { .. }
+        | HostEvent::Unbound
+        | HostEvent::InstallerArgsSet(_)
+        | HostEvent::IgnitionOverrideSet(_) => Some(event.clone()),
+        HostEvent::Edited(params) => {
+            let said = HostUpdateParams {
+                disks_skip_formatting: None,
+                fencing_credentials: None,
+                ..params.clone()
+            };
+            (said != HostUpdateParams::default()).then_some(HostEvent::Edited(said))
+        }
+        _ => None,
+    }
+}
+
+/// The settings of an Agent's spec.
+fn said(data: &HostData) -> impl PartialEq {
+    (
+        (
+            data.role,
+            data.requested_hostname.clone(),
+            data.installation_disk_id.clone(),
+        ),
+        (data.node_labels.clone(), data.machine_config_pool_name.clone()),
+        (
+            data.ignition_endpoint_token.clone(),
+            data.ignition_endpoint_http_headers.clone(),
+        ),
+        (
+            data.installer_args.clone(),
+            data.ignition_config_overrides.clone(),
+        ),
+    )
+}
+
+/// Adds the changes of `params` to the spec's command. Secrets are left out: the command is shown and logged.
+fn edited(spec: &mut SpecWay, params: &HostUpdateParams) {
+    let HostUpdateParams {
         host_name,
         host_role,
         disks_selected_config,
         node_labels,
         machine_config_pool_name,
-        ..
-    }) = event
-    else {
-        return spec;
-    };
-    let disks = disks_selected_config.iter().flatten();
-    let disk = disks
-        .filter(|disk| disk.role == Some(DiskRole::Install))
-        .map(|disk| &disk.id);
-    let labels = node_labels.iter().map(|labels| {
+        ignition_endpoint_token,
+        ignition_endpoint_http_headers,
+        disks_skip_formatting: _,
+        fencing_credentials: _,
+    } = params;
+    let mut disks = disks_selected_config.iter().flatten();
+    let disk = disks.find(|disk| disk.role == Some(DiskRole::Install));
+    let labels = node_labels.as_ref().map(|labels| {
         let pairs = labels.iter().map(|label| (label.key.clone(), json!(label.value)));
         Value::Object(pairs.collect())
     });
     let fields = [
         ("hostname", host_name.as_ref().map(|name| json!(name))),
         ("role", host_role.map(|role| json!(HostRole::from(role).name()))),
-        ("installation_disk_id", disk.map(|id| json!(id)).next()),
-        ("nodeLabels", labels.into_iter().next()),
+        ("installation_disk_id", disk.map(|disk| json!(disk.id))),
+        ("nodeLabels", labels),
         (
             "machineConfigPool",
             machine_config_pool_name.as_ref().map(|pool| json!(pool)),
         ),
     ];
-    for (name, value) in fields {
-        spec.extend(value.map(|value| (name.to_owned(), value)));
+    for (path, value) in fields {
+        if let Some(value) = value {
+            spec.set(path, value);
+        }
     }
-    spec
-}
-
-/// The command that patches the Agent's spec.
-fn patch_line(agent: &KubeRef, spec: &Map<String, Value>) -> String {
-    let patch = json!({"spec": spec}).to_string().replace('\'', r"'\''");
-    let KubeRef { namespace, name } = agent;
-    format!("kubectl -n {namespace} patch agent {name} --type merge -p '{patch}'")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_by_rest_is_told_as_the_patch_that_does_it() {
-        let params = json!({
-            "host_name": "node-1", "host_role": "worker", "machine_config_pool_name": "it's",
-            "disks_selected_config": [{"id": "/dev/sda", "role": "install"}],
-            "node_labels": [{"key": "rack", "value": "r1"}],
-            "ignition_endpoint_token": "secret",
-        });
-        let event = HostEvent::Edited(serde_json::from_value(params).unwrap());
-        let line = patch_line(&KubeRef::new("lab", "1"), &in_spec(&event));
-        assert_eq!(
-            line,
-            r#"kubectl -n lab patch agent 1 --type merge -p '{"spec":{"hostname":"node-1","installation_disk_id":"/dev/sda","machineConfigPool":"it'\''s","nodeLabels":{"rack":"r1"},"role":"worker"}}'"#
-        );
-        assert!(in_spec(&HostEvent::Unbound).is_empty());
+    if ignition_endpoint_token.is_some() {
+        spec.edit("ignitionEndpointTokenReference");
+    }
+    if ignition_endpoint_http_headers.is_some() {
+        spec.edit("ignitionEndpointHTTPHeaders");
     }
 }

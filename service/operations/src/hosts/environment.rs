@@ -1,20 +1,20 @@
-//! Collects what a decision about a host depends on beside the host itself.
+//! Collects the facts for a decision about a host.
 
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::{Host, HostState, InfraEnv, Phase};
-use muster_core::rules::facts::{BootArtifacts, HostFacts, InstallImages, controllers_see_nodes};
+use muster_core::rules::facts::{BootArtifacts, Deadlines, HostFacts, InstallImages, controllers_see_nodes};
 use muster_core::rules::os_image::OsImage;
 use muster_store::StoreError;
 
 use super::Hosts;
-use crate::check_ins::Seen;
 use crate::clusters::ClusterContext;
-use crate::hearing::Heard;
+use crate::hosts::check_ins::Seen;
+use crate::time::outages::Heard;
 
-/// The clocks of replicas may differ by so much.
+/// Tolerated difference between the clocks of replicas.
 const TOLERANCE: TimeDelta = TimeDelta::seconds(30);
 
 /// The node agent runs on the node itself, in no container.
@@ -30,7 +30,7 @@ pub(super) struct Environment {
     heard: Heard,
 }
 
-/// What a node boots into discovery with.
+/// Boot artifacts with which a node returns to discovery.
 struct Returning {
     kernel_url: String,
     initrd_url: String,
@@ -57,12 +57,10 @@ impl Hosts {
         } else {
             None
         };
-        // A poll that was under way while the clock was set back was noted by the clock of before; what is stored was brought back.
-        let latest = self.now() + TOLERANCE;
         Ok(Environment {
             infra_env: infra_env.clone(),
             cluster,
-            seen: seen.filter(|seen| seen.at <= latest),
+            seen: self.plausible(seen),
             os_images: self.images.os_images.list(),
             returning,
             heard: self.hearing.heard(),
@@ -78,6 +76,25 @@ impl Hosts {
         let seen = self.check_ins.last((infra_env.id, host.id));
         self.environment(infra_env, host.cluster_id, host.id, Some(&host.state), seen)
             .await
+    }
+
+    /// The facts that determine the ends of this host's waits.
+    pub fn deadlines(&self, host: &Host) -> Deadlines<'_> {
+        let heard = self.hearing.heard();
+        let seen = self.check_ins.last((host.infra_env_id, host.id));
+        Deadlines {
+            last_seen: self.plausible(seen).map(|seen| seen.at),
+            listening_since: Some(heard.since),
+            deaf: heard.deaf.to_vec().into(),
+            limits: &self.settings.limits,
+        }
+    }
+
+    /// Drops a poll that was under way while the clock was set back: it was recorded by the old clock; stored polls
+    /// were corrected.
+    fn plausible(&self, seen: Option<Seen>) -> Option<Seen> {
+        let latest = self.now() + TOLERANCE;
+        seen.filter(|seen| seen.at <= latest)
     }
 
     /// `None` while there is no discovery image.

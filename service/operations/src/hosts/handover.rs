@@ -11,10 +11,10 @@ use muster_core::rules::agent_version::OWN_PREFIX;
 
 use super::Hosts;
 use crate::Result;
-use crate::error::chain;
-use crate::live_image::OpenLiveImage;
+use crate::chain;
+use crate::images::live::OpenLiveImage;
 
-/// Offers a second, of this replica: after an upgrade of the service all hosts want one of some megabytes.
+/// Offers a second, of this replica: after an upgrade of the service all hosts need one of some megabytes.
 const PER_SECOND: u32 = 20;
 
 /// The offers of the present second.
@@ -22,7 +22,7 @@ const PER_SECOND: u32 = 20;
 pub struct Pace(Mutex<Option<(Instant, u32)>>);
 
 impl Pace {
-    /// Takes one; false when there are none left.
+    /// Takes one offer; returns false if none is left.
     fn take(&self, now: Instant) -> bool {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (began, given) = second
@@ -34,7 +34,8 @@ impl Pace {
 }
 
 impl Hosts {
-    /// The step by which an agent whose program has the SHA-256 `build` becomes that of the live image of its architecture, if it is to.
+    /// The step by which an agent whose program has the SHA-256 `build` replaces itself by that of the live image of
+    /// its architecture, if it should.
     pub(super) async fn handover(&self, host: &Host, build: &str) -> Option<Step> {
         if !self.settings.replaces_agents {
             return None;
@@ -43,9 +44,9 @@ impl Hosts {
         let cpu = host.inventory.as_ref().and_then(|found| found.cpu.as_ref());
         let live = match cpu {
             Some(cpu) => images.of_machine(&cpu.architecture)?,
-            // Every agent came from here, so it is for the only architecture that there is.
+            // Every agent came from this service, so it is for the only architecture.
             None if images.other_architectures().is_empty() => images.of(CpuArchitecture::X86_64)?,
-            // Before its first inventory a host's processor is not known, and its agent stays.
+            // Before its first inventory a host's processor is not known, and its agent is not replaced.
             None => return None,
         };
         let live = live.current().await.ok()?;
@@ -54,10 +55,10 @@ impl Hosts {
         self.handovers.take(Instant::now()).then_some(step)
     }
 
-    /// The packed program with this SHA-256, in hexadecimal; `None` when no live image holds it.
+    /// The packed program with this SHA-256, in hexadecimal; `None` if no live image holds it.
     ///
     /// # Errors
-    /// The live image cannot be read.
+    /// If the live image cannot be read.
     pub async fn agent_program(&self, sha256: &str) -> Result<Option<Arc<[u8]>>> {
         let asked = |live: &Arc<OpenLiveImage>| {
             let agent = live.image.agent.as_ref();

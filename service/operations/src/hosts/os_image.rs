@@ -1,4 +1,4 @@
-//! Answers which OS image a host is installed with, and whether it can be.
+//! Determines the OS image for a host's installation, and if there is one.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use muster_core::rules::os_image;
 use muster_core::rules::os_image::Source;
 
 use super::Hosts;
-use crate::os_images::{NoOsImage, OpenOsImage};
+use crate::images::os::{NoOsImage, OpenOsImage};
 use crate::{OperationError, Result};
 
 impl Hosts {
-    /// The reason why a known host cannot be installed now, and what to do; `None`: there is none.
+    /// The reason why a known host cannot be installed now, and the remedy; `None`: it can.
     pub async fn obstacle(&self, host: &Host) -> Result<Option<String>> {
         let infra_env = self.infra_envs.get(host.infra_env_id).await?;
         let environment = self.environment_of(&infra_env, host).await?;
         Ok(obstacle(host, &self.facts(&environment)))
     }
 
-    /// The file that a host's disk is written with, for a host that is told to ask for it here.
+    /// The file for a host's disk, for a host that downloads it from this service.
     ///
     /// # Errors
-    /// [`NoOsImage`], or `Missing` when there is no such host.
+    /// [`NoOsImage`], or `Missing` if there is no such host.
     pub async fn os_image(
         &self,
         infra_env_id: InfraEnvId,

@@ -1,4 +1,4 @@
-//! Answers polls of hosts with their next steps.
+//! Responds to polls of hosts with their next steps.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepType, Steps};
@@ -7,12 +7,12 @@ use muster_core::lifecycle::host::HostEvent;
 use muster_store::HostBrief;
 
 use super::Hosts;
-use crate::check_ins::Seen;
+use crate::hosts::check_ins::Seen;
 use crate::{OperationError, Result, random};
 
 impl Hosts {
-    /// The next steps of a host that polls. A poll with no change writes nothing, and
-    /// reads at most one row, or two when the host is bound. `build`: SHA-256 of the agent's program, of one that can become another.
+    /// The next steps of a host that polls. A poll without a change writes nothing, and reads at most one row, or two
+    /// if the host is bound. `build`: SHA-256 of the agent's program, for an agent that can replace itself.
     pub async fn poll(
         &self,
         infra_env_id: InfraEnvId,
@@ -24,7 +24,7 @@ impl Hosts {
             self.check_ins.forget((infra_env_id, id));
             OperationError::missing_host(infra_env_id, id)
         };
-        // Before the database is asked, which may be away: the host is not silent.
+        // Before the query, since the database may be unavailable: the host is not silent.
         self.check_ins.note_known((infra_env_id, id), seen.clone());
         let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
             return Err(missing());

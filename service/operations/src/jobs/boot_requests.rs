@@ -1,4 +1,4 @@
-//! Writes which files machines fetched to boot from, in batches.
+//! Writes the files that machines downloaded to boot, in batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Operations, chain};
 
-/// Someone may be watching a machine that boots.
+/// A user may be watching a booting machine.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until `stop`, and writes a last time then.

@@ -1,4 +1,4 @@
-//! Sends `DeadlinePassed` to hosts whose `due_at` has come. They are found by an index.
+//! Sends `DeadlinePassed` to hosts after their `due_at`. They are found by an index.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,8 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     }
 }
 
-/// Handles what is due, page by page, and returns the time until the next deadline. Hosts that fail are found again later.
+/// Handles all due hosts, page by page, and returns the time until the next deadline. Hosts that fail are found again
+/// later.
 pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreError> {
     if operations.hearing.is_in_doubt() {
         operations.hearing.beat(&operations.store).await?;

@@ -1,4 +1,4 @@
-//! Minds the disk of the database: keeps its reserve, and deletes what nobody misses when it is full.
+//! Maintains the disk of the database: keeps its reserve, and deletes dispensable data if it is full.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
                  service, put the file back, or restore a backup"
             );
         }
-        // The file system may hang: that holds up this job alone.
+        // The file system may hang: that holds up only this job.
         let minded = disk.clone();
         let minded = tokio::task::spawn_blocking(move || {
             minded.keep_reserve()?;
@@ -47,7 +47,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     }
 }
 
-/// Deletes what broken uploads left. Only where that needs the reserve, it is given up.
+/// Deletes remains of interrupted uploads. The reserve is removed only if that needs it.
 async fn free_some(operations: &Operations, disk: &Disk) {
     if uploads::discard_all_but_running(operations).await {
         return;

@@ -7,10 +7,10 @@ use muster_store::CheckIn;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::check_ins::flush_interval;
+use crate::hosts::check_ins::flush_interval;
 use crate::{Operations, chain};
 
-/// Runs until `stop`, and writes a last time then, so that a restart knows all polls.
+/// Runs until `stop`, and writes a last time then, so that no poll is lost in a restart.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     let mut ticks = interval(flush_interval(operations.hosts.limits().silence()));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! Beats, so that time in which hosts could not be heard is known.
+//! Beats, so that outages of the reception of polls are detected.
 
 use std::sync::Arc;
 

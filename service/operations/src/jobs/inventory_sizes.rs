@@ -1,4 +1,4 @@
-//! Measures what the inventories of each InfraEnv take, for their quota.
+//! Measures the size of the inventories of each InfraEnv, for their quota.
 
 use std::sync::Arc;
 use std::time::Duration;

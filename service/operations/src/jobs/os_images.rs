@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Operations;
 
-/// Time until live ISOs are looked at again: they may have been put there, or replaced.
+/// Time until live ISOs are checked again: they may have been added or replaced.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Runs until `stop`.

@@ -18,13 +18,15 @@ use crate::{Operations, Result, chain, now, unless_missing};
 /// Entries read at once.
 const BATCH: u32 = 200;
 
-/// An entry is claimed for this long, and again while it is worked on; if this replica dies, another one takes it then.
+/// An entry is claimed for this long, and the claim is renewed during the work; if this replica dies, another one takes
+/// the entry then.
 const CLAIM: Duration = Duration::from_secs(60);
 
 /// Between two reads of the outbox without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// After hosts were validated anew: what many hosts of a cluster do at the same time is one look at the cluster, not many.
+/// Pause after a validation of hosts: changes of many hosts of a cluster at the same time lead to one evaluation of the
+/// cluster.
 const REST: Duration = Duration::from_secs(2);
 
 /// Runs until `stop`.
@@ -104,7 +106,8 @@ async fn work(operations: &Operations, effects: &mut Effects<Validation>) -> Res
     Ok(Batch { more, validated })
 }
 
-/// With a bridge, changes of hosts and BMCs are for the replica whose controllers run, and wait while there is none.
+/// With a bridge, changes of hosts and BMCs are for the replica that runs the controllers, and wait while there is
+/// none.
 fn scope(operations: &Operations) -> OutboxScope {
     if operations.bridge.is_on() && !operations.changes.has_subscribers() {
         OutboxScope::NotHosts
@@ -116,7 +119,8 @@ fn scope(operations: &Operations) -> OutboxScope {
 /// Validates hosts after their InfraEnv or their cluster changed.
 struct Validation {
     operations: Arc<Operations>,
-    /// The version of each InfraEnv with which its hosts were validated last, and what their checks read of it.
+    /// The version of each InfraEnv with which its hosts were validated last, and the fields of it that their checks
+    /// read.
     judged: Mutex<HashMap<InfraEnvId, (i64, CheckInputs)>>,
 }
 
@@ -124,7 +128,7 @@ impl Work for Validation {
     async fn run(&self, entry: &OutboxEntry) -> bool {
         let outcome = match entry.subject {
             Subject::InfraEnv(id) => unless_missing(self.infra_env_changed(id).await),
-            // What its hosts know of each other changed, or they have to be released.
+            // Facts that its hosts share changed, or the hosts have to be released.
             Subject::Cluster(id) => self.operations.hosts.cluster_changed(id).await,
             Subject::Host { .. } | Subject::Bmc(_) => Ok(()),
         };
@@ -155,7 +159,7 @@ impl Validation {
             return Ok(());
         };
         let (version, inputs) = (infra_env.version, CheckInputs::of(&infra_env));
-        // Only of two versions in a row: another replica may have validated with one in between.
+        // Only for two successive versions: another replica may have validated with one in between.
         let same = |(before, known): &(i64, CheckInputs)| version - before <= 1 && *known == inputs;
         if !self.judged().get(&id).is_some_and(same) {
             self.operations.hosts.infra_env_changed(id).await?;

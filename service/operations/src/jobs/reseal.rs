@@ -1,4 +1,5 @@
-//! Encrypts at the start what is stored plain or under an older key, in small transactions with pauses between them.
+//! Encrypts at the start all values that are stored plain or under an older key, in small transactions with pauses
+//! between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Values between two lines in the log.
 const SHOWN_EVERY: usize = 5000;
 
-/// Before another attempt when the database does not answer.
+/// Pause before another attempt if the database does not respond.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// Runs until `stop`; most of the time it has nothing to do.
@@ -37,7 +38,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     }
 }
 
-/// Stores anew what is not stored as the key file asks for.
+/// Stores values again that are not stored as the key file requires.
 pub(crate) async fn reseal(operations: &Operations) -> Result<(), StoreError> {
     let store = &operations.store;
     let stale = store.stale_values().await?;

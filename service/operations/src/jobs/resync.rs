@@ -1,4 +1,4 @@
-//! Receives the changes of other replicas, and lists InfraEnvs and clusters from time to time while that is not possible.
+//! Receives the changes of other replicas, and lists InfraEnvs and clusters periodically while that is not possible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Operations;
 
-/// Between two lists while changes of other replicas are not received. Hosts come through the outbox.
+/// Interval between two lists while changes of other replicas are not received. Hosts are handled through the outbox.
 const RESYNC_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Runs until `stop`.

@@ -1,4 +1,4 @@
-//! Deletes what is old once an hour, in batches with pauses between them, and measures what is kept.
+//! Deletes old data once an hour, in batches with pauses between them, and measures the rest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::{Operations, chain};
 
 const INTERVAL: Duration = Duration::from_secs(3600);
 
-/// A boot that is older is of no interest.
+/// Age after which boots are of no interest.
 const BOOT_REQUESTS: TimeDelta = TimeDelta::days(7);
 
 /// Between two batches, so that other writers are not held up.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// For how long things are kept, and how much; `None`: for ever.
+/// Retention times and sizes; `None`: unlimited.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Retention {
     pub events: Option<TimeDelta>,
@@ -62,7 +62,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     }
 }
 
-/// Deletes all that is old now.
+/// Deletes all data that is old now.
 pub(crate) async fn tidy(operations: &Operations) -> Result<(), StoreError> {
     let Operations { store, retention, .. } = operations;
     for what in Aging::ALL {
@@ -93,7 +93,7 @@ pub(crate) async fn tidy(operations: &Operations) -> Result<(), StoreError> {
     store.give_space_back().await
 }
 
-/// For `/metrics`: counting costs too much to be done at each request.
+/// For `/metrics`: counting is too expensive for each request.
 async fn measure(operations: &Operations) {
     for what in Aging::ALL {
         if let Ok(rows) = operations.store.count_rows(what).await {
@@ -135,7 +135,7 @@ mod tests {
                 .await
                 .unwrap()
         );
-        // Without a limit all is kept.
+        // Without a limit everything is kept.
         assert!(store.count_rows(Aging::History).await.unwrap() > 0);
     }
 }

@@ -1,10 +1,10 @@
-//! Notes when each job began its last round, so that one that hangs is seen.
+//! Records when each job began its last round, to detect jobs that hang.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest round of a job that is well. A crowd of hosts that is lost at once takes a while to be written.
+/// Longest round of a healthy job. A crowd of hosts that is lost at once takes a while to be written.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// The begin of the last round of each job.
@@ -16,7 +16,7 @@ impl Rounds {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The job begins a round. It begins another at least every 30 s unless it hangs.
+    /// Records that the job begins a round. It begins another at least every 30 s unless it hangs.
     pub fn begin(&self, job: &'static str) {
         self.begun().insert(job, Instant::now());
     }
@@ -27,7 +27,7 @@ impl Rounds {
         begun.iter().map(|(job, at)| (*job, at.elapsed())).collect()
     }
 
-    /// `ok`, or which jobs hang.
+    /// `ok`, or the jobs that hang.
     pub fn describe(&self) -> String {
         describe(&self.ages())
     }

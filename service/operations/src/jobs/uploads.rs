@@ -15,13 +15,13 @@ const INTERVAL: Duration = Duration::from_secs(3600);
 /// Age at which an upload is abandoned: a body that makes no progress is refused long before.
 const MAX_AGE: TimeDelta = TimeDelta::hours(6);
 
-/// Age at which one is no more running that its sender did not end, when space is needed.
+/// Age at which an unfinished upload counts as interrupted if space is needed.
 const RUNNING: TimeDelta = TimeDelta::minutes(10);
 
 /// Runs until `stop`.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     if operations.store.kind() == Kind::Sqlite {
-        // This process is the only one, and has just begun: nothing is running.
+        // This process is the only one, and has just begun: no upload is running.
         discard(&operations, TimeDelta::zero()).await;
     }
     let mut ticks = interval(INTERVAL);
@@ -35,7 +35,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     }
 }
 
-/// For space that is needed at once; false when they could not be deleted.
+/// Frees space that is needed at once; returns false if uploads could not be deleted.
 pub(super) async fn discard_all_but_running(operations: &Operations) -> bool {
     discard(operations, RUNNING).await
 }

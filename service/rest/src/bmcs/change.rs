@@ -11,7 +11,9 @@ use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::Operations;
 
-/// Change a BMC. A discovery that failed or is under way begins anew when what it needs has changed.
+/// Update a BMC
+///
+/// A discovery that failed or is in progress starts again when a setting that it needs has changed.
 #[utoipa::path(
     patch, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}", operation_id = "MusterUpdateBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),
@@ -35,7 +37,9 @@ pub async fn update_bmc(
     Ok(Json(view(&changed)))
 }
 
-/// Delete a BMC with its password. The host that its machine has become stays.
+/// Delete a BMC with its password
+///
+/// The host that its machine has become stays.
 #[utoipa::path(
     delete, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}", operation_id = "MusterDeleteBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),

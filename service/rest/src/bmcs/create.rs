@@ -12,7 +12,9 @@ use muster_http::body::{Body, Path};
 use muster_operations::bmcs::Bmcs;
 use muster_operations::infra_envs::InfraEnvs;
 
-/// Add a BMC. Its machine is switched off, booted from the InfraEnv's image and discovered, unless `discover` is false.
+/// Add a BMC
+///
+/// Its machine is switched off, booted from the InfraEnv's image and discovered, unless `discover` is false.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs", operation_id = "MusterCreateBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path)),

@@ -9,28 +9,36 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_core::lifecycle::bmc::view;
 use muster_http::Problem;
 use muster_http::body::Path;
+use muster_operations::Operations;
 use muster_operations::bmcs::Bmcs;
 
-/// Discover the machine (again): it is switched off and booted from the InfraEnv's image. Refused credentials and untrusted certificates
-/// are not tried again; change them.
+/// Discover the machine of a BMC
+///
+/// The machine is switched off and booted from the InfraEnv's image. Refused credentials and untrusted certificates are not tried
+/// again; change them.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}/actions/discover", operation_id = "MusterDiscoverBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),
     responses(
         (status = 202, body = Bmc),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It is under way, or what was refused is unchanged"),
+        (status = 409, body = ApiError, description = "It is under way, what was refused is unchanged, or a custom resource says that it is not discovered"),
     )
 )]
 pub async fn discover_bmc(
-    State(bmcs): State<Arc<Bmcs>>,
+    State(app): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
 ) -> Result<(StatusCode, Json<Bmc>), Problem> {
-    let bmc = bmcs.discover(infra_env_id, bmc_id).await?;
+    let bmc = app
+        .bmcs
+        .discover_by_user(&app.bridge, infra_env_id, bmc_id)
+        .await?;
     Ok((StatusCode::ACCEPTED, Json(view(&bmc))))
 }
 
-/// End the discovery of the machine, and take out the image. The machine's power stays as it is.
+/// Stop the discovery of a machine
+///
+/// The image is ejected; the power of the machine stays as it is.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}/actions/stop", operation_id = "MusterStopBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),

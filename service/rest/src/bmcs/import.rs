@@ -23,7 +23,9 @@ pub struct ImportQuery {
     dry_run: bool,
 }
 
-/// Add several BMCs, all or none; at most 1000 at once. The reason of a refusal begins with the place in the list, from 0: `[3].address`.
+/// Add several BMCs
+///
+/// All or none; at most 1000 at once. The reason of a refusal begins with the index in the list, from 0: `[3].address`.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs/import", operation_id = "MusterImportBmcs", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ImportQuery),

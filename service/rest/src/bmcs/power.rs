@@ -11,8 +11,10 @@ use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::bmcs::Bmcs;
 
-/// Switch the machine on or off, reset it, or ask its BMC for the power state. It is done as soon as nobody else works on the BMC: read the BMC until the
-/// outcome of `power.request` is not `pending`. Who asks for the state while the machine is being switched gets that request.
+/// Switch, reset or query the power of a machine
+///
+/// It is done as soon as the BMC is free: poll the BMC until the outcome of `power.request` is not `pending`. A query of the state
+/// while the machine is being switched returns that request.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}/actions/power", operation_id = "MusterPowerBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),

@@ -11,7 +11,9 @@ use muster_http::body::Path;
 use muster_operations::bmcs::Bmcs;
 use muster_operations::infra_envs::InfraEnvs;
 
-/// List the BMCs of an InfraEnv by name, without the machines' inventories.
+/// List the BMCs of an InfraEnv
+///
+/// By name, without the inventories of their machines.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/bmcs", operation_id = "MusterListBmcs", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path)),
@@ -31,7 +33,9 @@ pub async fn list_bmcs(
     Ok(Json(list.iter().map(brief).collect()))
 }
 
-/// A BMC, how far the discovery of its machine has come, and the machine as the BMC tells it.
+/// Get a BMC
+///
+/// With the progress of its machine's discovery, and the machine as the BMC reports it.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/bmcs/{bmc_id}", operation_id = "MusterGetBmc", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ("bmc_id" = BmcId, Path)),

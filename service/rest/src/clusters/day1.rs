@@ -1,4 +1,4 @@
-//! Refuses operations that install a new cluster, and says what to do instead. One row per operation.
+//! Refuses operations that install a new cluster, and names the alternative. One row per operation.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ struct Refusal {
     id: &'static str,
     tag: &'static str,
     allowed: Allowed,
-    /// As docs/protocol/rest-behaviour.md#6 gives it, else 409.
+    /// The status of docs/protocol/rest-behaviour.md#6, else 409.
     status: StatusCode,
     why: &'static str,
 }
@@ -56,7 +56,6 @@ const NO_PREFLIGHT: &str =
     "Requirements apply to hosts when they are bound: see validations_info of each host";
 const NO_OPERATORS: &str =
     "Operators are installed by the cluster itself; this service neither installs nor watches them";
-const NO_UI: &str = "This service keeps no settings of user interfaces; keep them in the client";
 const NO_BUNDLE: &str = "There are no operator bundles here; operators are installed by the cluster itself";
 
 const C409: StatusCode = StatusCode::CONFLICT;
@@ -71,7 +70,7 @@ macro_rules! rows {
     };
 }
 
-const REFUSALS: [Refusal; 30] = rows! {
+const REFUSALS: [Refusal; 27] = rows! {
     Post "/clusters" "v2RegisterCluster" "installer" User C409 NEW_CLUSTER;
     Post "/clusters/disconnected" "v2RegisterDisconnectedCluster" "installer" User C409 NEW_CLUSTER;
     Post "/clusters/{cluster_id}/actions/install" "v2InstallCluster" "installer" User C409 ONE_BY_ONE;
@@ -98,10 +97,7 @@ const REFUSALS: [Refusal; 30] = rows! {
     Get "/clusters/{cluster_id}/supported-platforms" "GetClusterSupportedPlatforms" "installer" User C409 NO_PREFLIGHT;
     Get "/clusters/{cluster_id}/monitored-operators" "V2ListOfClusterOperators" "operators" Agent C409 NO_OPERATORS;
     Put "/clusters/{cluster_id}/monitored-operators" "V2ReportMonitoredOperatorStatus" "operators" Agent C409 NO_OPERATORS;
-    Get "/clusters/{cluster_id}/ui-settings" "V2GetClusterUISettings" "installer" User C409 NO_UI;
-    Put "/clusters/{cluster_id}/ui-settings" "V2UpdateClusterUISettings" "installer" User C409 NO_UI;
     Get "/operators/bundles/{id}" "V2GetBundle" "operators" User C404 NO_BUNDLE;
-    Get "/supported-operators/{operator_name}" "V2ListOperatorProperties" "operators" User C404 NO_OPERATORS;
 };
 
 /// The operations of these callers.
@@ -114,7 +110,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     })
 }
 
-/// A cluster that does not exist, or is not the caller's, is a 404 before everything else. Bodies are not looked at.
+/// Refuses the operation. A cluster that does not exist, or is not the caller's, is a 404 before everything else. Bodies are ignored.
 async fn refuse(
     row: Refusal,
     State(clusters): State<Arc<Clusters>>,
@@ -172,7 +168,7 @@ fn described(row: Refusal) -> PathItem {
     let mut operation = OperationBuilder::new()
         .operation_id(Some(row.id))
         .tag(row.tag)
-        .summary(Some("Always refused: not what this service does"))
+        .summary(Some("Refuse: this service does not offer it"))
         .description(Some(row.why))
         .deprecated(Some(Deprecated::True))
         .response(row.status.as_str(), refusal(row.why));

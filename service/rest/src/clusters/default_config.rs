@@ -2,10 +2,12 @@ use axum::Json;
 use muster_api::cluster::{ClusterDefaultConfig, ClusterNetwork, ServiceNetwork};
 use muster_core::rules::hostname::FORBIDDEN;
 
-/// Clusters are not deleted because nothing happens to them; consoles make a date of this, so 0 would be today. A hundred years.
+/// Clusters are not deleted for inactivity; consoles compute a date from this, so 0 would be today. A hundred years.
 const NEVER_HOURS: i64 = 100 * 365 * 24;
 
-/// What a new cluster would have by default (docs/protocol/rest-behaviour.md#6). Forms of clients are filled with it.
+/// Get the defaults of a new cluster
+///
+/// Clients fill their forms with them (docs/protocol/rest-behaviour.md#6).
 #[utoipa::path(
     get, path = "/clusters/default-config", operation_id = "V2GetClusterDefaultConfig", tag = "installer",
     responses((status = 200, body = ClusterDefaultConfig))

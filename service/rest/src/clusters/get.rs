@@ -32,7 +32,7 @@ pub struct GetQuery {
     exclude_hosts: bool,
 }
 
-/// Get a cluster with its hosts.
+/// Get a cluster with its hosts
 #[utoipa::path(
     get, path = "/clusters/{cluster_id}", operation_id = "v2GetCluster", tag = "installer",
     params(

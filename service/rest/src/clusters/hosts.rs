@@ -36,7 +36,9 @@ pub struct HostsQuery {
     with_connectivity: bool,
 }
 
-/// List the hosts of a cluster; of one that does not exist there are none.
+/// List the hosts of a cluster
+///
+/// The list is empty for a cluster that does not exist.
 #[utoipa::path(
     get, path = "/clusters/{cluster_id}/hosts", operation_id = "ListClusterHosts", tag = "installer",
     params(("cluster_id" = ClusterId, Path), HostsQuery),
@@ -74,7 +76,7 @@ pub async fn list_cluster_hosts(
         }
         is_wanted.then_some(view)
     };
-    // Documents that are shown of reports stand in the whole form only.
+    // Documents that are derived from reports exist in the whole form only.
     let list = HostList {
         store,
         views,

@@ -9,9 +9,10 @@ use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::ignore::ignored;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
+use muster_operations::Operations;
 use muster_operations::clusters::Clusters;
 
-/// Which checks are ignored for the hosts of a cluster.
+/// Get the ignored checks of a cluster
 #[utoipa::path(
     get, path = "/clusters/{cluster_id}/ignored-validations", operation_id = "v2GetIgnoredValidations", tag = "installer",
     params(("cluster_id" = ClusterId, Path)),
@@ -24,7 +25,9 @@ pub async fn get_ignored_validations(
     Ok(Json(ignored(&clusters.get(id).await?)))
 }
 
-/// Say which checks are ignored for the hosts of a cluster; all others count. Its hosts are judged anew.
+/// Set the ignored checks of a cluster
+///
+/// All other checks count. The checks of its hosts are evaluated again.
 #[utoipa::path(
     put, path = "/clusters/{cluster_id}/ignored-validations", operation_id = "v2SetIgnoredValidations", tag = "installer",
     params(("cluster_id" = ClusterId, Path)),
@@ -33,14 +36,14 @@ pub async fn get_ignored_validations(
         (status = 201, body = IgnoredValidations),
         (status = 400, body = ApiError, description = "An id is unknown, or may not be ignored"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It was changed by somebody else again and again"),
+        (status = 409, body = ApiError, description = "Custom resources decide (the reason says how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn set_ignored_validations(
-    State(clusters): State<Arc<Clusters>>,
+    State(app): State<Arc<Operations>>,
     Path(id): Path<ClusterId>,
     Body(wanted): Body<IgnoredValidations>,
 ) -> Result<(StatusCode, Json<IgnoredValidations>), Problem> {
-    let changed = clusters.ignore(id, &wanted).await?;
+    let changed = app.clusters.ignore_by_user(&app.bridge, id, &wanted).await?;
     Ok((StatusCode::CREATED, Json(ignored(&changed))))
 }

@@ -16,7 +16,9 @@ use muster_store::StoredCluster;
 
 use crate::views::Views;
 
-/// Make a cluster known that exists already, so that hosts can be added to it.
+/// Import an existing cluster
+///
+/// Hosts can be added to it from then on.
 #[utoipa::path(
     post, path = "/clusters/import", operation_id = "v2ImportCluster", tag = "installer",
     request_body = ImportClusterParams,

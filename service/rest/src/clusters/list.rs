@@ -38,7 +38,7 @@ pub struct ListQuery {
     owner: Option<String>,
 }
 
-/// List clusters.
+/// List clusters
 #[utoipa::path(
     get, path = "/clusters", operation_id = "v2ListClusters", tag = "installer",
     params(ListQuery, ("get_unregistered_clusters" = Option<bool>, Header, description = "Also the deleted ones")),
@@ -51,7 +51,7 @@ pub async fn list_clusters(
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    // First: what is wrong is refused also where the filters leave nothing.
+    // First: a bad header is refused even if the filters leave nothing.
     let deleted = wants_deleted(&headers)?;
     let wanted = query.openshift_cluster_id.map(|id| id.to_string());
     let subscribed = query.ams_subscription_ids.as_deref().unwrap_or_default();

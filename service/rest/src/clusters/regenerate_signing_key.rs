@@ -8,7 +8,9 @@ use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::clusters::Clusters;
 
-/// Revoke the signed URLs of a cluster that were handed out so far: of its events, and of its hosts' logs. Custom resources show new ones.
+/// Revoke the signed URLs of a cluster
+///
+/// Those of its events and of its hosts' logs that were issued so far. Custom resources show new ones.
 #[utoipa::path(
     post, path = "/clusters/{cluster_id}/regenerate-signing-key", operation_id = "RegenerateClusterSigningKey", tag = "installer",
     params(("cluster_id" = ClusterId, Path)),

@@ -9,7 +9,7 @@ use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::Shape;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
-use muster_operations::clusters::Clusters;
+use muster_operations::Operations;
 use muster_store::Store;
 use muster_store::StoredCluster;
 
@@ -17,7 +17,9 @@ use crate::cluster_text::{ClusterText, With};
 use crate::json_list;
 use crate::views::Views;
 
-/// Change what is known of a cluster. Its hosts are judged anew.
+/// Update a cluster
+///
+/// The checks of its hosts are evaluated again.
 #[utoipa::path(
     patch, path = "/clusters/{cluster_id}", operation_id = "V2UpdateCluster", tag = "installer",
     params(("cluster_id" = ClusterId, Path)),
@@ -26,18 +28,18 @@ use crate::views::Views;
         (status = 201, body = Cluster),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It was changed by somebody else again and again"),
+        (status = 409, body = ApiError, description = "Custom resources decide (the reason says how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn update_cluster(
-    State(clusters): State<Arc<Clusters>>,
+    State(app): State<Arc<Operations>>,
     State(store): State<Store>,
     views: Views,
     Path(id): Path<ClusterId>,
     Body(params): Body<ClusterUpdateParams>,
 ) -> Result<Response, Problem> {
     let stored = StoredCluster {
-        cluster: clusters.update(id, &params).await?,
+        cluster: app.clusters.update_by_user(&app.bridge, id, &params).await?,
         deleted_at: None,
     };
     let text = ClusterText {

@@ -22,8 +22,10 @@ const MAX_NAME: usize = 128;
 /// Largest `props`, bytes.
 const MAX_PROPS: usize = 16 << 10;
 
-/// Tell an event. Those whose name is limited are dropped silently when there was one lately, as are those of an InfraEnv whose hosts
-/// tell very many.
+/// Record an event
+///
+/// Events with a limited name are dropped without an error when the limit is reached, as are those of an InfraEnv whose hosts
+/// send very many.
 #[utoipa::path(
     post, path = "/events", operation_id = "v2TriggerEvent", tag = "events",
     request_body = TriggeredEvent,
@@ -69,7 +71,7 @@ pub async fn trigger_event(
     Ok(StatusCode::CREATED)
 }
 
-/// A host tells of its own InfraEnv, of hosts in it and of clusters that they belong to, and of nothing else.
+/// Allows a host to record events of its own InfraEnv, of hosts in it and of clusters that they belong to, and of nothing else.
 async fn check_scope(
     operations: &Operations,
     scopes: &Scopes,

@@ -12,7 +12,7 @@ use muster_operations::hosts::Hosts;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-/// The program, and how much of it is there already.
+/// The program, and the part of it that the host has already.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ProgramQuery {
@@ -22,7 +22,9 @@ pub struct ProgramQuery {
     offset: Option<u64>,
 }
 
-/// The agent of the live image, packed, for a host that runs an older one and was told to become it. Our own.
+/// Download the agent program
+///
+/// That of the live image, compressed, for a host whose agent is older.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/agent-program", operation_id = "MusterDownloadAgentProgram",
     tag = "installer",

@@ -14,7 +14,9 @@ use muster_operations::Operations;
 
 use crate::views::Views;
 
-/// Give a known host of the pool to a cluster. Its agent registers again by itself, and is in the cluster then.
+/// Bind a host to a cluster
+///
+/// Its agent registers again by itself, and the host is in the cluster then.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/bind", operation_id = "BindHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -34,7 +36,7 @@ pub async fn bind_host(
     Body(params): Body<BindHostParams>,
 ) -> Result<Json<Host>, Problem> {
     if let Caller::OperatorOf(own) = caller {
-        // A member of a cluster is given the cluster's credentials.
+        // A member of a cluster gets the cluster's credentials.
         return Err(Problem::Framework(
             StatusCode::FORBIDDEN,
             format!("this operator's token is for InfraEnv {own} alone, and does not reach into clusters"),
@@ -47,5 +49,5 @@ pub async fn bind_host(
         .hosts
         .apply_by_user(&app.bridge, infra_env_id, host_id, event)
         .await?;
-    Ok(Json(views.host_after_action(&done.host).await?))
+    Ok(Json(views.host_after_action(&done).await?))
 }

@@ -8,7 +8,9 @@ use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
 
-/// Forget a host. If its agent still runs it is told 404 and can register again.
+/// Deregister a host
+///
+/// An agent that still runs gets 404 and can register again.
 #[utoipa::path(
     delete, path = "/infra-envs/{infra_env_id}/hosts/{host_id}", operation_id = "v2DeregisterHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),

@@ -11,7 +11,7 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Get a host.
+/// Get a host
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}", operation_id = "v2GetHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),

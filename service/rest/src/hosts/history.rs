@@ -13,7 +13,7 @@ use muster_store::{HistoryRecord, Store};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-/// Changes that are told where nobody says more.
+/// Changes that are returned by default.
 const LIMIT: u32 = 100;
 
 /// Which of the changes.
@@ -26,7 +26,9 @@ pub struct HistoryQuery {
     limit: Option<i64>,
 }
 
-/// List the changes of a host's state, oldest first.
+/// List the state changes of a host
+///
+/// Oldest first.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/history", operation_id = "MusterListHostHistory", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path), HistoryQuery),

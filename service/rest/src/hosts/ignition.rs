@@ -17,14 +17,16 @@ use muster_http::body::{Body, Path};
 use muster_http::download::{attachment, check_accept};
 use muster_operations::{Operations, now};
 
-/// Set what is merged into the ignition of a host; an empty text removes it.
+/// Set the ignition override of a host
+///
+/// It is merged into the ignition of the host; an empty text removes it.
 #[utoipa::path(
     patch, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/ignition", operation_id = "v2UpdateHostIgnition", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
     request_body = HostIgnitionParams,
     responses(
         (status = 201),
-        (status = 400, body = ApiError, description = "It is not Ignition 3.1.0 or 3.2.0; the reason says why"),
+        (status = 400, body = ApiError, description = "Ignition would refuse it; the reason has the paths of the members"),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError),
     )
@@ -42,7 +44,9 @@ pub async fn update_host_ignition(
     Ok(StatusCode::CREATED)
 }
 
-/// The whole ignition that a bound host is installed with.
+/// Get the ignition of a bound host
+///
+/// The whole one that the host is installed with.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/ignition", operation_id = "v2GetHostIgnition", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -61,7 +65,9 @@ pub async fn get_host_ignition(
     Ok(Json(HostIgnitionParams { config: Some(config) }))
 }
 
-/// The same as a file.
+/// Download the ignition of a host
+///
+/// As v2GetHostIgnition, as a file.
 #[utoipa::path(
     get, path = "/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", operation_id = "v2DownloadHostIgnition", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),

@@ -13,7 +13,7 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Install a known host into its cluster.
+/// Install a host into its cluster
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/install", operation_id = "v2InstallHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),

@@ -13,7 +13,9 @@ use muster_operations::Operations;
 
 use crate::views::Views;
 
-/// Set the words that coreos-installer gets beside ours; an empty list removes them.
+/// Set the installer arguments of a host
+///
+/// coreos-installer gets them in addition to those of the service; an empty list removes them.
 #[utoipa::path(
     patch, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/installer-args", operation_id = "v2UpdateHostInstallerArgs", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -38,6 +40,6 @@ pub async fn update_installer_args(
         .await?;
     Ok((
         StatusCode::CREATED,
-        Json(views.host_after_action(&updated.host).await?),
+        Json(views.host_after_action(&updated).await?),
     ))
 }

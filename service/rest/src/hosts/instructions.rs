@@ -9,8 +9,8 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::Steps;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
-use muster_operations::check_ins::Seen;
-use muster_operations::hosts::Hosts;
+use muster_operations::Operations;
+use muster_operations::hosts::check_ins::Seen;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -27,7 +27,9 @@ pub struct PollQuery {
     timestamp: Option<i64>,
 }
 
-/// What a host shall do now. This is its sign of life, too.
+/// Get the next steps of a host
+///
+/// The request is the heartbeat of the host, too.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions", operation_id = "v2GetNextSteps", tag = "installer",
     params(
@@ -42,18 +44,19 @@ pub struct PollQuery {
     )
 )]
 pub async fn get_next_steps(
-    State(hosts): State<Arc<Hosts>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Query(query): Query<PollQuery>,
     headers: HeaderMap,
 ) -> Result<Json<Steps>, Problem> {
     let seen = Seen {
-        at: hosts.now(),
+        at: operations.now(),
         host_clock: query.timestamp.filter(|clock| *clock != 0),
         agent_version: agent_version(&headers),
     };
     let build = agent_build(&headers);
-    Ok(Json(hosts.poll(infra_env_id, host_id, seen, build).await?))
+    let steps = operations.next_steps(infra_env_id, host_id, seen, build).await?;
+    Ok(Json(steps))
 }
 
 fn agent_build(headers: &HeaderMap) -> Option<&str> {

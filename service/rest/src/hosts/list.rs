@@ -17,7 +17,7 @@ use crate::host_list::{self, HostList};
 use crate::lenient::lenient_bool;
 use crate::views::Views;
 
-/// Names the last host of a part of the list, for `after`; absent with the last part.
+/// The header with the last host of a part of the list, for `after`; absent with the last part.
 const NEXT: &str = "muster-next";
 
 /// The part of the list, and its form. All of it is an addition to the protocol.
@@ -36,7 +36,9 @@ pub struct ListQuery {
     brief: bool,
 }
 
-/// List the hosts of an InfraEnv, oldest first.
+/// List the hosts of an InfraEnv
+///
+/// Oldest first.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2ListHosts", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ListQuery,
@@ -69,7 +71,7 @@ pub async fn list_hosts(
     } else {
         HostForm::Whole
     };
-    // Before the hosts are read: what changes in between is told next time.
+    // Before the hosts are read: changes in between are returned next time.
     let tag = format!(
         "W/\"{}-{}\"",
         store.hosts_mark(infra_env_id).await?,
@@ -108,7 +110,7 @@ pub async fn list_hosts(
     Ok(answer)
 }
 
-/// True when the client has what this tag stands for.
+/// True if the client has the content of this tag.
 fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
     let has = headers.get(header::IF_NONE_MATCH).map(text).unwrap_or_default();

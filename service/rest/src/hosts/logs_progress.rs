@@ -10,7 +10,9 @@ use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
 
-/// How the collecting of a host's logs goes.
+use super::turn::apply;
+
+/// Report the progress of log collection
 #[utoipa::path(
     put, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs-progress", operation_id = "v2UpdateHostLogsProgress", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -30,6 +32,6 @@ pub async fn update_host_logs_progress(
     let event = HostEvent::LogsProgressed {
         state: params.logs_state,
     };
-    hosts.apply(infra_env_id, host_id, event).await?;
+    apply(&hosts, infra_env_id, host_id, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,9 +10,9 @@ use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
 
-use super::turn::turn;
+use super::turn::apply;
 
-/// How far the installation of a host is.
+/// Report the progress of an installation
 #[utoipa::path(
     put, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/progress", operation_id = "v2UpdateHostInstallProgress", tag = "installer",
     params(
@@ -36,7 +36,6 @@ pub async fn update_progress(
         stage: params.current_stage,
         info: params.progress_info.unwrap_or_default(),
     };
-    let _turn = turn(infra_env_id).await?;
-    hosts.apply(infra_env_id, host_id, event).await?;
+    apply(&hosts, infra_env_id, host_id, event).await?;
     Ok(StatusCode::OK)
 }

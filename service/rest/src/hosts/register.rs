@@ -18,8 +18,10 @@ use muster_operations::hosts::Registration;
 use super::turn::turn;
 use crate::views::USER;
 
-/// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
-/// stands in the answer and in its command.
+/// Register a host
+///
+/// Also a known one that booted again. A second machine with the id of another is registered under an id of its own, which
+/// is in the response and in its command.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header),
@@ -50,7 +52,7 @@ pub async fn register_host(
         user: USER,
         ..Shown::default()
     };
-    // Where nobody is asked for a token, nobody is asked for a proof.
+    // Without authentication no proof is required.
     let public_key = match caller {
         Caller::InfraEnv(_) => {
             proof::public_key(&hosts, params.host_id, (method.as_str(), uri.path()), &headers)?
@@ -72,7 +74,7 @@ pub async fn register_host(
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-/// The machine's fingerprint, which our own agent sends. A value that cannot be read is ignored.
+/// The machine's fingerprint, which Muster's agent sends. A value that cannot be read is ignored.
 fn fingerprint(headers: &HeaderMap) -> Option<Fingerprint> {
     let text = headers.get(FINGERPRINT_HEADER)?.to_str().unwrap_or_default();
     match Fingerprint::from_header(text) {
@@ -84,7 +86,7 @@ fn fingerprint(headers: &HeaderMap) -> Option<Fingerprint> {
     }
 }
 
-/// The version that a host tells in its header, capped to what a version can be.
+/// The version in the header of a host's request, capped to what a version can be.
 pub fn agent_version(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(AGENT_VERSION_HEADER)?.to_str().ok()?;
     (!text.is_empty() && text.len() <= 512).then(|| text.to_owned())

@@ -5,7 +5,7 @@ use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepReply, StepType};
-use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
+use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret, step_of};
 use muster_http::Problem;
 use muster_http::body::{Body, Path, in_turn};
 use muster_operations::OperationError;
@@ -13,7 +13,7 @@ use muster_operations::hosts::Hosts;
 
 use super::turn::turn;
 
-/// What came of a step.
+/// Report the result of a step
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions", operation_id = "v2PostStepReply", tag = "installer",
     params(
@@ -33,10 +33,7 @@ pub async fn post_step_reply(
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(reply): Body<StepReply>,
 ) -> Result<StatusCode, Problem> {
-    if let Some(reason) = reply
-        .step_type
-        .and_then(|step| ignored_because(step, reply.exit_code))
-    {
+    if let Some(reason) = step_of(&reply).and_then(|step| ignored_because(step, reply.exit_code)) {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
     let size = reply.output.len();
@@ -46,14 +43,14 @@ pub async fn post_step_reply(
     }
     let taking_over = async {
         let _turn = turn(infra_env_id).await?;
-        // Boxed, so that thousands that wait for their turn do not hold the memory of those that have it.
+        // Boxed, so that thousands of waiting replies do not take the memory of running ones.
         Box::pin(take_over(&hosts, infra_env_id, host_id, &reply)).await
     };
     in_turn(size, taking_over).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Lets the host change by what it says.
+/// Applies the events of a reply to the host.
 async fn take_over(
     hosts: &Hosts,
     infra_env_id: InfraEnvId,
@@ -62,7 +59,7 @@ async fn take_over(
 ) -> Result<(), Problem> {
     let read = interpret(reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
-    // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
+    // An unknown host gets a 404 even if its reply cannot be read. Applying an event looks the host up anyway.
     if !has_effect && !hosts.exists(infra_env_id, host_id).await? {
         return Err(OperationError::missing_host(infra_env_id, host_id).into());
     }

@@ -12,7 +12,9 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Let a host of a cluster begin anew: it has to be booted into discovery again.
+/// Reset a host of a cluster
+///
+/// It has to be booted into discovery again.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/reset", operation_id = "v2ResetHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),

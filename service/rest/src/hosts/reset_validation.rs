@@ -12,7 +12,9 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Make a check anew: `sufficient-installation-disk-speed` or `container-images-available`.
+/// Run a check of a host again
+///
+/// `sufficient-installation-disk-speed` or `container-images-available`.
 #[utoipa::path(
     patch, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/reset-validation/{validation_id}", operation_id = "v2ResetHostValidation",
     tag = "installer",

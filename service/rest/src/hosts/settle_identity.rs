@@ -12,7 +12,9 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Two machines claimed one id, and an operator has seen to it: the finding goes, and the same two are no news again. Our own.
+/// Settle a duplicate host id
+///
+/// For an operator who has looked at the two machines with one id: the finding is removed, and the same two cause no new one.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/settle-identity", operation_id = "MusterSettleHostIdentity",
     tag = "installer",

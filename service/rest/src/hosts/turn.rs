@@ -1,13 +1,15 @@
-//! Lets agents change so many hosts at a time.
+//! Limits the concurrent changes of hosts by agents.
 //!
-//! Thousands of machines may boot together. A request that has begun waits in the queues of the database, before what users and
-//! controllers request; one that has not waits here.
+//! Thousands of machines may boot together. A request that has begun waits in the queues of the database, ahead of requests of users and
+//! controllers; one that has not begun waits here.
 
 use std::time::Duration;
 
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::lifecycle::host::HostEvent;
 use muster_http::Problem;
 use muster_http::places::Places;
+use muster_operations::hosts::Hosts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
@@ -29,10 +31,10 @@ pub struct Turn {
 /// Waits for the turn of a change of a host of this InfraEnv.
 ///
 /// # Errors
-/// 503 if it does not come.
+/// 503 if the turn does not come in time.
 pub async fn turn(infra_env_id: InfraEnvId) -> Result<Turn, Problem> {
     let full = || Problem::unavailable("too many hosts report at once; try again");
-    // That of its InfraEnv first: who waits for one holds no place that others need.
+    // The place of its InfraEnv first: a request that waits for that holds no place that others need.
     let of_infra_env = OF_INFRA_ENVS.take(&infra_env_id.to_string(), PATIENCE).await;
     let of_infra_env = of_infra_env.ok_or_else(full)?;
     let of_all = timeout(PATIENCE, PLACES.acquire()).await.map_err(|_| full())?;
@@ -40,6 +42,21 @@ pub async fn turn(infra_env_id: InfraEnvId) -> Result<Turn, Problem> {
         _of_infra_env: of_infra_env,
         _of_all: of_all.map_err(|_| full())?,
     })
+}
+
+/// Applies what the agent of a host reports, in its turn.
+///
+/// # Errors
+/// 503 if the turn does not come; else those of [`Hosts::apply`].
+pub async fn apply(
+    hosts: &Hosts,
+    infra_env_id: InfraEnvId,
+    host_id: HostId,
+    event: HostEvent,
+) -> Result<(), Problem> {
+    let _turn = turn(infra_env_id).await?;
+    hosts.apply(infra_env_id, host_id, event).await?;
+    Ok(())
 }
 
 #[cfg(test)]

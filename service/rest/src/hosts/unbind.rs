@@ -12,7 +12,9 @@ use muster_operations::Operations;
 
 use crate::views::Views;
 
-/// Take a host out of its cluster, back into the pool of its InfraEnv. A node with our agent boots into discovery when it polls next.
+/// Unbind a host from its cluster
+///
+/// It returns to the pool of its InfraEnv. A node with our agent boots into discovery after its next poll.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/unbind", operation_id = "UnbindHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -31,5 +33,5 @@ pub async fn unbind_host(
         .hosts
         .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Unbound)
         .await?;
-    Ok(Json(views.host_after_action(&done.host).await?))
+    Ok(Json(views.host_after_action(&done).await?))
 }

@@ -9,7 +9,9 @@ use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::Operations;
 
-/// List the machines that fetched files to boot from within a day, the newest first: also those whose agent never registered.
+/// List machines that fetched boot files
+///
+/// Within the last day, newest first; also those whose agent never registered.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/booting-machines", operation_id = "MusterListBootingMachines", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

@@ -17,7 +17,7 @@ use muster_operations::random;
 
 use crate::views::Views;
 
-/// Create an InfraEnv.
+/// Register an InfraEnv
 #[utoipa::path(
     post, path = "/infra-envs", operation_id = "RegisterInfraEnv", tag = "installer",
     request_body = InfraEnvCreateParams,

@@ -6,22 +6,24 @@ use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_http::Problem;
 use muster_http::body::Path;
-use muster_operations::infra_envs::InfraEnvs;
+use muster_operations::Operations;
 
-/// Delete an InfraEnv that has no hosts. Its tokens and image URLs die with it.
+/// Delete an InfraEnv without hosts
+///
+/// Its tokens and image URLs become invalid.
 #[utoipa::path(
     delete, path = "/infra-envs/{infra_env_id}", operation_id = "DeregisterInfraEnv", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),
     responses(
         (status = 204),
-        (status = 400, body = ApiError, description = "It still has hosts"),
+        (status = 400, body = ApiError, description = "It still has hosts, or it belongs to a custom resource; the reason says how to delete both"),
         (status = 404, body = ApiError),
     )
 )]
 pub async fn delete_infra_env(
-    State(infra_envs): State<Arc<InfraEnvs>>,
+    State(app): State<Arc<Operations>>,
     Path(infra_env_id): Path<InfraEnvId>,
 ) -> Result<StatusCode, Problem> {
-    infra_envs.delete(infra_env_id).await?;
+    app.infra_envs.delete_by_user(&app.bridge, infra_env_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

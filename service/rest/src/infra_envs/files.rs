@@ -17,8 +17,8 @@ use muster_http::download::{attachment, check_accept, user_agent};
 use muster_http::{Caller, Problem};
 use muster_ipxe::OnFailure;
 use muster_operations::Operations;
-use muster_operations::boot::IgnitionPart;
-use muster_operations::boot_requests::{BootAnswer, BootRequest};
+use muster_operations::images::boot_requests::{BootAnswer, BootRequest};
+use muster_operations::images::boot_scripts::IgnitionPart;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -56,7 +56,7 @@ impl IpxeScriptType {
     }
 }
 
-/// Which file, for whom.
+/// The file, and the machine that it is for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FilesQuery {
@@ -73,7 +73,7 @@ pub struct FilesQuery {
     discovery_iso_type: Option<ImageType>,
 }
 
-/// Download a file of an InfraEnv.
+/// Download a file of an InfraEnv
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/downloads/files", operation_id = "v2DownloadInfraEnvFiles", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), FilesQuery),
@@ -122,7 +122,7 @@ pub async fn download_file(
         }
         FileName::StaticNetworkConfig => {
             let files = connection_files(&found.settings);
-            // An empty file without a name says that none is set.
+            // Without a network configuration, the response is an empty file without a name.
             let archive = network_archive::pack(&files, found.updated_at)?;
             let name = format!("{infra_env_id}-static-network-config.tar");
             Ok(attachment(&name, found.updated_at, archive))
@@ -130,7 +130,7 @@ pub async fn download_file(
     }
 }
 
-/// Notes a request of a machine. One that names no card was likely made by a person.
+/// Records a machine's request. One without a MAC was probably sent by a person.
 fn note(
     operations: &Operations,
     infra_env_id: InfraEnvId,
@@ -159,7 +159,7 @@ fn note(
     operations.note_boot_request(request, answer);
 }
 
-/// A MAC says who asks and wins over the type: that machine has been redirected already.
+/// The iPXE script. A MAC identifies the machine and wins over the type: that machine has been redirected already.
 async fn script(
     operations: &Operations,
     infra_env: &InfraEnv,

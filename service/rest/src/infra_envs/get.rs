@@ -11,7 +11,7 @@ use muster_operations::infra_envs::InfraEnvs;
 
 use crate::views::Views;
 
-/// Get an InfraEnv.
+/// Get an InfraEnv
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}", operation_id = "GetInfraEnv", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

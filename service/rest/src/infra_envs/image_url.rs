@@ -11,7 +11,7 @@ use muster_http::body::Path;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::urls::Urls;
 
-/// Where the discovery ISO is.
+/// Get the URL of the discovery ISO
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/downloads/image-url", operation_id = "GetInfraEnvDownloadURL", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

@@ -23,7 +23,7 @@ pub struct ListQuery {
     owner: Option<String>,
 }
 
-/// List InfraEnvs.
+/// List InfraEnvs
 #[utoipa::path(
     get, path = "/infra-envs", operation_id = "ListInfraEnvs", tag = "installer", params(ListQuery),
     responses(

@@ -9,7 +9,9 @@ use muster_http::body::Path;
 use muster_http::download::check_accept;
 use muster_operations::infra_envs::InfraEnvs;
 
-/// What a minimal ISO needs beside its ignition. The live image carries all of it in its configuration area, so there is nothing to add.
+/// Download the initrd of a minimal ISO
+///
+/// It is empty: the live image carries everything in its configuration area.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/downloads/minimal-initrd", operation_id = "DownloadMinimalInitrd", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

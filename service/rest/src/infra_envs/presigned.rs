@@ -39,7 +39,9 @@ pub struct PresignedQuery {
     ipxe_script_type: Option<IpxeScriptType>,
 }
 
-/// A URL that carries its own credential; it is good until `expires_at`, or else until the InfraEnv's signing key is made anew.
+/// Get a signed URL of a file
+///
+/// It is valid until `expires_at`, or else until the signing key of the InfraEnv is regenerated.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/downloads/files-presigned", operation_id = "GetInfraEnvPresignedFileURL", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), PresignedQuery),

@@ -8,8 +8,10 @@ use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::infra_envs::InfraEnvs;
 
-/// Refuse the tokens of all images of an InfraEnv that were made so far, and revoke their URLs; new ones are in the InfraEnv at once.
-/// Machines that run an older image are refused until they boot a newer one.
+/// Revoke the agent tokens of an InfraEnv
+///
+/// Tokens and URLs of all images made so far are refused; the InfraEnv shows new ones at once. Machines that run an older image
+/// are refused until they boot a newer one.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/regenerate-agent-token", operation_id = "RegenerateInfraEnvAgentToken", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

@@ -8,7 +8,9 @@ use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::infra_envs::InfraEnvs;
 
-/// Revoke the image URLs of an InfraEnv that were handed out so far; new ones are in the InfraEnv at once.
+/// Revoke the image URLs of an InfraEnv
+///
+/// Those issued so far; the InfraEnv shows new ones at once.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/regenerate-signing-key", operation_id = "RegenerateInfraEnvSigningKey", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),

@@ -14,7 +14,7 @@ use muster_operations::infra_envs::InfraEnvs;
 
 use crate::views::Views;
 
-/// Change an InfraEnv.
+/// Update an InfraEnv
 #[utoipa::path(
     patch, path = "/infra-envs/{infra_env_id}", operation_id = "UpdateInfraEnv", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path)),
@@ -23,7 +23,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "No image applies one of the static networks, or somebody else changed it again and again"),
+        (status = 409, body = ApiError, description = "No image applies one of the static networks, a custom resource decides (the reason says how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn update_infra_env(
@@ -42,7 +42,9 @@ pub async fn update_infra_env(
         return Err(Problem::conflict(why));
     }
     let updated = infra_envs
-        .update(infra_env_id, &params, |next| operations.check_image(next))
+        .update_by_user(&operations.bridge, infra_env_id, &params, |next| {
+            operations.check_image(next)
+        })
         .await?;
     Ok((StatusCode::CREATED, Json(views.infra_env(&updated))))
 }

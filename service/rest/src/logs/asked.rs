@@ -18,8 +18,11 @@ use muster_store::LogOwner;
 
 use super::download::{content, name_in_file};
 use super::upload::{UploadForm, store_upload};
+use crate::hosts::turn::apply;
 
-/// Ask a host for its logs, bound or not. It learns of that with its next poll, and sends them; a request that is under way stays as it is.
+/// Request the logs of a host
+///
+/// Bound or not. Its agent receives the request with its next poll and uploads the logs; a request in progress stays as it is.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs", operation_id = "MusterAskHostForLogs", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -37,7 +40,9 @@ pub async fn ask_host_for_logs(
     Ok((StatusCode::ACCEPTED, Json(logs)))
 }
 
-/// How the last request for a host's logs stands, and which logs of it there are.
+/// Get the state of a host's logs
+///
+/// The last request for them, and which logs there are.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs", operation_id = "MusterGetHostLogs", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -50,7 +55,9 @@ pub async fn get_host_logs(
     Ok(Json(hosts.logs(infra_env_id, host_id).await?))
 }
 
-/// Download the last logs of a host, asked for or sent at the end of an installation: a gzipped tar archive.
+/// Download the logs of a host
+///
+/// The last ones, requested or uploaded at the end of an installation: a gzipped tar archive.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs/archive", operation_id = "MusterDownloadHostLogs", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -81,7 +88,9 @@ pub async fn download_host_logs(
     ))
 }
 
-/// Take the logs that an operator asked a host for. They replace those that came before.
+/// Upload requested logs of a host
+///
+/// They replace the logs uploaded before.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs/archive", operation_id = "MusterUploadHostLogs", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -110,6 +119,6 @@ pub async fn upload_host_logs(
     };
     store_upload(&operations, None, owner, request).await?;
     let event = HostEvent::AskedLogsUploaded;
-    operations.hosts.apply(infra_env_id, host_id, event).await?;
+    apply(&operations.hosts, infra_env_id, host_id, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -26,7 +26,9 @@ use crate::scopes::Scopes;
 /// A record of a tar archive, bytes.
 const TAR_BLOCK: u64 = 512;
 
-/// Download logs: those of a host, of the installation controller, or all in one archive.
+/// Download logs of a cluster
+///
+/// Those of a host, of the installation controller, or all in one archive.
 #[utoipa::path(
     get, path = "/clusters/{cluster_id}/logs", operation_id = "V2DownloadClusterLogs", tag = "installer",
     params(("cluster_id" = ClusterId, Path), DownloadQuery),
@@ -47,7 +49,7 @@ pub async fn download_cluster_logs(
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
     let own = scopes.of_cluster(caller, cluster_id).await?;
-    // Logs are what is left of a cluster that is gone.
+    // Logs outlive a deleted cluster.
     let cluster = operations.clusters.find(cluster_id, true).await?.cluster;
     let name = &cluster.data.name;
     let store = &operations.store;
@@ -100,7 +102,7 @@ fn host_of(log: &StoredLog) -> Option<HostId> {
     }
 }
 
-/// The newest upload of an owner is the only one.
+/// The newest upload of an owner; the only one that is kept.
 fn only(mut logs: Vec<StoredLog>, of: &str) -> Result<StoredLog, Problem> {
     logs.pop().ok_or_else(|| none_yet(of))
 }
@@ -132,7 +134,7 @@ async fn file_name(
     Ok(format!("{cluster}_{role}_{name}.tar.gz"))
 }
 
-/// A host's name, as far as it is one: what a machine calls itself may lead out of a folder, or fit into no archive. Else its id.
+/// A host's name if it is safe: the name that a machine reports may lead out of a folder, or fit into no archive. Else its id.
 pub(super) fn name_in_file(host: &Host) -> String {
     let name = hostname::display(host);
     match hostname::check(&name) {
@@ -153,7 +155,7 @@ fn role_name(role: HostRole) -> &'static str {
 
 type Part = Result<Bytes, StoreError>;
 
-/// The bytes of one upload, a chunk in memory at a time. One that was replaced meanwhile ends early, which the client notices.
+/// The bytes of one upload, a chunk in memory at a time. One that is replaced meanwhile ends early, which the client notices.
 pub(super) fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
     stream::try_unfold((store, log, 0), |(store, log, number)| async move {
         if number == log.chunks {
@@ -200,7 +202,7 @@ async fn archive(
 fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem> {
     let mut header = tar::Header::new_ustar();
     if header.set_path(name).is_err() {
-        // Only the cluster's name can be at fault now, and a file without it is worth more than none.
+        // Only the cluster's name can be at fault now, and a file without it is better than none.
         let plain = format!("{}.tar.gz", log.id);
         header.set_path(&plain).map_err(|error| {
             Problem::conflict(format!("{plain:?} is no name for a file of an archive: {error}"))

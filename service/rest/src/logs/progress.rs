@@ -13,8 +13,9 @@ use muster_operations::clusters::Clusters;
 
 use crate::scopes::Scopes;
 
-/// How the collecting of an installation controller's logs goes. Clusters that hosts are added to have no such controller:
-/// what one tells is taken and changes nothing.
+/// Report the progress of controller logs
+///
+/// Clusters that hosts are added to have no installation controller: the report is accepted and changes nothing.
 #[utoipa::path(
     put, path = "/clusters/{cluster_id}/logs-progress", operation_id = "v2UpdateClusterLogsProgress", tag = "installer",
     params(("cluster_id" = ClusterId, Path)),

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
 use super::which::LogsType;
+use crate::hosts::turn::apply;
 use crate::scopes::Scopes;
 
 /// Largest upload, bytes: the protocol's limit.
@@ -30,10 +31,10 @@ const CHUNK: usize = 512 << 10;
 /// Time in which the rest of a refused upload is read.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Time that an upload waits for others to end.
+/// Longest time that an upload waits for others to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whose logs come.
+/// The owner of the logs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UploadQuery {
@@ -54,7 +55,9 @@ pub struct UploadForm {
     upfile: Vec<u8>,
 }
 
-/// Take logs of a host or of the installation controller. They replace those that came before.
+/// Upload logs
+///
+/// Those of a host or of the installation controller; they replace the logs uploaded before.
 #[utoipa::path(
     post, path = "/clusters/{cluster_id}/logs", operation_id = "V2UploadLogs", tag = "installer",
     params(("cluster_id" = ClusterId, Path), UploadQuery),
@@ -81,15 +84,13 @@ pub async fn upload_logs(
         host_id,
     } = owner
     {
-        operations
-            .hosts
-            .apply(infra_env_id, host_id, HostEvent::LogsUploaded)
-            .await?;
+        apply(&operations.hosts, infra_env_id, host_id, HostEvent::LogsUploaded).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Stores the file of a form in place of the owner's last one, within the limits of all uploads. `cluster_id`: `None` for logs that a host was asked for.
+/// Stores the file of a form in place of the owner's last one, within the limits of all uploads. `cluster_id`: `None` for logs that an
+/// operator requested from a host.
 pub(super) async fn store_upload(
     operations: &Operations,
     cluster_id: Option<ClusterId>,
@@ -118,7 +119,7 @@ pub(super) async fn store_upload(
     Ok(())
 }
 
-/// Discards an upload that does not end: its sender went away, or it is refused.
+/// Discards an upload that does not end: the client went away, or it is refused.
 struct Broken {
     store: Store,
     id: Option<String>,
@@ -141,7 +142,7 @@ impl Drop for Broken {
         let Some(id) = self.id.take() else { return };
         let store = self.store.clone();
         tokio::spawn(async move {
-            // What cannot be removed now is removed when it is old, or space is needed.
+            // An upload that cannot be removed now is removed when it is old, or space is needed.
             if let Err(error) = store.discard_log(&id).await {
                 tracing::warn!(%error, "a broken upload of logs stays for now");
             }
@@ -149,7 +150,7 @@ impl Drop for Broken {
     }
 }
 
-/// Refuses logs while the last space can be kept for hosts.
+/// Refuses logs if the remaining space should be kept for hosts.
 fn check_space(disk: Option<&Disk>) -> Result<(), Problem> {
     let space = disk.and_then(|disk| disk.space().ok());
     match space.filter(|space| space.is_scarce()) {
@@ -161,7 +162,7 @@ fn check_space(disk: Option<&Disk>) -> Result<(), Problem> {
     }
 }
 
-/// Reads what still comes, for a while: a client that is sending does not read the refusal.
+/// Reads the rest of the upload, for a while: a client that is sending does not read the refusal.
 async fn drain(form: &mut Multipart) {
     let rest = async {
         while let Ok(Some(mut field)) = form.next_field().await {
@@ -182,7 +183,7 @@ async fn owner(
     let own = scopes.of_cluster(caller, cluster_id).await?;
     operations.clusters.get(cluster_id).await?;
     match query.logs_type {
-        // A host speaks for itself alone.
+        // A host may send its own logs only.
         LogsType::Controller if own.is_some() => {
             return Err(Problem::Framework(
                 StatusCode::FORBIDDEN,
@@ -216,7 +217,7 @@ async fn owner(
     })
 }
 
-/// Stores the one file of the form; the client gets to read why it is refused.
+/// Stores the one file of the form; if it is refused, the client can read the reason.
 async fn receive(
     operations: &Operations,
     form: &mut Multipart,

@@ -1,4 +1,4 @@
-//! Which logs are sent or asked for.
+//! The kinds of logs that are sent or requested.
 
 use muster_api::ids::HostId;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ pub enum LogsType {
     Host,
     /// The installation controller's.
     Controller,
-    /// All that there are; only to be asked for.
+    /// All that there are; only in requests.
     All,
 }
 

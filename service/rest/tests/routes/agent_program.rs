@@ -1,4 +1,4 @@
-//! Hosts in discovery are told of the agent in the live image, and download it with their token.
+//! Hosts in discovery are offered the agent of the live image, and download it with their token.
 
 use muster_api::agent::AGENT_BUILD_HEADER;
 use muster_api::ids::InfraEnvId;
@@ -13,7 +13,7 @@ const INITRD_LENGTH: usize = 9_000;
 /// Bytes of the initramfs before the agent.
 const OFFSET: usize = 4_000;
 
-/// A live image whose agent has this digest.
+/// Writes a live image with an agent of this digest.
 fn write_live_image(world: &World, sha256: &str, version: &str) {
     let mut tree = LiveTree::new(INITRD_LENGTH);
     tree.description["agent_version"] = version.into();
@@ -34,7 +34,7 @@ async fn registered(world: &World, pool: InfraEnvId) -> String {
     format!("{hosts}/{}", host_id(1))
 }
 
-/// The program that a poll of an agent with this build is told of.
+/// The program that is offered to an agent with this build when it polls.
 async fn told(world: &World, pool: InfraEnvId, host: &str, build: Option<&str>) -> Option<Value> {
     let headers: Vec<_> = build
         .map(|build| (AGENT_BUILD_HEADER, build.to_owned()))
@@ -99,7 +99,7 @@ async fn a_host_in_discovery_is_told_of_the_agent_of_the_live_image_and_download
         assert_eq!(refused.status, status, "{}", refused.text());
     }
 
-    // An older one, one that is spoken with no more, and a host that has other things to do.
+    // An older agent, one with an unsupported protocol, and a host with other work.
     for version in ["0.0.9", "9.0.0+protocol.4000000"] {
         write_live_image(&world, &new, version);
         assert_eq!(told(&world, pool, &host, Some(&old)).await, None, "{version}");

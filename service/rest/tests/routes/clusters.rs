@@ -233,10 +233,29 @@ fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead() {
     }
     let config = client.get("/clusters/default-config").expect(200).json();
     assert_eq!(config["cluster_network_cidr"], "10.128.0.0/14");
-    let features = client
-        .get("/support-levels/features?openshift_version=4.20")
-        .expect(200)
-        .json();
-    assert_eq!(features["features"]["FULL_ISO"], "supported");
-    client.get("/support-levels/features").expect(400);
+}
+
+#[test]
+fn what_user_interfaces_keep_about_a_cluster_is_answered_as_it_was_put() {
+    let service = Service::start();
+    let client = service.http();
+    let path = format!("/clusters/{}/ui-settings", import(&client, "day2"));
+    assert_eq!(client.get(&path).expect(200).json(), json!(""));
+    for text in ["{\"theme\":\"dark\",\"ü\":[1]}", "plain", ""] {
+        assert_eq!(client.put(&path, &json!(text)).expect(200).json(), json!(text));
+        assert_eq!(client.get(&path).expect(200).json(), json!(text));
+    }
+    let kept = json!("kept");
+    client.put(&path, &kept).expect(200);
+    for bad in [
+        json!({"theme": "dark"}),
+        json!("x".repeat(70_000)),
+        json!("a\u{0}b"),
+    ] {
+        client.put(&path, &bad).expect(400);
+        assert_eq!(client.get(&path).expect(200).json(), kept);
+    }
+    let nobodys = format!("/clusters/{}/ui-settings", host_id(9));
+    client.get(&nobodys).expect(404);
+    client.put(&nobodys, &kept).expect(404);
 }

@@ -131,7 +131,7 @@ fn signed_urls_open_what_they_name_and_nothing_else() {
             .get(&format!("{}{script_type}", files(&path, file)))
             .expect(200);
         if file == "discovery.ign" {
-            // The pull secret is for the operator alone.
+            // The pull secret is for the operator only.
             let credentials = "/root/.docker/config.json";
             assert!(direct.text().contains(credentials) && !signed.text().contains(credentials));
         } else {
@@ -208,7 +208,7 @@ fn downloads_offer_bytes_only() {
     }
 }
 
-/// That their URLs lead to files: `tests/scenarios/rest/downloads.rs`.
+/// The URLs in them are tested in `tests/scenarios/rest/downloads.rs`.
 #[test]
 fn ipxe_scripts_are_of_both_types() {
     let (service, client) = with_live_image();
@@ -321,7 +321,7 @@ fn a_signed_url_reads_and_nothing_more_and_can_be_revoked() {
     );
     anonymous.get(&url).expect(200);
 
-    // The token in it opens neither another InfraEnv nor what hosts do.
+    // The token in it gives access to neither another InfraEnv nor the operations of hosts.
     let token = token_of(&url);
     anonymous.get(&format!("{other}?api_key={token}")).expect(404);
     let as_host = service.http().with("X-Secret-Key", token);
@@ -336,7 +336,7 @@ fn a_signed_url_reads_and_nothing_more_and_can_be_revoked() {
     let (renewed, _) = presigned(&operator, &path);
     assert_ne!(renewed, url);
     anonymous.get(&renewed).expect(200);
-    // Hosts that run go on: theirs is another token.
+    // Running hosts continue: theirs is another token.
     let agent = service.http().with("X-Secret-Key", &service.token(&path));
     agent.post(&format!("{path}/hosts"), &body).expect(201);
 }
@@ -359,7 +359,7 @@ fn a_signed_url_ends_when_its_time_is_over() {
     let anonymous = service.http();
     anonymous.get(&url).expect(200);
 
-    // As it was made two lifetimes ago.
+    // As if it was made two lifetimes ago.
     let id = path.trim_start_matches("/infra-envs/").parse().unwrap();
     let record = service.run(service.world.record(id));
     let made = now() - 2 * lifetime;

@@ -1,4 +1,4 @@
-//! What a host lacks, as its findings and in the words of its status. Rules: docs/protocol/rest-behaviour.md#3.
+//! The unmet requirements of a host, as its findings and in the message of its status. Rules: docs/protocol/rest-behaviour.md#3.
 
 use muster_tests::http::Requests;
 use muster_tests::plain_host::{infra_env, inventory, register, reply};

@@ -1,5 +1,5 @@
-//! Broken and hostile machines and clients are refused clearly, and all others are served as before. What no client library would send is in
-//! `tests/scenarios/rest/hostile_requests.rs`.
+//! Broken and hostile machines and clients are refused clearly, and all others are served as before. Requests that no client library sends
+//! are in `tests/scenarios/rest/hostile_requests.rs`.
 
 use muster_api::BASE_PATH;
 use muster_tests::described::{Description, Operation, wrong_values};
@@ -36,7 +36,7 @@ impl Machines {
         }
     }
 
-    /// The service is alive, with all its jobs, and the good machine is served.
+    /// Checks that the service is alive, with all its jobs, and serves the good machine.
     #[track_caller]
     fn is_well(&self) {
         self.service.assert_works();
@@ -118,7 +118,7 @@ fn inventories_without_measure_are_refused_by_name() {
         .error_message();
     machines.is_well();
 
-    // As many as fit are no offence: a real machine may be this large.
+    // As many as fit are accepted: a real machine may be this large.
     let mut large = many("disks", 500);
     large["interfaces"] = many("interfaces", 200)["interfaces"].take();
     for (n, disk) in large["disks"].as_array_mut().unwrap().iter_mut().enumerate() {
@@ -138,7 +138,7 @@ fn replies_for_foreign_hosts_change_nothing() {
     let machines = Machines::start();
     let other = infra_env(&machines.client);
     let before = machines.client.get(&machines.good).expect(200).json();
-    // The good machine's id in an InfraEnv where it is not.
+    // The good machine's id in another InfraEnv.
     let misplaced = machines.good.replace(&machines.infra_env, &other);
     for step in ["inventory", "ntp-synchronizer"] {
         let output = if step == "inventory" {

@@ -142,7 +142,7 @@ fn a_machine_registers_reports_and_becomes_known() {
         json!([known])
     );
 
-    // Too small a machine: known by its finding.
+    // Too small a machine: its finding shows that.
     let small = register(&client, &infra_env, 2);
     let mut little = inventory(2);
     little["memory"] = json!({"physical_bytes": 1_u64 << 30, "usable_bytes": 1_u64 << 30});
@@ -180,7 +180,7 @@ fn a_machine_registers_reports_and_becomes_known() {
         .map(|host| host["id"].clone())
         .collect();
     assert_eq!(ids, [json!(host_id(2))]);
-    // A deleted machine that boots again is welcome.
+    // A deleted machine that boots again is accepted.
     let back = client
         .post(&format!("{infra_env}/hosts"), &body)
         .expect(201)
@@ -430,4 +430,32 @@ fn replies_that_are_not_what_the_step_answers_are_refused() {
         client.get(&host).expect(200).json()["inventory"],
         before["inventory"]
     );
+}
+
+/// The reply of another vendor's agent that could not run a step at all.
+#[test]
+fn a_failed_step_without_a_type_is_taken_and_kept() {
+    let service = Service::start();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = register(&client, &infra_env, 1);
+    let failed = json!({"step_id": "", "exit_code": -1, "error": "no such program"});
+    client.post(&format!("{host}/instructions"), &failed).expect(204);
+    let query = format!("/events?host_ids={}", host_id(1));
+    let events = client.get(&query).expect(200).json();
+    let kept = events.as_array().unwrap().iter();
+    let kept: Vec<_> = kept
+        .filter(|event| event["name"] == "muster_step_failed")
+        .collect();
+    assert_eq!(kept.len(), 1, "{events}");
+    let message = kept[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("-1") && message.contains("no such program"),
+        "{message}"
+    );
+    let stranger = format!("{infra_env}/hosts/{}/instructions", host_id(9));
+    client.post(&stranger, &failed).expect(404);
+    let untold = json!({"step_id": "", "exit_code": 0, "output": "{}"});
+    let refused = client.post(&format!("{host}/instructions"), &untold).expect(400);
+    assert!(refused.error_message().contains("step_type"));
 }

@@ -55,7 +55,7 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted() {
     assert!(iso.ends_with(".iso") && iso.len() < 128, "{iso}");
     assert_eq!(client.get(&path).expect(200).json(), made);
 
-    // Discovery pulls nothing, so none has to be given.
+    // Discovery pulls nothing, so no pull secret is required.
     let bare = client
         .post("/infra-envs", &json!({"name": "bare"}))
         .expect(201)
@@ -117,10 +117,10 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted() {
     }
 }
 
-/// A field, a value that cannot be accepted, and how the message names it.
+/// A field, an unacceptable value, and the name of the field in the message.
 type BadSetting = (&'static str, Value, &'static str);
 
-/// Those that are bad on create and on update.
+/// Settings that are bad on create and on update.
 fn bad_settings() -> Vec<BadSetting> {
     let mut all = bad_accesses();
     all.extend(bad_boot_settings());
@@ -189,7 +189,7 @@ fn bad_accesses() -> Vec<BadSetting> {
 
 fn bad_boot_settings() -> Vec<BadSetting> {
     let key = |text: &str| json!([{"operation": "append", "value": text}]);
-    // What compresses badly: 256 KiB is the limit of the archive that it becomes.
+    // A text that compresses badly: 256 KiB is the limit of the archive made from it.
     let long: String = (0..22_000)
         .map(|_| InfraEnvId::random().0.simple().to_string())
         .collect();
@@ -345,7 +345,7 @@ fn bad_networks_and_others() -> Vec<BadSetting> {
     ]
 }
 
-/// More that only a new InfraEnv has.
+/// Bad settings that only a new InfraEnv has.
 fn bad_for_create_only() -> Vec<BadSetting> {
     vec![
         ("name", json!(""), "name"),
@@ -418,7 +418,7 @@ fn every_bad_setting_is_refused_by_name_and_changes_nothing() {
         "{message}"
     );
 
-    // One bad setting among good ones: none of them is taken.
+    // One bad setting among good ones: none of them is applied.
     let mixed = json!({"image_type": "minimal-iso", "ntp_sources": "not a name"});
     client.patch(&path, &mixed).expect(400);
     assert_eq!(client.get("/infra-envs").expect(200).json(), before);
@@ -435,7 +435,7 @@ fn settings_left_out_stay_and_empty_ones_clear() {
     let made = client.post("/infra-envs", &everything()).expect(201).json();
     let path = format!("/infra-envs/{}", made["id"].as_str().unwrap());
 
-    // These cannot be cleared: empty is "keep".
+    // These cannot be cleared: an empty value keeps them.
     let kept = json!({"pull_secret": "", "ssh_authorized_key": "", "ignition_config_override": "", "kernel_arguments": null});
     assert_eq!(client.patch(&path, &kept).expect(201).json(), made);
 
@@ -538,6 +538,6 @@ fn an_infra_env_with_hosts_stays() {
     client.get(&path).expect(200);
     client.delete(&host).expect(204);
     client.delete(&path).expect(204);
-    // The machine still polls and its InfraEnv is gone.
+    // The machine still polls although its InfraEnv is gone.
     client.get(&format!("{host}/instructions")).expect(404);
 }

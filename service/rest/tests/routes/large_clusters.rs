@@ -1,4 +1,4 @@
-//! Clusters of many hosts are answered as they are read, and read the same as if they were made whole.
+//! Clusters of many hosts are sent as they are read, with the same content as if they were made whole.
 
 use http_body_util::BodyExt;
 use muster_api::cluster::Cluster;
@@ -21,7 +21,7 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
         let pool = if number == 1 { other } else { infra_env };
         let host = world.host(pool, number).await;
         world.bind(&host, cluster).await;
-        // It registers and reports again, in the cluster.
+        // It registers and reports again, now in the cluster.
         world.host(pool, number).await;
     }
     let path = format!("/clusters/{cluster}");
@@ -47,7 +47,7 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
     assert_eq!(networks.len(), 1);
     assert_eq!(networks[0].host_ids.len(), HOSTS as usize);
 
-    // In a list, in the answer to a change, and for the machines of one InfraEnv.
+    // In a list, in the response to a change, and for the machines of one InfraEnv.
     let text = world
         .get(&world.operator, "/clusters?with_hosts=true")
         .await

@@ -18,7 +18,7 @@ impl Write for Log {
     }
 }
 
-/// Starts logging for the life of the process, before the first service: what was logged before that would be lost.
+/// Starts logging for the life of the process, before the first service: earlier lines would be lost.
 pub fn start() {
     LOG.get_or_init(|| {
         let log = Log::default();

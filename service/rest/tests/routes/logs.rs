@@ -1,5 +1,5 @@
-//! Logs that an operator requests of a host: who may request, send and read them, and what is refused. Those that agents send by
-//! themselves are in `tests/scenarios/faults/cluster_logs.rs`, on both databases.
+//! Logs that an operator requests of a host: the callers that may request, send and read them, and the refusals. Logs that agents send
+//! without a request are in `tests/scenarios/faults/cluster_logs.rs`, on both databases.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Long enough for an upload that need not wait.
 const BRIEFLY: Duration = Duration::from_secs(2);
 
-/// A free host with an agent of ours; the path of its logs.
+/// A free host with Muster's agent; the path of its logs.
 async fn host(world: &World, infra_env: InfraEnvId, number: u32) -> String {
     let body = json!({"host_id": host_id(number), "discovery_agent_version": "muster-agent/0.1.0"});
     let agent = world.agent(infra_env).await;
@@ -71,7 +71,7 @@ async fn operators_ask_and_read_and_the_agent_of_the_infra_env_sends() {
     }
     let refused = send(&world, &foreign, &logs, form("upfile", "no")).await;
     assert!(matches!(refused.status, 401 | 403 | 404), "{refused:?}");
-    // A machine of that id, which the other InfraEnv does not have.
+    // A machine with the id of a host of the other InfraEnv.
     let of_other = logs.replace(&pool.to_string(), &other.to_string());
     ask(&world, &world.operator, &of_other).await.expect(404);
     send(&world, &foreign, &of_other, form("upfile", "no"))
@@ -107,7 +107,7 @@ async fn logs_come_once_for_a_request_and_replace_the_last() {
             asked["until"].is_string() && asked["next_poll_at"].is_string(),
             "{asked}"
         );
-        // What is not as described leaves the request as it is.
+        // A malformed upload leaves the request as it is.
         send(&world, &agent, &logs, form("other", "x")).await.expect(400);
         let cut = form("upfile", "cut");
         send(&world, &agent, &logs, cut[..cut.len() - 9].to_owned())
@@ -123,7 +123,7 @@ async fn logs_come_once_for_a_request_and_replace_the_last() {
         let read = world.get(&world.operator, &archive).await.expect(200);
         assert_eq!(read.text(), content);
     }
-    // They go with the host.
+    // They are deleted with the host.
     let path = logs.strip_prefix(MUSTER_PATH).unwrap().trim_end_matches("/logs");
     world.ask(&world.operator, "DELETE", path, None).await.expect(204);
     world.get(&world.operator, &logs).await.expect(404);

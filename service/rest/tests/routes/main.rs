@@ -1,4 +1,4 @@
-//! The routes of the REST API, served in this process: a file a noun, and what each token opens and shows.
+//! The routes of the REST API, served in this process: a file a noun, and the access of each token.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
@@ -11,9 +11,11 @@ mod infra_envs;
 mod agent_program;
 mod findings;
 mod hosts;
+mod returning;
 
 mod clusters;
 mod large_clusters;
+mod support;
 
 mod downloads;
 mod events;
@@ -21,6 +23,8 @@ mod logs;
 
 mod hostile_input;
 mod transport;
+
+mod two_doors;
 
 mod tokens {
     mod audit;

@@ -1,4 +1,4 @@
-//! A service in this process whose requests block, as those over a connection do.
+//! A service in this process with requests that block, as those over a connection do.
 
 use std::sync::Mutex;
 
@@ -21,7 +21,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// With `--auth none`.
+    /// A service with `--auth none`.
     pub fn start() -> Self {
         Self::with(Settings {
             asks_for_tokens: false,
@@ -29,12 +29,12 @@ impl Service {
         })
     }
 
-    /// With `--auth local`.
+    /// A service with `--auth local`.
     pub fn start_with_tokens() -> Self {
         Self::with(Settings::default())
     }
 
-    /// With other options.
+    /// A service with other options.
     pub fn with(settings: Settings) -> Self {
         let mut threads = Builder::new_multi_thread();
         let runtime = threads.worker_threads(1).enable_all().build().unwrap();
@@ -84,13 +84,13 @@ impl Service {
         assert!(ended.is_none(), "a job ended: {ended:?}");
     }
 
-    /// Waits for the result of what is asynchronous.
+    /// Runs a future to its end.
     pub fn run<T>(&self, task: impl Future<Output = T>) -> T {
         self.runtime.block_on(task)
     }
 }
 
-/// A client of the service. As [`HttpClient`](muster_tests::http::HttpClient), it adds no header of its own but those of bodies.
+/// A client of the service. As [`HttpClient`](muster_tests::http::HttpClient), it adds no header of its own except the body's.
 #[derive(Debug, Clone)]
 pub struct Client {
     router: Router,

@@ -1,5 +1,5 @@
-//! Rules for every request: bodies, ids, paths, methods, headers. Source: docs/protocol/rest-behaviour.md#1. What needs a connection is in
-//! `tests/scenarios/rest/transport.rs`.
+//! Rules for every request: bodies, ids, paths, methods, headers. Source: docs/protocol/rest-behaviour.md#1. Rules that need a connection
+//! are in `tests/scenarios/rest/transport.rs`.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -250,7 +250,7 @@ fn every_answer_has_the_request_id() {
             .request(method, &path, None);
         assert!(odd.header("x-request-id").len() <= 64, "{method} {path}");
     }
-    // The id is with the event that the request caused.
+    // The event that the request caused has the id.
     let made = client
         .with("X-Request-ID", "who-did-this")
         .post("/infra-envs", &json!({"name": "two", "pull_secret": PULL_SECRET}))
@@ -368,4 +368,31 @@ fn the_service_describes_itself() {
         .get("/openshift-versions?only_latest=perhaps")
         .expect(400)
         .error_message();
+}
+
+/// Verbs with which an operation is summarized.
+const VERBS: &str = "Add Bind Delete Deregister Discover Download Get Import Install List Record Refuse: Register Report Request Reset Revoke \
+    Run Set Settle Stop Switch, Unbind Update Upload";
+
+#[test]
+fn each_operation_is_summarized_by_a_verb_and_few_words() {
+    let api = serde_json::to_value(muster_rest::openapi()).unwrap();
+    let operations = api["paths"].as_object().unwrap().values();
+    let operations: Vec<&Value> = operations
+        .flat_map(|methods| methods.as_object().unwrap().values())
+        .filter(|operation| operation["operationId"].is_string())
+        .collect();
+    assert!(operations.len() >= 100, "{}", operations.len());
+    for operation in operations {
+        let (id, summary) = (
+            &operation["operationId"],
+            operation["summary"].as_str().unwrap_or(""),
+        );
+        let verb = summary.split(' ').next().unwrap_or("");
+        assert!(
+            VERBS.split_whitespace().any(|known| known == verb),
+            "{id}: {summary}"
+        );
+        assert!(summary.len() <= 60 && !summary.ends_with('.'), "{id}: {summary}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The service's router on a database of its own, with all that a listener adds to it.
+//! The service's router on a database of its own, with all layers of a listener.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use muster_http::listener::whole;
 use muster_http::only_known_names;
 use muster_operations::auth::{Auth, Claims, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::clock::SystemClock;
+use muster_operations::disk::Disk;
 use muster_operations::hosts::HostSettings;
-use muster_operations::image_options::ImageOptions;
+use muster_operations::images::live::LiveImages;
+use muster_operations::images::options::ImageOptions;
 use muster_operations::jobs::retention::Retention;
-use muster_operations::live_image::LiveImages;
+use muster_operations::time::clock::SystemClock;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
 use muster_rest::Rest;
@@ -43,6 +44,9 @@ pub const HOST: &str = "muster.example.test";
 
 /// File name of the live image.
 const LIVE_IMAGE: &str = "live.iso";
+
+/// File name of the live image for ARM; the file is missing until a test adds it.
+const LIVE_IMAGE_OF_ARM: &str = "live-aarch64.iso";
 
 /// A credential as a client carries it.
 #[derive(Debug, Clone)]
@@ -91,15 +95,20 @@ impl World {
         Self::with(Settings::default()).await
     }
 
-    /// With other options.
+    /// A service with other options.
     pub async fn with(settings: Settings) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         Self::on(folder, Keys::generate(), settings).await
     }
 
-    /// The place of the live image.
+    /// The path of the live image.
     pub fn live_image(&self) -> PathBuf {
         self.folder.path().join(LIVE_IMAGE)
+    }
+
+    /// Puts a file in the place of the live image for ARM.
+    pub fn add_live_image_of_arm(&self) {
+        std::fs::write(self.folder.path().join(LIVE_IMAGE_OF_ARM), "no image").unwrap();
     }
 
     /// Another service with the same database and keys.
@@ -142,14 +151,18 @@ impl World {
             os_images: os_image::parse(given.os_images).unwrap(),
             downloaded_images: folder.path().join("os-images"),
             retention: Retention::default(),
-            disk: None,
+            disk: Some(Disk::of(&folder.path().join("muster.db"))),
             bmcs: muster_core::record::BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(given.asks_for_tokens, keys, given.url_lifetime),
-            LiveImages::new([folder.path().join(LIVE_IMAGE)], [], None),
+            LiveImages::new(
+                [folder.path().join(LIVE_IMAGE)],
+                [folder.path().join(LIVE_IMAGE_OF_ARM)],
+                None,
+            ),
             BridgeState::new(BridgeStatus::Off, false),
             settings,
         ));
@@ -158,7 +171,7 @@ impl World {
             operations: operations.clone(),
             metrics,
         };
-        // As `service/src/serve/run.rs` has it, but for the images.
+        // The same as in `service/src/serve/run.rs`, without images.
         let mut router = whole(muster_rest::api(rest.clone()).merge(muster_rest::metrics(rest)));
         if !given.asks_for_tokens {
             router = only_known_names(router, &operations.urls);
@@ -204,7 +217,7 @@ impl World {
         answer(&self.router, request).await
     }
 
-    /// The answer to `GET`, whose body is not read yet.
+    /// The response to `GET`, with a body that is not read yet.
     pub async fn unread(&self, credential: &Credential, path: &str) -> Response<Body> {
         let request = request(credential, "GET", path, None, &[]);
         self.router.clone().oneshot(request).await.unwrap()
@@ -240,13 +253,13 @@ impl World {
         self.operations.infra_envs.get(id).await.unwrap()
     }
 
-    /// What an image of the InfraEnv holds.
+    /// The credential in an image of the InfraEnv.
     pub async fn agent(&self, id: InfraEnvId) -> Credential {
         let record = self.record(id).await;
         Credential::Agent(self.operations.auth.infra_env_token(&record).unwrap())
     }
 
-    /// What a signed URL of the InfraEnv holds.
+    /// The credential in a signed URL of the InfraEnv.
     pub async fn url(&self, id: InfraEnvId) -> Credential {
         let record = self.record(id).await;
         Credential::Url(self.operations.auth.url_token(&record, now()).token.unwrap())
@@ -266,7 +279,7 @@ impl World {
         made["id"].as_str().unwrap().parse().unwrap()
     }
 
-    /// A host that registers with the token of its image, and tells what it is made of; its path.
+    /// Registers a host with the token of its image and reports its inventory; returns its path.
     pub async fn host(&self, infra_env: InfraEnvId, number: u32) -> String {
         let (id, hosts) = (host_id(number), format!("/infra-envs/{infra_env}/hosts"));
         let agent = self.agent(infra_env).await;
@@ -279,7 +292,7 @@ impl World {
         host
     }
 
-    /// The host replies to a step.
+    /// Sends the host's reply to a step.
     pub async fn report(&self, infra_env: InfraEnvId, host: &str, step: &str, output: &Value) {
         let agent = self.agent(infra_env).await;
         let path = format!("{host}/instructions");
@@ -322,7 +335,7 @@ fn request(
     body: Option<(&str, String)>,
     headers: &[(&str, String)],
 ) -> Request<Body> {
-    // What is no part of the protocol has a path of its own.
+    // Additions to the protocol have a path of their own.
     let base = if path.starts_with(MUSTER_PATH) {
         ""
     } else {
@@ -350,7 +363,7 @@ fn request(
     request.uri(url).body(body).unwrap()
 }
 
-/// Sends a request to a router, and reads the whole answer.
+/// Sends a request to a router, and reads the whole response.
 pub async fn answer(router: &Router, request: Request<Body>) -> Answer {
     let asked = format!("{} {}", request.method(), request.uri());
     let began = Instant::now();

@@ -37,7 +37,7 @@ pub struct AddArgs {
     service: ServiceArgs,
 }
 
-/// Adds it.
+/// Adds the BMC.
 pub async fn run(args: AddArgs) -> Result<()> {
     let usage = |words: &str, hint: &str| Failure::usage(words).hint(hint);
     let user = args.settings.user.clone();

@@ -1,4 +1,4 @@
-//! The BMCs that a command line names, and commands that ask something of each.
+//! The BMCs that a command line names, and commands that send a request for each.
 
 use anyhow::Result;
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::cli::names::{self, Named};
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones.
+/// The BMCs of the command.
 #[derive(Debug, Args)]
 pub struct ActionArgs {
     /// Names, ids, or beginnings of ids
@@ -32,7 +32,7 @@ pub struct ActionArgs {
     service: ServiceArgs,
 }
 
-/// A BMC and where it is.
+/// A BMC and its InfraEnv.
 pub struct Found {
     pub pool: InfraEnv,
     pub bmc: Bmc,
@@ -49,7 +49,7 @@ pub fn of_infra_env(id: InfraEnvId) -> String {
     format!("{MUSTER_PATH}/infra-envs/{id}/bmcs")
 }
 
-/// The BMC of a host: the one that found it last.
+/// The BMC of a host: the one that discovered it last.
 pub async fn of_host(client: &Client, pool: InfraEnvId, host: HostId) -> Result<Option<Bmc>> {
     let bmcs: Vec<Bmc> = client.get(&of_infra_env(pool)).await?;
     let of_host = bmcs.into_iter().filter(|bmc| bmc.host_id == Some(host));
@@ -73,7 +73,7 @@ pub async fn all(client: &Client, only: Option<&str>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// The place of the one that `wanted` means.
+/// The index of the BMC that `wanted` means.
 pub fn place_of(all: &[Found], wanted: &str) -> Result<usize, Failure> {
     let named: Vec<Named> = all
         .iter()
@@ -86,12 +86,12 @@ pub fn place_of(all: &[Found], wanted: &str) -> Result<usize, Failure> {
     names::pick("BMC", wanted, &named)
 }
 
-/// Starts their discovery.
+/// Starts the discovery of their machines.
 pub async fn discover(args: ActionArgs) -> Result<()> {
     act(args, "discover", "is to be discovered").await
 }
 
-/// Ends it.
+/// Ends the discovery of their machines.
 pub async fn stop(args: ActionArgs) -> Result<()> {
     act(args, "stop", "is stopped").await
 }
@@ -104,7 +104,7 @@ async fn act(args: ActionArgs, action: &str, so: &str) -> Result<()> {
     .await
 }
 
-/// Deletes them.
+/// Deletes the BMCs.
 pub async fn delete(args: ActionArgs) -> Result<()> {
     each(args, async |client, found| {
         client.delete(&found.path()).await?;
@@ -113,7 +113,7 @@ pub async fn delete(args: ActionArgs) -> Result<()> {
     .await
 }
 
-/// Does something with each, after all were found; those that are refused do not hold up the others.
+/// Calls `act` for each BMC, after all were found; a refusal does not hold up the others.
 async fn each(args: ActionArgs, act: impl AsyncFn(&Client, &Found) -> Result<String>) -> Result<()> {
     let client = Client::new(&args.service)?;
     let all = all(&client, args.infra_env.as_deref()).await?;

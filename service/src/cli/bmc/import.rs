@@ -15,7 +15,7 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which file, and where to.
+/// The file to read, and the InfraEnv.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// CSV file whose first line names columns, or YAML file (.yaml, .yml) with a list of such entries: address, name, user,
@@ -45,7 +45,7 @@ pub struct ImportArgs {
     service: ServiceArgs,
 }
 
-/// Adds them, all or none.
+/// Adds the BMCs, all or none.
 pub async fn run(args: ImportArgs) -> Result<()> {
     let file = &args.file;
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;

@@ -19,7 +19,7 @@ const COLUMNS: &[Column] = &[
     Column("REASON", Place::Text),
 ];
 
-/// Of which service.
+/// The service, and which of its BMCs.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Of this InfraEnv alone: name, id, or beginning of the id
@@ -33,7 +33,7 @@ pub struct ListArgs {
     service: ServiceArgs,
 }
 
-/// Lists all.
+/// Lists the BMCs.
 pub async fn run(args: ListArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let all = all(&client, args.infra_env.as_deref()).await?;

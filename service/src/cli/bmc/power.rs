@@ -13,13 +13,13 @@ use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Between two looks at a request.
+/// Interval between two polls of a request.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the service's deadline may be overrun by: it is told when somebody comes to the request.
+/// How long to wait beyond the service's deadline: an outcome is reported when the request is next looked at.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Which machine, and what.
+/// The machine, and the action.
 #[derive(Debug, Args)]
 pub struct PowerArgs {
     /// Name, id, or beginning of the id of its BMC
@@ -39,7 +39,7 @@ pub struct PowerArgs {
 /// The action, and the way to do it.
 #[derive(Debug, Args)]
 pub struct Asked {
-    /// off asks the machine's system to shut down; reset switches off and on again; status changes nothing
+    /// off requests a shutdown of the machine's system; reset switches off and on again; status changes nothing
     #[arg(value_parser = action(), value_name = "on|off|reset|status")]
     action: BmcPowerAction,
 
@@ -76,7 +76,7 @@ pub fn power(bmc: &Bmc) -> String {
     told.join("; ")
 }
 
-/// Does it.
+/// Carries out the action.
 pub async fn run(args: PowerArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let all = all(&client, args.infra_env.as_deref()).await?;
@@ -84,10 +84,10 @@ pub async fn run(args: PowerArgs) -> Result<()> {
     carry_out(&client, &found.path(), &found.bmc.name, &args.asked).await
 }
 
-/// Asks for it at the BMC with this path, and waits for what comes of it.
+/// Requests the action from the BMC with this path, and waits for the outcome.
 ///
 /// # Errors
-/// The request is refused, or fails, or has no outcome in time.
+/// Fails if the request is refused, or fails, or has no outcome in time.
 pub async fn carry_out(client: &Client, path: &str, name: &str, asked: &Asked) -> Result<()> {
     let params = BmcPowerParams {
         action: asked.action,
@@ -141,7 +141,7 @@ pub async fn carry_out(client: &Client, path: &str, name: &str, asked: &Asked) -
     .into())
 }
 
-/// The time from the request to its deadline. Both are the service's: its clock may be another.
+/// The time from the request to its deadline. Both are by the service's clock, which may differ from this one.
 fn longest(request: &BmcPowerRequest) -> Duration {
     let at = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
     let between = at(&request.deadline).zip(at(&request.asked_at));

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which one, and what changes.
+/// The BMC, and its changes.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// Its name, its id, or the beginning of its id
@@ -40,9 +40,9 @@ pub struct SetArgs {
     service: ServiceArgs,
 }
 
-/// Changes it. A discovery that failed begins anew when what it needs has changed.
+/// Changes the BMC. A failed discovery restarts when its inputs have changed.
 pub async fn run(args: SetArgs) -> Result<()> {
-    // The variable may be there for other commands: by itself it is no wish to change the password.
+    // The variable may be set for other commands: by itself it does not mean that the password should change.
     let asks = args.address.is_some() || !args.settings.is_empty() || args.accept_certificate;
     let password = match args.password.names_file() || !asks {
         true => args.password.read()?,

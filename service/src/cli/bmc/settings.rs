@@ -1,4 +1,4 @@
-//! Defines what of a BMC may be given and changed.
+//! Defines the settings of a BMC that may be given and changed.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct SettingsArgs {
     pub user: Option<String>,
 
     /// Certificates that are taken: pin (one alone), system (authorities of the service's computer), bundle (--bundle), or
-    /// insecure (any: whoever is in between reads the password) [default: pin the first that is shown]
+    /// insecure (any: a machine in between can read the password) [default: pin the first that is shown]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     certificate: Option<BmcCertificateMode>,
 
@@ -42,7 +42,7 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// The trust that the options say; `None`: nothing.
+    /// The trust that the options set; `None`: no option is given.
     pub fn certificate(&self) -> Result<Option<BmcCertificate>> {
         let bundle = self.bundle.as_ref().map(|file| {
             let text = std::fs::read_to_string(file);
@@ -64,10 +64,10 @@ impl SettingsArgs {
     }
 }
 
-/// The trust in a certificate; a fingerprint or a bundle says its mode by itself.
+/// The trust in a certificate; a fingerprint or a bundle implies its mode.
 ///
 /// # Errors
-/// They do not fit together.
+/// Fails if the options do not fit together.
 pub fn trust(
     mode: Option<BmcCertificateMode>,
     fingerprint: Option<String>,

@@ -33,7 +33,7 @@ const DRIVES: &[Column] = &[
     Column("MODEL", Place::Text),
 ];
 
-/// Which one.
+/// The BMC to show.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Its name, its id, or the beginning of its id
@@ -50,7 +50,7 @@ pub struct ShowArgs {
     service: ServiceArgs,
 }
 
-/// Shows it.
+/// Shows the BMC.
 pub async fn run(args: ShowArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let mut all = all(&client, args.infra_env.as_deref()).await?;

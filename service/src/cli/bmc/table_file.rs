@@ -24,14 +24,14 @@ const COLUMNS: [&str; 9] = [
     "boot",
 ];
 
-/// A BMC and where it is in the file.
+/// A BMC and its line in the file.
 #[derive(Debug)]
 pub struct Line {
     pub number: u64,
     pub params: BmcCreateParams,
 }
 
-/// As it is written; a password is never told in an error.
+/// An entry as it is written; errors never show a password.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Entry {
@@ -46,10 +46,10 @@ struct Entry {
     boot: Option<String>,
 }
 
-/// The BMCs of a file; `otherwise`: user and password of those that name none.
+/// The BMCs of a file; `otherwise`: default user and password.
 ///
 /// # Errors
-/// Every wrong line.
+/// Reports every wrong line.
 pub fn read(
     file: &Path,
     text: &str,
@@ -148,7 +148,7 @@ type Entries = (Vec<(u64, Entry)>, WrongLines);
 
 fn yaml(text: &str) -> Result<Entries, WrongLines> {
     let entries: Vec<Spanned<Entry>> = serde_saphyr::from_str(text).map_err(|error| {
-        // Its words may quote the file, passwords too.
+        // The parser's message may quote the file, passwords too.
         let line = error.location().map_or(1, |at| at.line());
         WrongLines::of(
             line,

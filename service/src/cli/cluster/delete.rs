@@ -8,7 +8,7 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones.
+/// The clusters to delete.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     /// Names, ids, or beginnings of ids
@@ -19,7 +19,7 @@ pub struct DeleteArgs {
     service: ServiceArgs,
 }
 
-/// Deletes them, after all were found.
+/// Deletes the clusters, after all were found.
 pub async fn run(args: DeleteArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let mut found = Vec::new();

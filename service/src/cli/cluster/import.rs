@@ -6,6 +6,7 @@ use muster_api::cluster::{Cluster, ClusterUpdateParams, ImportClusterParams};
 use uuid::Uuid;
 
 use crate::cli::client::Client;
+use crate::cli::new_name::NewNameArgs;
 use crate::cli::openshift_version;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
@@ -15,9 +16,8 @@ use crate::cli::twins::{note_twin, there_already};
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("way").required(true).multiple(true).args(["domain", "api"])))]
 pub struct ImportArgs {
-    /// Its name
-    #[arg(long)]
-    name: String,
+    #[command(flatten)]
+    name: NewNameArgs,
 
     /// Its base domain, such as example.com: nodes reach its API as api.NAME.DOMAIN
     #[arg(long)]
@@ -47,9 +47,10 @@ pub struct ImportArgs {
 pub async fn run(args: ImportArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let domain = args.domain.as_deref().unwrap_or_default();
+    let name = args.name.given();
     let params = ImportClusterParams {
-        api_vip_dnsname: args.api.unwrap_or_else(|| format!("api.{}.{domain}", args.name)),
-        name: args.name,
+        api_vip_dnsname: args.api.unwrap_or_else(|| format!("api.{name}.{domain}")),
+        name,
         openshift_version: args.openshift_version,
         openshift_cluster_id: args.id.unwrap_or_else(Uuid::new_v4),
     };

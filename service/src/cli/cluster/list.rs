@@ -4,13 +4,14 @@ use anyhow::Result;
 use muster_api::cluster::Cluster;
 
 use super::show::status;
+use crate::cli::client::Client;
 use crate::cli::list::ListArgs;
 use crate::cli::table::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),
     Column("STATUS", Place::Always),
-    Column("VERSION", Place::Room(0)),
+    Column("OPENSHIFT", Place::Room(0)),
     Column("HOSTS", Place::Room(2)),
     Column("API", Place::Room(1)),
     Column("ID", Place::Always),
@@ -18,16 +19,17 @@ const COLUMNS: &[Column] = &[
 
 /// Lists all.
 pub async fn run(args: ListArgs) -> Result<()> {
-    let row = |one: &Cluster| {
-        vec![
-            one.name.clone(),
-            status(one),
-            one.openshift_version.clone(),
-            one.hosts.len().to_string(),
-            one.api_vip_dns_name.clone(),
-            one.id.to_string(),
-        ]
-    };
     let path = "/clusters?with_hosts=true";
     args.list(path, COLUMNS, row, |one| one.id.to_string()).await
+}
+
+async fn row(_: &Client, one: &Cluster) -> Result<Vec<String>> {
+    Ok(vec![
+        one.name.clone(),
+        status(one),
+        one.openshift_version.clone(),
+        one.hosts.len().to_string(),
+        one.api_vip_dns_name.clone(),
+        one.id.to_string(),
+    ])
 }

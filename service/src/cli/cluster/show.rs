@@ -12,7 +12,7 @@ use crate::cli::output::OutputArgs;
 use crate::cli::service::ServiceArgs;
 use crate::cli::table::{Column, Place};
 
-/// Which one.
+/// The cluster to show.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Its name, its id, or the beginning of its id
@@ -33,7 +33,7 @@ const HOSTS: &[Column] = &[
     Column("WHY", Place::Text),
 ];
 
-/// Shows it.
+/// Shows the cluster.
 pub async fn run(args: ShowArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let id = names::cluster(&client, &args.cluster).await?.id;

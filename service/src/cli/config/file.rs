@@ -38,7 +38,7 @@ pub struct ContextEntry {
     pub insecure: bool,
 }
 
-/// `MUSTER_CONFIG`, else `muster/config.toml` where configuration is kept. `None`: there is no home.
+/// `MUSTER_CONFIG`, else `muster/config.toml` in the user's folder of configurations. `None`: the user has no home.
 pub fn path() -> Option<PathBuf> {
     let set = |name: &str| var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("MUSTER_CONFIG").or_else(|| {
@@ -48,7 +48,7 @@ pub fn path() -> Option<PathBuf> {
 }
 
 impl Config {
-    /// The file's content; the default where there is no file.
+    /// Reads the file; a missing file is the default.
     pub fn read() -> Result<Self> {
         let Some(path) = path() else {
             return Ok(Self::default());
@@ -68,15 +68,16 @@ impl Config {
         })
     }
 
-    /// Writes the file whole, or leaves it as it is.
-    pub fn write(&self) -> Result<()> {
+    /// Writes the file whole, or leaves it as it is. Returns its path.
+    pub fn write(&self) -> Result<PathBuf> {
         let path = path().context("there is no home for the configuration: set HOME or MUSTER_CONFIG")?;
         let named = || format!("{} cannot be written", path.display());
         let folder = path.parent().context("the configuration needs a folder")?;
         std::fs::create_dir_all(folder).with_context(named)?;
         let part = path.with_extension("toml.part");
         std::fs::write(&part, toml::to_string(self)?).with_context(named)?;
-        std::fs::rename(&part, &path).with_context(named)
+        std::fs::rename(&part, &path).with_context(named)?;
+        Ok(path)
     }
 
     /// The context of that name.

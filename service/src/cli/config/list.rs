@@ -8,7 +8,7 @@ use super::Config;
 use crate::cli::output::{OutputArgs, show};
 use crate::cli::table::{Column, Place, Table};
 
-/// How.
+/// Options of the list.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -23,7 +23,7 @@ const COLUMNS: &[Column] = &[
     Column("TOKEN FILE", Place::Room(1)),
 ];
 
-/// Lists them.
+/// Lists the contexts.
 pub fn run(args: &ListArgs) -> Result<()> {
     let config = Config::read()?;
     let rows = config.contexts.iter().map(|(name, entry)| {

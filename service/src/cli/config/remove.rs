@@ -6,14 +6,14 @@ use clap::Args;
 use super::Config;
 use crate::cli::output::print;
 
-/// Which one.
+/// The context to remove.
 #[derive(Debug, Args)]
 pub struct RemoveArgs {
     /// Its name
     name: String,
 }
 
-/// Removes it.
+/// Removes the context.
 pub fn run(args: &RemoveArgs) -> Result<()> {
     let mut config = Config::read()?;
     config.context(&args.name)?;

@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::service::base;
 
-/// Which context, and what of it. What is not given stays as it is.
+/// The context and its settings. Settings that are not given stay as they are.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// Its name
@@ -33,7 +33,7 @@ pub struct SetArgs {
     insecure: Option<bool>,
 }
 
-/// Writes it.
+/// Writes the context.
 pub fn run(args: SetArgs) -> Result<()> {
     let mut config = Config::read()?;
     let before = config.contexts.get(&args.name).cloned().unwrap_or_default();
@@ -53,11 +53,16 @@ pub fn run(args: SetArgs) -> Result<()> {
     config.contexts.insert(args.name.clone(), entry);
     let current = config.current.get_or_insert_with(|| args.name.clone());
     let used = if *current == args.name { ", and in use" } else { "" };
-    print(&format!("context {} is written{used}\n", args.name));
-    config.write()
+    let file = config.write()?;
+    print(&format!(
+        "context {} is written to {}{used}\n",
+        args.name,
+        file.display()
+    ));
+    Ok(())
 }
 
-/// Commands run in any folder.
+/// Makes a path absolute, since commands run in any folder.
 fn absolute(path: Option<PathBuf>) -> Result<Option<PathBuf>> {
     Ok(path.map(std::path::absolute).transpose()?)
 }

@@ -6,14 +6,14 @@ use clap::Args;
 use super::Config;
 use crate::cli::output::print;
 
-/// Which one.
+/// The context to use.
 #[derive(Debug, Args)]
 pub struct UseArgs {
     /// Its name
     name: String,
 }
 
-/// Uses it.
+/// Uses the context.
 pub fn run(args: &UseArgs) -> Result<()> {
     let mut config = Config::read()?;
     let url = config.context(&args.name)?.url.clone();

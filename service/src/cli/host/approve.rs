@@ -1,5 +1,5 @@
-//! `muster host approve`. Approval is a field of the Agent custom resource, so this asks the Kubernetes API; hosts of an InfraEnv that
-//! was made by REST need none.
+//! `muster host approve`. Approval is a field of the Agent custom resource, so this uses the Kubernetes API; hosts of an InfraEnv that was
+//! made by REST need no approval.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::cli::fleet::Member;
 use crate::cli::service::ServiceArgs;
 use crate::settings::DataDirArgs;
 
-/// Which ones, and where their Agents are.
+/// The hosts, and the API with their Agents.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct ApproveArgs {
     service: ServiceArgs,
 }
 
-/// Approves them.
+/// Approves the hosts.
 pub async fn run(args: ApproveArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let members = args.chosen.find(&client).await?;

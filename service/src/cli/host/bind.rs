@@ -10,7 +10,7 @@ use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones, and to which cluster.
+/// The hosts, and their cluster.
 #[derive(Debug, Args)]
 pub struct BindArgs {
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct BindArgs {
     service: ServiceArgs,
 }
 
-/// Binds them.
+/// Binds the hosts.
 pub async fn run(args: BindArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let cluster = names::cluster(&client, &args.cluster).await?;

@@ -14,7 +14,7 @@ use crate::cli::output::{OutputArgs, show};
 use crate::cli::service::ServiceArgs;
 use crate::cli::table::{Column, Place, Table};
 
-/// Of which InfraEnv.
+/// The InfraEnv, and which of its machines.
 #[derive(Debug, Args)]
 pub struct BootingArgs {
     /// Only those of this InfraEnv
@@ -43,11 +43,11 @@ const COLUMNS: &[Column] = &[
     Column("WHAT NOW", Place::Text),
 ];
 
-/// A machine that is silent for longer will not register by itself: an emulated one boots in under two minutes, a server that reads
-/// its ISO through a BMC is heard until it has all of it.
+/// A machine that sends no request for longer will not register without help: an emulated one boots in under two minutes, and a server
+/// that reads its ISO through a BMC sends requests until it has all of it.
 const PATIENCE_MINUTES: i64 = 10;
 
-/// Lists them.
+/// Lists the machines.
 pub async fn run(args: BootingArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
@@ -80,7 +80,8 @@ async fn booting(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<(Infra
     Ok(found)
 }
 
-/// Tells beside a list of hosts without any who is on the way to it. What cannot be asked is not told: an older service knows nothing of it.
+/// Prints the number of machines that are booting, next to an empty list of hosts. Errors are ignored: an older service lacks the
+/// endpoint.
 pub async fn hint(client: &Client, only: Option<InfraEnvId>) {
     let found = booting(client, only).await.unwrap_or_default();
     let on_the_way = found.iter().filter(|(_, machine)| !machine.registered).count();
@@ -94,7 +95,7 @@ pub async fn hint(client: &Client, only: Option<InfraEnvId>) {
     }
 }
 
-/// Its card, or else the address that it asks from.
+/// The MAC address, or else the IP address that the requests come from.
 fn name(machine: &BootingMachine) -> String {
     let names = [&machine.mac_address, &machine.ip_address];
     names
@@ -130,7 +131,7 @@ fn what_now(machine: &BootingMachine, last: &BootFileRequests, now: DateTime<Utc
     if (now - at).num_minutes() < PATIENCE_MINUTES {
         return format!("it has the {} and has not registered yet", last.file);
     }
-    // BMCs call themselves so, too.
+    // BMCs use these user agents, too.
     let perhaps = match ["curl/", "Wget/"]
         .iter()
         .any(|name| machine.user_agent.starts_with(name))

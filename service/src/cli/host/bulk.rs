@@ -1,5 +1,5 @@
-//! Changes many hosts as a table of comma-separated values says: all wrong lines are told and then nothing is done; what was done
-//! is taken back when the service refuses a later line.
+//! Changes many hosts as given by a table of comma-separated values. All wrong lines are reported, and then nothing is changed; changes
+//! are undone if the service refuses a later line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,9 +9,10 @@ use csv::StringRecord;
 use muster_api::host::{Host, HostUpdateParams};
 
 use super::edit::{Change, Wanted, change};
+use super::set::change_path;
 use crate::cli::client::Client;
 use crate::cli::csv_table::{CsvTable, WrongLines};
-use crate::cli::failure::{Failure, kind_of};
+use crate::cli::failure::{Failure, Kind, kind_of};
 use crate::cli::fleet::{self, HostKey, Member};
 use crate::cli::names;
 use crate::cli::output::print;
@@ -28,7 +29,7 @@ const COLUMNS: [&str; 7] = [
     "config_pool",
 ];
 
-/// A line whose host is found.
+/// A line and the host that it names.
 struct Planned {
     line: u64,
     /// The host as the line names it.
@@ -38,7 +39,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// The name in the line, and that of the host where it is another.
+    /// The name in the line, and that of the host if it differs.
     fn title(&self) -> String {
         match self.member.name() {
             name if name == self.named => name,
@@ -59,6 +60,7 @@ pub async fn run(client: &Client, file: &Path, dry_run: bool) -> Result<()> {
     print(&preview(&planned));
     let changes: Vec<Planned> = planned.into_iter().filter(|one| !one.change.is_empty()).collect();
     if dry_run {
+        check(client, file, &changes).await?;
         print(&format!("{} would change (--dry-run)\n", hosts(changes.len())));
         return Ok(());
     }
@@ -92,15 +94,40 @@ fn preview(planned: &[Planned]) -> String {
     told.collect()
 }
 
+/// Has the service check each change, which makes none.
+///
+/// # Errors
+/// Every line that it would refuse.
+async fn check(client: &Client, file: &Path, changes: &[Planned]) -> Result<()> {
+    let mut wrong = WrongLines::default();
+    for one in changes {
+        let Err(error) = patch(client, &one.member, &one.change.params, true).await else {
+            continue;
+        };
+        match kind_of(&error) {
+            Kind::Refused | Kind::NotFound => {
+                wrong.tell(one.line, format!("host {}: {error:#}", one.title()))
+            }
+            _ => return Err(error),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let mut failure = wrong.refusal(file, "nothing was changed");
+    failure.kind = Kind::Refused;
+    Err(failure.into())
+}
+
 /// One change after another; when one is refused, those before are taken back.
 async fn apply(client: &Client, changes: &[Planned]) -> Result<()> {
     for (place, one) in changes.iter().enumerate() {
-        let Err(error) = patch(client, &one.member, &one.change.params).await else {
+        let Err(error) = patch(client, &one.member, &one.change.params, false).await else {
             continue;
         };
         let mut kept = Vec::new();
         for before in changes[..place].iter().rev() {
-            if let Err(error) = patch(client, &before.member, &before.change.back).await {
+            if let Err(error) = patch(client, &before.member, &before.change.back, false).await {
                 kept.push(format!("{}: {error:#}", before.title()));
             }
         }
@@ -118,14 +145,15 @@ async fn apply(client: &Client, changes: &[Planned]) -> Result<()> {
     Ok(())
 }
 
-async fn patch(client: &Client, member: &Member, params: &HostUpdateParams) -> Result<()> {
-    client.patch::<Host>(&member.path(), params).await.map(drop)
+async fn patch(client: &Client, member: &Member, params: &HostUpdateParams, dry_run: bool) -> Result<()> {
+    let path = change_path(member, dry_run);
+    client.patch::<Host>(&path, params).await.map(drop)
 }
 
 /// The changes of a table.
 ///
 /// # Errors
-/// Every wrong line.
+/// Reports every wrong line.
 fn plan(text: &str, all: &[Member]) -> Result<Vec<Planned>, WrongLines> {
     let (table, mut wrong) = CsvTable::read(text, &COLUMNS)?;
     let mut planned = Vec::<Planned>::new();
@@ -154,7 +182,7 @@ fn plan(text: &str, all: &[Member]) -> Result<Vec<Planned>, WrongLines> {
     }
 }
 
-/// The host as the row names it, the host, and what the row changes.
+/// Reads a row: the host's name in it, the host, and its changes.
 fn read(
     table: &CsvTable,
     row: &StringRecord,
@@ -184,7 +212,7 @@ fn read(
     Ok((named, member, change))
 }
 
-/// Tells of new names that another host of the InfraEnv has afterwards.
+/// Reports new names that another host of the InfraEnv has afterwards.
 fn tell_same_names(planned: &[Planned], all: &[Member], wrong: &mut WrongLines) {
     let new_name = |one: &Planned| Some((one.member.key(), one.change.params.host_name.clone()?));
     let renamed: HashMap<HostKey, String> = planned.iter().filter_map(new_name).collect();

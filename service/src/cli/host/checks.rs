@@ -3,14 +3,14 @@
 use muster_api::host::Host;
 use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo};
 
-/// The results, by how they are.
+/// The results, by outcome.
 #[derive(Debug, Default)]
 pub struct Checks {
-    /// Number of those that passed.
+    /// Number of passed checks.
     pub passed: usize,
-    /// Sentences of those that did not.
+    /// Messages of failed checks.
     pub failed: Vec<String>,
-    /// Sentences of those that wait for something.
+    /// Messages of pending checks.
     pub waiting: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Defines how commands name the hosts that they change, and changes each.
+//! Defines the options that name hosts to change, and changes each.
 
 use anyhow::Result;
 use clap::Args;
@@ -22,7 +22,7 @@ pub struct ChosenArgs {
 }
 
 impl ChosenArgs {
-    /// All of them, or an error about the first that is not clear.
+    /// All of them, or an error about the first ambiguous or unknown one.
     pub async fn find(&self, client: &Client) -> Result<Vec<Member>> {
         let only = names::infra_env_id(client, self.infra_env.as_deref()).await?;
         let all = fleet::members(client, only).await?;
@@ -37,10 +37,10 @@ impl ChosenArgs {
     }
 }
 
-/// Does `act` to each and prints what it answers. A refused one is told, and the others are done nevertheless.
+/// Calls `act` for each host and prints its result. A refusal is printed, and the remaining hosts are processed nevertheless.
 ///
 /// # Errors
-/// When one was refused, with the exit code of the first.
+/// Fails if a host was refused, with the exit code of the first refusal.
 pub async fn each(members: &[Member], act: impl AsyncFn(&Member) -> Result<String>) -> Result<()> {
     let mut refused: Vec<Kind> = Vec::new();
     for member in members {

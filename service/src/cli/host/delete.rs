@@ -9,7 +9,7 @@ use crate::cli::client::Client;
 use crate::cli::fleet::Member;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones.
+/// The hosts to delete.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
@@ -19,10 +19,10 @@ pub struct DeleteArgs {
     service: ServiceArgs,
 }
 
-/// Silence after which a machine is thought to be off: as long as the service waits before it calls a host disconnected.
+/// Silence after which a machine is taken to be off: as long as the service waits before it calls a host disconnected.
 const SILENCE: Duration = Duration::minutes(3);
 
-/// Deletes them.
+/// Deletes the hosts.
 pub async fn run(args: DeleteArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     each(&args.chosen.find(&client).await?, async |member| {

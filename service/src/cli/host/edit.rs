@@ -1,4 +1,4 @@
-//! Compares what a user wants of a host with what it has: the request that changes it, the one that changes it back, and the
+//! Compares the wanted settings of a host with its present ones: the request that changes it, the one that changes it back, and the
 //! difference in words.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use muster_core::rules::{disks, hostname, labels};
 
 use crate::cli::fleet::Member;
 
-/// What a user wants; `None` leaves it as it is.
+/// The wanted settings; `None` leaves a setting as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub name: Option<String>,
@@ -30,7 +30,7 @@ pub struct Change {
     pub back: HostUpdateParams,
     /// `role: worker -> master`.
     pub lines: Vec<String>,
-    /// Wishes that the host met already: `role: worker, as it was`.
+    /// Settings that the host had already: `role: worker, as it was`.
     pub same: Vec<String>,
 }
 
@@ -51,10 +51,10 @@ impl Change {
     }
 }
 
-/// The change that makes the host as wanted.
+/// The change that brings the host to the wanted settings.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Reports everything that is wrong with it.
 pub fn change(member: &Member, wanted: &Wanted) -> Result<Change, Vec<String>> {
     let mut change = Change::default();
     let problems: Vec<String> = [
@@ -131,14 +131,21 @@ fn disk(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), Str
     let named = |disk: &&Disk| [&disk.name, &disk.path, &disk.by_id, &disk.serial].contains(&text);
     let found = disks::find(all, text).or_else(|| all.iter().find(named));
     let Some(disk) = found.filter(|_| !text.is_empty()) else {
+        // Without an inventory the one that was read is empty.
+        if member.host.inventory.is_empty() {
+            return Err(format!("disk {text:?}: the host has not told which disks it has"));
+        }
+        if let Some(words) = disks::none_listed(all) {
+            return Err(format!("disk {text:?}: {words}"));
+        }
         let names: Vec<String> = disks::suggested(all)
             .into_iter()
             .map(|disk| format!("{} ({})", disk.name, disk.id))
             .collect();
-        return Err(match names.is_empty() {
-            true => format!("disk {text:?}: the host has not told which disks it has"),
-            false => format!("the host has no disk {text:?}; take one of {}", names.join(", ")),
-        });
+        return Err(format!(
+            "the host has no disk {text:?}; take one of {}",
+            names.join(", ")
+        ));
     };
     if !disk.installation_eligibility.eligible {
         let why = disk.installation_eligibility.not_eligible_reasons.join("; ");
@@ -244,5 +251,23 @@ mod tests {
         let problems = change(&member(7), &wanted).unwrap_err();
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(problems[2].contains("vda (a)"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_host_without_disks_is_told_apart_from_one_that_has_not_reported() {
+        let wanted = Wanted {
+            disk: Some("vda".into()),
+            ..Default::default()
+        };
+        let mut member = member(7);
+        member.inventory.disks.clear();
+        let problems = change(&member, &wanted).unwrap_err();
+        assert!(
+            problems[0].contains("The host lists no disks at all"),
+            "{problems:?}"
+        );
+        member.host.inventory.clear();
+        let problems = change(&member, &wanted).unwrap_err();
+        assert!(problems[0].contains("has not told which disks"), "{problems:?}");
     }
 }

@@ -1,14 +1,16 @@
 //! Selects hosts of a list.
 
+use std::collections::HashSet;
+
 use anyhow::Result;
 use clap::Args;
 use muster_api::host::HostStatus;
 
 use crate::cli::client::Client;
-use crate::cli::fleet::Member;
+use crate::cli::fleet::{HostKey, Member};
 use crate::cli::names;
 
-/// Which hosts. Each option leaves out more.
+/// Filters of hosts. Each option leaves out more.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
@@ -49,7 +51,7 @@ fn state(text: &str) -> std::result::Result<HostStatus, String> {
 }
 
 impl FilterArgs {
-    /// Finds the cluster that is meant, and puts its id in place of its name.
+    /// Finds the cluster of the option, and replaces its name by its id.
     pub async fn resolve(&mut self, client: &Client) -> Result<()> {
         if let Some(wanted) = self.cluster.as_mut().filter(|wanted| !wanted.is_empty()) {
             *wanted = names::cluster(client, wanted).await?.id.to_string();
@@ -57,7 +59,7 @@ impl FilterArgs {
         Ok(())
     }
 
-    /// True for hosts that are wanted. InfraEnvs are selected before.
+    /// True for hosts that pass the filters. InfraEnvs are selected before.
     pub fn takes(&self, member: &Member) -> bool {
         let host = &member.host;
         let in_cluster =
@@ -99,6 +101,28 @@ fn is_state(wanted: &str, state: &str) -> bool {
 
 fn hex(mac: &str) -> String {
     mac.replace([':', '-', '.'], "")
+}
+
+/// The hosts of `all` that `words` mean: each the one of that name or id, else those with that text. Without a word: all.
+///
+/// # Errors
+/// Fails for a word that means no host, with similar names.
+pub fn named(mut all: Vec<Member>, words: &[String]) -> Result<Vec<Member>> {
+    let mut wanted = HashSet::new();
+    for word in words {
+        let is_called_so = |member: &&Member| member.name() == *word;
+        let mut meant: Vec<HostKey> = all.iter().filter(is_called_so).map(Member::key).collect();
+        if meant.is_empty() {
+            let with_text = all.iter().filter(|member| has_text(member, word));
+            meant = with_text.map(Member::key).collect();
+        }
+        if meant.is_empty() {
+            meant.push(all[names::host_in(&all, word)?].key());
+        }
+        wanted.extend(meant);
+    }
+    all.retain(|member| words.is_empty() || wanted.contains(&member.key()));
+    Ok(all)
 }
 
 fn has_text(member: &Member, text: &str) -> bool {
@@ -173,5 +197,27 @@ mod tests {
             assert!(!takes(wrong), "{wrong:?}");
         }
         assert!(Cli::try_parse_from(["x", "--state", "knwon"]).is_err());
+    }
+
+    #[test]
+    fn words_mean_hosts_by_name_or_text() {
+        let found = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            let all = (1..=20).map(member).collect();
+            let found = named(all, &words).map_err(|error| crate::cli::failure::text(&error))?;
+            Ok::<_, String>(found.iter().map(Member::name).collect::<Vec<_>>())
+        };
+        // A name means that host only, although others begin with it.
+        assert_eq!(found(&["host-1"]).unwrap(), ["host-1"]);
+        assert_eq!(found(&["host-2", "host-1"]).unwrap(), ["host-1", "host-2"]);
+        assert_eq!(
+            found(&["00000000-0000-4000-8000-000000000003"]).unwrap(),
+            ["host-3"]
+        );
+        assert_eq!(found(&["sn-0007"]).unwrap(), ["host-7"]);
+        assert_eq!(found(&["ost-1"]).unwrap().len(), 11);
+        assert_eq!(found(&[]).unwrap().len(), 20);
+        let refused = found(&["host-1", "hots-7"]).unwrap_err();
+        assert!(refused.contains("is it host-7"), "{refused}");
     }
 }

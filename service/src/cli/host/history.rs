@@ -13,7 +13,7 @@ use crate::cli::output::show;
 use crate::cli::service::ServiceArgs;
 use crate::cli::table::{Column, Place, Table};
 
-/// Whose, and which.
+/// The host, and which part of its history.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// Its name, its id, or the beginning of its id
@@ -43,7 +43,7 @@ const COLUMNS: &[Column] = &[
     Column("REASON", Place::Text),
 ];
 
-/// Shows it.
+/// Shows the history.
 pub async fn run(args: HistoryArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;

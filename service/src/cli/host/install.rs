@@ -7,7 +7,7 @@ use super::chosen::{ChosenArgs, each};
 use crate::cli::client::Client;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones.
+/// The hosts to install.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub struct InstallArgs {
     service: ServiceArgs,
 }
 
-/// Begins their installation.
+/// Begins the installation of the hosts.
 pub async fn run(args: InstallArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     each(&args.chosen.find(&client).await?, async |member| {

@@ -9,7 +9,7 @@ use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
 use super::booting;
-use super::filter::FilterArgs;
+use super::filter::{FilterArgs, named};
 use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
@@ -20,9 +20,13 @@ use crate::cli::service::ServiceArgs;
 use crate::cli::table::Table;
 use crate::cli::watch::Watch;
 
-/// Which hosts, once or again and again.
+/// Which hosts, and whether to watch them.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// Only these: names, ids, or beginnings of ids; what is none of them selects as --text does
+    #[arg(value_name = "HOST")]
+    hosts: Vec<String>,
+
     /// Show the table again when a host comes, goes or changes, until interrupted. Without a terminal only changed lines
     #[arg(long, short)]
     watch: bool,
@@ -37,19 +41,19 @@ pub struct ListArgs {
     service: ServiceArgs,
 }
 
-/// How often a watch looks.
+/// Interval between two requests of a watch.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// After this long a watch asks for all hosts, changed or not.
+/// After this time a watch requests all hosts, changed or not.
 const SEE_AGAIN: Duration = Duration::from_secs(30);
 
-/// Lists them.
+/// Lists the hosts.
 pub async fn run(mut args: ListArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     args.filter.resolve(&client).await?;
     let only = names::infra_env_id(&client, args.filter.infra_env.as_deref()).await?;
     if !args.watch {
-        let found = find(&client, only, &args.filter).await?;
+        let found = named(find(&client, only, &args.filter).await?, &args.hosts)?;
         print_once(&args.output.output, &found)?;
         if found.is_empty() {
             booting::hint(&client, only).await;
@@ -63,7 +67,7 @@ pub async fn run(mut args: ListArgs) -> Result<()> {
             return Err(Failure::usage("--watch shows tables: leave -o out, or take -o wide").into());
         }
     };
-    watch(&client, only, &args.filter, wide).await
+    watch(&client, only, &args, wide).await
 }
 
 async fn find(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs) -> Result<Vec<Member>> {
@@ -89,19 +93,21 @@ fn print_once(format: &Format, found: &[Member]) -> Result<()> {
     )
 }
 
-async fn watch(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs, wide: bool) -> Result<()> {
+async fn watch(client: &Client, only: Option<InfraEnvId>, args: &ListArgs, wide: bool) -> Result<()> {
     let mut watch = Watch::new(LAST_SEEN, wide);
     let mut failed = false;
     let (mut known, mut begun) = (Known::default(), Instant::now());
     loop {
-        // Polls are no change, and when a host was last seen moves with them.
+        // Polls are no change, but they move the time of a host's last poll.
         if begun.elapsed() > SEE_AGAIN {
             known.forget();
             begun = Instant::now();
         }
         match fleet::members_again(client, only, &mut known).await {
             Ok(mut found) => {
-                found.retain(|member| filter.takes(member));
+                found.retain(|member| args.filter.takes(member));
+                // A host that is missing now may appear later.
+                let found = named(found, &args.hosts).unwrap_or_default();
                 failed = false;
                 let keys = found.iter().map(|member| member.host.id.to_string()).collect();
                 let urgent: Vec<bool> = found.iter().map(|member| !is_good(member)).collect();

@@ -1,4 +1,4 @@
-//! `muster host logs`: asks the host, waits, and downloads what it sent.
+//! `muster host logs`: requests the logs from the host, waits, and downloads them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::cli::output::print;
 use crate::cli::save::save;
 use crate::cli::service::ServiceArgs;
 
-/// Between two looks at whether they have come.
+/// Interval between two checks for the logs.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The service gives up before; this is for one whose clock was set meanwhile.
+/// The service gives up earlier; this limit is for a service whose clock was changed meanwhile.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// Whose, and where to.
+/// The host, and the file to write.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
     /// Its name, its id, or the beginning of its id
@@ -45,7 +45,7 @@ pub struct LogsArgs {
     )]
     file: Option<PathBuf>,
 
-    /// Do not ask the host: download the last logs that have come from it, also those of a failed installation
+    /// Download the last logs that the host uploaded, without a request, also those of a failed installation
     #[arg(long)]
     last: bool,
 
@@ -53,7 +53,7 @@ pub struct LogsArgs {
     service: ServiceArgs,
 }
 
-/// Asks, waits and downloads.
+/// Requests, waits and downloads.
 pub async fn run(args: LogsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
@@ -78,7 +78,7 @@ pub async fn run(args: LogsArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns when the host's logs have come.
+/// Returns once the service has the host's logs.
 async fn ask(client: &Client, member: &Member, path: &str) -> Result<()> {
     let mut logs: HostLogs = match client.post(path, &json!({})).await {
         Err(error) if kind_of(&error) == Kind::Refused => {

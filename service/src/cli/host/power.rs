@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::names;
 use crate::cli::service::ServiceArgs;
 
-/// Which host, and what.
+/// The host, and the action.
 #[derive(Debug, Args)]
 pub struct PowerArgs {
     /// Its name, its id, or the beginning of its id
@@ -27,7 +27,7 @@ pub struct PowerArgs {
     service: ServiceArgs,
 }
 
-/// Does it.
+/// Carries out the action.
 pub async fn run(args: PowerArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;

@@ -27,15 +27,15 @@ pub const COLUMNS: &[Column] = &[
     Column("WHY", Place::Text),
 ];
 
-/// The place of what moves all the time.
+/// The index of the column that changes all the time.
 pub const LAST_SEEN: usize = 14;
 
-/// The row of a host. `terse`: good news are left out.
+/// The row of a host. `terse`: passed checks and the like are left out.
 pub fn row(member: &Member, now: DateTime<Utc>, terse: bool) -> Vec<String> {
     let (host, inventory) = (&member.host, &member.inventory);
     let cpu = inventory.cpu.as_ref().map(|cpu| cpu.count.to_string());
     let memory = inventory.memory.as_ref().map(|memory| gib(memory.physical_bytes));
-    let disk = member.main_disk().map(|disk| short_size(disk.size_bytes));
+    let disk = member.main_disk().map(|disk| si_size(disk.size_bytes));
     vec![
         member.name(),
         member.pool.name.clone(),
@@ -56,7 +56,7 @@ pub fn row(member: &Member, now: DateTime<Utc>, terse: bool) -> Vec<String> {
     ]
 }
 
-/// True when nothing has to be done about the host.
+/// True if nothing has to be done about the host.
 pub fn is_good(member: &Member) -> bool {
     matches!(
         member.host.status,
@@ -88,20 +88,7 @@ pub fn gib(bytes: i64) -> String {
     }
 }
 
-/// A size in three digits at most.
-fn short_size(bytes: i64) -> String {
-    let exact = si_size(bytes);
-    let Some((number, unit)) = exact.split_once(' ') else {
-        return exact;
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number < 10.0 => format!("{} {unit}", (number * 10.0).round() / 10.0),
-        Ok(number) => format!("{number:.0} {unit}"),
-        Err(_) => exact,
-    }
-}
-
-/// Machines without a BMC report addresses that are none.
+/// Machines without a BMC report placeholder addresses; for these, returns "".
 pub fn real_address(address: &str) -> &str {
     match address {
         "0.0.0.0" | "::/0" | "::" => "",
@@ -109,7 +96,7 @@ pub fn real_address(address: &str) -> &str {
     }
 }
 
-/// The time since `moment` (RFC 3339), as people tell it.
+/// The time since `moment` (RFC 3339), in words.
 pub fn last_seen(moment: &str, now: DateTime<Utc>) -> String {
     let Ok(at) = DateTime::parse_from_rfc3339(moment) else {
         return "-".into();
@@ -136,7 +123,7 @@ pub mod tests {
         DateTime::parse_from_rfc3339(NOW).unwrap().to_utc()
     }
 
-    /// The made-up host number `n`.
+    /// The simulated host number `n`.
     pub fn member(n: u64) -> Member {
         let unfit = n.is_multiple_of(5);
         let bound = n.is_multiple_of(4);
@@ -195,14 +182,12 @@ pub mod tests {
     }
 
     #[test]
-    fn times_and_sizes_are_told_as_people_tell_them() {
+    fn times_and_memory_are_told_as_people_tell_them() {
         assert_eq!(last_seen("2026-11-21T13:59:18.000Z", now()), "42s ago");
         assert_eq!(last_seen("2026-11-21T13:00:00.000Z", now()), "60m ago");
         assert_eq!(last_seen("2026-11-11T13:00:00.000Z", now()), "10d ago");
         assert_eq!(last_seen("garbage", now()), "-");
         assert_eq!(gib(34_359_738_368), "32 GiB");
         assert_eq!(gib(4_100_000_000), "3.8 GiB");
-        assert_eq!(short_size(480_103_981_056), "480 GB");
-        assert_eq!(short_size(1_920_383_410_176), "1.9 TB");
     }
 }

@@ -10,19 +10,20 @@ use super::bulk;
 use super::edit::{Wanted, change, parse_role};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
+use crate::cli::fleet::Member;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 use crate::cli::twins::same_name;
 use crate::cli::{fleet, names};
 
-/// Which one, and what changes.
+/// The host, and its changes.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// Its name, its id, or the beginning of its id
     #[arg(required_unless_present = "from_csv")]
     host: Option<String>,
 
-    /// Change many hosts as this file says (- is standard input). Its first line names columns: host (name, id or beginning
+    /// Change many hosts from this file (- is standard input). Its first line names columns: host (name, id or beginning
     /// of the id), infra_env, name, role, disk, labels (KEY=VALUE and KEY- with blanks between), config_pool. Empty cells
     /// leave things as they are
     #[arg(
@@ -56,7 +57,7 @@ pub struct SetArgs {
     #[arg(long, value_name = "NAME")]
     config_pool: Option<String>,
 
-    /// Show what would change, and change nothing
+    /// Show what would change, or that the service would refuse it, and change nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -68,7 +69,7 @@ fn role(text: &str) -> Result<String, String> {
     parse_role(text).map(|_| text.to_owned())
 }
 
-/// Changes it.
+/// Changes the host.
 pub async fn run(args: SetArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     if let Some(file) = &args.from_csv {
@@ -110,9 +111,9 @@ pub async fn run(args: SetArgs) -> Result<()> {
         print(&format!("host {name} is so already\n{}", indented(&change.same)));
         return Ok(());
     }
-    if !args.dry_run {
-        let _: Host = client.patch(&member.path(), &change.params).await?;
-    }
+    let _: Host = client
+        .patch(&change_path(member, args.dry_run), &change.params)
+        .await?;
     let would = if args.dry_run {
         " (not done: --dry-run)"
     } else {
@@ -121,6 +122,12 @@ pub async fn run(args: SetArgs) -> Result<()> {
     let (lines, same) = (indented(&change.lines), indented(&change.same));
     print(&format!("host {name}{would}\n{lines}{same}"));
     Ok(())
+}
+
+/// The path by which a host is changed, or checked whether it would be.
+pub(super) fn change_path(member: &Member, dry_run: bool) -> String {
+    let query = if dry_run { "?dry_run=true" } else { "" };
+    format!("{}{query}", member.path())
 }
 
 fn indented(lines: &[String]) -> String {

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
 use muster_core::rules::disks::si_size;
+use muster_core::rules::findings::has_problem;
 
 use super::checks::checks;
 use super::rows::{gib, last_seen, real_address};
@@ -18,7 +19,7 @@ use crate::cli::output::OutputArgs;
 use crate::cli::service::ServiceArgs;
 use crate::cli::table::{Column, Place};
 
-/// Which one.
+/// The host to show.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Its name, its id, or the beginning of its id
@@ -53,13 +54,13 @@ const INTERFACES: &[Column] = &[
     Column("ADDRESSES", Place::Text),
 ];
 
-/// Shows it.
+/// Shows the host.
 pub async fn run(args: ShowArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
     let member = names::host(&client, &args.host, only).await?;
     let id = member.host.id.to_string();
-    // A service of before BMCs has none.
+    // A service without BMCs, of an earlier version, has none.
     let bmc = of_host(&client, member.pool.id, member.host.id)
         .await
         .unwrap_or_default();
@@ -81,6 +82,8 @@ fn details(member: &Member, bmc: Option<&Bmc>, now: DateTime<Utc>) -> Details {
         .inventory
         .problems
         .iter()
+        // Those are under Noteworthy.
+        .filter(|problem| !has_problem(&member.host.findings, problem))
         .map(|problem| format!("{} ({})", problem.reason, problem.subject))
         .collect();
     details.sentences("The machine tells", &problems);
@@ -210,4 +213,57 @@ fn interfaces(member: &Member) -> Vec<Vec<String>> {
             ]
         });
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::host::HostFinding;
+    use muster_api::inventory::InventoryProblem;
+
+    use super::super::rows::tests::{member, now};
+    use super::*;
+
+    #[test]
+    fn a_difference_of_the_network_is_shown_once() {
+        let mut member = member(7);
+        let problem = |subject: &str, reason: &str| InventoryProblem {
+            subject: subject.into(),
+            reason: reason.into(),
+        };
+        member.inventory.problems = vec![
+            problem("network.bond0", "its MTU is 1500, and 9000 is configured"),
+            problem("kernel-argument.ip=x", "is not understood"),
+            problem("network.eth9", "it has no finding"),
+            problem("disks.sda.serial", "it has none"),
+        ];
+        let finding = |kind: &str, about: &str, message: &str| HostFinding {
+            kind: kind.into(),
+            about: about.into(),
+            others: Vec::new(),
+            message: message.into(),
+        };
+        member.host.findings = vec![
+            finding(
+                "network-not-as-configured",
+                "bond0",
+                "bond0 is not as the static network of this host has it: its MTU is 1500, and 9000 is configured",
+            ),
+            finding(
+                "kernel-argument",
+                "ip=x",
+                "The kernel argument ip=x is not understood",
+            ),
+        ];
+        let shown = details(&member, None, now());
+        let words: Vec<&str> = shown.text().split_whitespace().collect();
+        let shown = words.join(" ");
+        for (words, times) in [
+            ("its MTU is 1500", 1),
+            ("is not understood", 1),
+            ("it has no finding", 1),
+            ("it has none", 1),
+        ] {
+            assert_eq!(shown.matches(words).count(), times, "{words}: {shown}");
+        }
+    }
 }

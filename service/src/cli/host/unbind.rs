@@ -7,7 +7,7 @@ use super::chosen::{ChosenArgs, each};
 use crate::cli::client::Client;
 use crate::cli::service::ServiceArgs;
 
-/// Which ones.
+/// The hosts to unbind.
 #[derive(Debug, Args)]
 pub struct UnbindArgs {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub struct UnbindArgs {
     service: ServiceArgs,
 }
 
-/// Unbinds them.
+/// Unbinds the hosts.
 pub async fn run(args: UnbindArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     each(&args.chosen.find(&client).await?, async |member| {

@@ -7,6 +7,7 @@ use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams, no_
 use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
 use crate::cli::client::Client;
 use crate::cli::names;
+use crate::cli::new_name::NewNameArgs;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 use crate::cli::twins::{note_twin, there_already};
@@ -14,9 +15,8 @@ use crate::cli::twins::{note_twin, there_already};
 /// Settings of a new InfraEnv.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// Its name
-    #[arg(long)]
-    name: String,
+    #[command(flatten)]
+    name: NewNameArgs,
 
     #[command(flatten)]
     settings: SettingsArgs,
@@ -41,13 +41,14 @@ fn architecture(text: &str) -> Result<CpuArchitecture, &'static str> {
     text.parse().map_err(|_| "write x86_64, arm64, ppc64le or s390x")
 }
 
-/// Creates it.
+/// Creates the InfraEnv.
 pub async fn run(args: CreateArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
+    let name = args.name.given();
     let before: Vec<InfraEnv> = client.get("/infra-envs").await?;
-    let twin = before.iter().find(|other| other.name == args.name);
+    let twin = before.iter().find(|other| other.name == name);
     if let Some(twin) = twin.filter(|_| !args.another) {
-        return Err(there_already("InfraEnv", &args.name, twin.id, "infra-env").into());
+        return Err(there_already("InfraEnv", &name, twin.id, "infra-env").into());
     }
     let settings = args.settings;
     let params = InfraEnvCreateParams {
@@ -62,7 +63,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
         image_type: settings.image_type,
         cpu_architecture: args.architecture,
         cluster_id: names::cluster_id(&client, args.cluster.as_deref()).await?,
-        name: args.name,
+        name,
         ..Default::default()
     };
     let made: InfraEnv = client.post("/infra-envs", &params).await?;

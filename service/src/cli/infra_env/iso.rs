@@ -13,7 +13,7 @@ use crate::cli::output::print;
 use crate::cli::save::save;
 use crate::cli::service::ServiceArgs;
 
-/// Whose, and where to.
+/// The InfraEnv, and the file to write.
 #[derive(Debug, Args)]
 pub struct IsoArgs {
     /// Name, id, or beginning of the id of the InfraEnv

@@ -3,12 +3,15 @@
 use anyhow::Result;
 use muster_api::infra_env::InfraEnv;
 
+use crate::cli::client::Client;
+use crate::cli::fleet::host_count;
 use crate::cli::list::ListArgs;
 use crate::cli::table::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),
-    Column("VERSION", Place::Room(0)),
+    Column("HOSTS", Place::Room(1)),
+    Column("OPENSHIFT", Place::Room(0)),
     Column("ID", Place::Always),
     Column("TYPE", Place::Wide),
     Column("CLUSTER", Place::Wide),
@@ -17,16 +20,18 @@ const COLUMNS: &[Column] = &[
 
 /// Lists all.
 pub async fn run(args: ListArgs) -> Result<()> {
-    let row = |one: &InfraEnv| {
-        vec![
-            one.name.clone(),
-            one.openshift_version.clone(),
-            one.id.to_string(),
-            one.image_type.name().to_owned(),
-            one.cluster_id.map(|id| id.to_string()).unwrap_or_default(),
-            one.download_url.clone(),
-        ]
-    };
     args.list("/infra-envs", COLUMNS, row, |one| one.id.to_string())
         .await
+}
+
+async fn row(client: &Client, one: &InfraEnv) -> Result<Vec<String>> {
+    Ok(vec![
+        one.name.clone(),
+        host_count(client, one.id).await?.to_string(),
+        one.openshift_version.clone(),
+        one.id.to_string(),
+        one.image_type.name().to_owned(),
+        one.cluster_id.map(|id| id.to_string()).unwrap_or_default(),
+        one.download_url.clone(),
+    ])
 }

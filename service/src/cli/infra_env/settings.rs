@@ -1,4 +1,4 @@
-//! Defines the settings of an InfraEnv that are given when it is made and changed later, and where its image is.
+//! Defines the settings of an InfraEnv that are given when it is made and changed later, and the URLs of its image.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use muster_api::infra_env::{
 use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use url::{Host, Url};
 
+use super::static_network;
 use crate::cli::client::Client;
 use crate::cli::{openshift_version, ready};
 
-/// What may be given and changed.
+/// The settings that may be given and changed.
 #[derive(Debug, Args)]
 pub struct SettingsArgs {
     /// File with the pull secret (JSON with "auths"), - for standard input. Muster itself pulls nothing with it
@@ -25,7 +26,7 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "FILE")]
     ssh_key: Option<PathBuf>,
 
-    /// Time sources beside those of DHCP, comma-separated
+    /// Time sources in addition to those of DHCP, comma-separated
     #[arg(long, value_name = "LIST")]
     pub ntp_sources: Option<String>,
 
@@ -53,7 +54,8 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "FILE")]
     trust_bundle: Option<PathBuf>,
 
-    /// YAML or JSON file with static networks: a list of {network_yaml, mac_interface_map: [{mac_address, logical_nic_name}]}
+    /// YAML or JSON file with static networks: a list of {network_yaml, mac_interface_map: [{mac_address, logical_nic_name}]}, or one
+    /// nmstate document that names a card by `identifier: mac-address`
     #[arg(long, value_name = "FILE")]
     static_network: Option<PathBuf>,
 }
@@ -74,7 +76,7 @@ impl SettingsArgs {
         text_of(self.trust_bundle.as_deref(), "--trust-bundle")
     }
 
-    /// The proxies, with what is known of them so far.
+    /// The proxies, completed by the present ones.
     pub fn proxy(&self, before: Option<&Proxy>) -> Option<Proxy> {
         if self.proxy.is_none() && self.no_proxy.is_none() {
             return None;
@@ -101,10 +103,7 @@ impl SettingsArgs {
         let Some(text) = text_of(self.static_network.as_deref(), "--static-network")? else {
             return Ok(None);
         };
-        let parsed = serde_saphyr::from_str(&text);
-        parsed
-            .map(Some)
-            .context("--static-network is no list of networks")
+        static_network::parse(&text).map(Some)
     }
 }
 
@@ -132,7 +131,7 @@ fn image_type(text: &str) -> Result<ImageType, String> {
     }
 }
 
-/// The iPXE script of an InfraEnv: short enough for the boot file field of a DHCP answer, which holds 127 characters.
+/// The iPXE script of an InfraEnv: short enough for the boot file field of a DHCP response, which holds 127 characters.
 pub fn ipxe_script(image_url: &str) -> String {
     image_url.replace("discovery.iso", BOOT_SCRIPT)
 }
@@ -142,7 +141,7 @@ pub fn boot_order_script(image_url: &str) -> String {
     image_url.replace("discovery.iso", BOOT_ORDER_SCRIPT)
 }
 
-/// Tells on standard error what keeps machines from booting: URLs that only this computer reaches, and no image.
+/// Warns on standard error of what keeps machines from booting: URLs that only this computer reaches, or a missing image.
 pub async fn warn_about_image(client: &Client, infra_env: &InfraEnv) {
     if is_loopback(&infra_env.download_url) {
         eprintln!(

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::infra_env::InfraEnv;
+use muster_api::infra_env::{HostStaticNetworkConfig, InfraEnv};
 
 use super::settings::ipxe_script;
 use crate::cli::client::Client;
@@ -11,7 +11,7 @@ use crate::cli::names;
 use crate::cli::output::OutputArgs;
 use crate::cli::service::ServiceArgs;
 
-/// Which one.
+/// The InfraEnv to show.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Its name, its id, or the beginning of its id
@@ -24,12 +24,22 @@ pub struct ShowArgs {
     service: ServiceArgs,
 }
 
-/// Shows it.
+/// Shows the InfraEnv.
 pub async fn run(args: ShowArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let found = names::infra_env(&client, &args.infra_env).await?;
     let id = found.id.to_string();
     details(&found).show(&args.output.output, &serde_json::to_value(&found)?, &id)
+}
+
+/// The form that `--static-network` takes; a text that cannot be parsed stays as it is.
+fn static_networks(json: &str) -> String {
+    let hosts: Result<Vec<HostStaticNetworkConfig>, _> = serde_json::from_str(json);
+    let yaml = hosts
+        .ok()
+        .filter(|hosts| !hosts.is_empty())
+        .and_then(|hosts| serde_saphyr::to_string(&hosts).ok());
+    yaml.unwrap_or_else(|| json.to_owned())
 }
 
 fn details(one: &InfraEnv) -> Details {
@@ -38,7 +48,7 @@ fn details(one: &InfraEnv) -> Details {
     details
         .line("name", &one.name)
         .line("id", &one.id.to_string())
-        .line("version", &one.openshift_version)
+        .line("openshift", &one.openshift_version)
         .line("image", one.image_type.name())
         .line("processors", one.cpu_architecture.name())
         .line(
@@ -56,8 +66,32 @@ fn details(one: &InfraEnv) -> Details {
             "kernel arguments",
             one.kernel_arguments.as_deref().unwrap_or_default(),
         )
-        .line("static networks", &one.static_network_config)
+        .line("offered to", &one.offered_to)
+        .line("static networks", &static_networks(&one.static_network_config))
         .line("created", &one.created_at)
         .line("updated", &one.updated_at);
     details
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn static_networks_are_shown_as_they_are_given() {
+        let yaml = "interfaces:\n- name: left\n  type: ethernet\n  ipv4: {enabled: true, dhcp: true}\n";
+        let given = serde_json::json!([
+            {"network_yaml": yaml, "mac_interface_map": [{"mac_address": "52:54:00:dd:00:02", "logical_nic_name": "left"}]},
+            {"network_yaml": "interfaces: []", "mac_interface_map": []},
+        ]);
+        let shown = static_networks(&given.to_string());
+        assert!(
+            shown.contains("- network_yaml: |\n") && shown.contains("    - name: left\n"),
+            "{shown}"
+        );
+        let again: Vec<HostStaticNetworkConfig> = serde_saphyr::from_str(&shown).expect(&shown);
+        assert_eq!(serde_json::to_value(again).unwrap(), given);
+        assert_eq!(static_networks(""), "");
+        assert_eq!(static_networks("not JSON"), "not JSON");
+    }
 }

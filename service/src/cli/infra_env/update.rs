@@ -11,7 +11,7 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which one, and what changes. What is not given stays as it is; an empty text clears.
+/// The InfraEnv, and its changes. Settings that are not given stay as they are; an empty text clears.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     /// Its name, its id, or the beginning of its id
@@ -20,11 +20,15 @@ pub struct UpdateArgs {
     #[command(flatten)]
     settings: SettingsArgs,
 
+    /// InfraEnv resource that may take it over with its hosts, by the annotation infraenv.agent-install.openshift.io/adopt
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    offer_to: Option<String>,
+
     #[command(flatten)]
     service: ServiceArgs,
 }
 
-/// Changes it.
+/// Changes the InfraEnv.
 pub async fn run(args: UpdateArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let found = names::infra_env(&client, &args.infra_env).await?;
@@ -39,6 +43,7 @@ pub async fn run(args: UpdateArgs) -> Result<()> {
         additional_ntp_sources: settings.ntp_sources,
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
+        offered_to: args.offer_to,
         ..Default::default()
     };
     if params == InfraEnvUpdateParams::default() {

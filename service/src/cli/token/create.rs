@@ -16,7 +16,7 @@ use crate::cli::output::print;
 use crate::secrets_key::SecretsKeyArgs;
 use crate::serve::open_keys;
 
-/// Whose token, and where the key is.
+/// The owner of the token, and where the key is.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// A token of the user API
@@ -70,12 +70,12 @@ fn lifetime(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a time such as 90d, 12h or 30m".into())
 }
 
-/// Prints the token, and nothing else.
+/// Prints the token only.
 pub async fn run(args: CreateArgs) -> Result<()> {
     let url = args.data.existing_url()?;
     let vault = args.secrets.load()?.reading_only();
-    let store = Store::open_with_keys(&url, vault, None).await?;
-    let keys = open_keys(&store, args.auth_key.as_deref(), &[]).await?;
+    let store = Store::open_beside_service(&url, Some(vault)).await?;
+    let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let claims = match &args.infra_env {
         Some(wanted) => {
             let found = find(&store, wanted).await?;
@@ -91,7 +91,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
     Ok(())
 }
 
-/// Stores that the token is made. Its text is kept nowhere.
+/// Stores that the token was made. Its text is stored nowhere.
 async fn operator(store: &Store, args: &CreateArgs) -> Result<OperatorClaims> {
     let only = match &args.only {
         Some(wanted) => Some(find(store, wanted).await?.id),

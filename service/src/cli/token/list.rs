@@ -10,7 +10,7 @@ use crate::cli::data::DataArgs;
 use crate::cli::output::{OutputArgs, show};
 use crate::cli::table::{Column, Place, Table};
 
-/// Of which service.
+/// The data, and the format.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -29,9 +29,9 @@ const COLUMNS: &[Column] = &[
     Column("EXPIRES", Place::Room(1)),
 ];
 
-/// Lists the operators' tokens. Those that were made by versions before tokens had ids are not known.
+/// Lists the operators' tokens. Tokens of versions before tokens had ids are not known.
 pub async fn run(args: ListArgs) -> Result<()> {
-    let store = Store::open(&args.data.existing_url()?).await?;
+    let store = Store::open_beside_service(&args.data.existing_url()?, None).await?;
     let all = store.list_operator_tokens().await?;
     store.close().await;
     let rows = all.iter().map(|token| {

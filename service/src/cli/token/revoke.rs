@@ -12,7 +12,7 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Which token, or whose URLs. Agents that run keep their token; `muster token rotate` replaces it.
+/// The token or the URLs to revoke. Agents that run keep their token; `muster token rotate` replaces it.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Which {
@@ -29,7 +29,7 @@ pub struct Which {
     cluster: Option<String>,
 }
 
-/// What is revoked, and where it is.
+/// The token or URLs to revoke, and the service.
 #[derive(Debug, Args)]
 pub struct RevokeArgs {
     #[command(flatten)]
@@ -42,8 +42,8 @@ pub struct RevokeArgs {
     service: ServiceArgs,
 }
 
-/// Revokes an operator's token in the database, which every replica asks; or asks the service for another signing key of the InfraEnv or
-/// cluster.
+/// Revokes an operator's token in the database, which every replica reads; or requests another signing key of the InfraEnv or cluster from
+/// the service.
 pub async fn run(args: RevokeArgs) -> Result<()> {
     if let Some(id) = &args.which.id {
         return operator_token(&args.data, id).await;
@@ -72,7 +72,7 @@ pub async fn run(args: RevokeArgs) -> Result<()> {
 }
 
 async fn operator_token(data: &DataArgs, id: &str) -> Result<()> {
-    let store = Store::open(&data.existing_url()?).await?;
+    let store = Store::open_beside_service(&data.existing_url()?, None).await?;
     let revoked = store.revoke_operator_token(id, now()).await?;
     let known = store.find_operator_token(id).await?;
     store.close().await;

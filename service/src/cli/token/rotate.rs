@@ -8,8 +8,8 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Whose tokens. Machines that run an image downloaded before are refused until they boot one downloaded since. Hosts with a key that are
-/// installed, or being installed, are given the new token.
+/// The InfraEnv to rotate the tokens of. Machines that run an image downloaded before are refused until they boot one downloaded since.
+/// Hosts with a key that are installed, or being installed, are given the new token.
 #[derive(Debug, Args)]
 pub struct RotateArgs {
     /// Name, id, or beginning of the id of the InfraEnv
@@ -20,7 +20,7 @@ pub struct RotateArgs {
     service: ServiceArgs,
 }
 
-/// Asks the service to refuse the tokens of all images made so far.
+/// Requests the service to refuse the tokens of all images made so far.
 pub async fn run(args: RotateArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let found = names::infra_env(&client, &args.infra_env).await?;

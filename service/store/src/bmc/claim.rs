@@ -16,11 +16,11 @@ use crate::statement::commit;
 use crate::store::Store;
 
 impl Store {
-    /// Claims up to `limit` BMCs that are due, the most overdue first, for `claim`: no other caller gets them before that has passed or
-    /// the claim is given back. A row that cannot be read stays claimed for that long, is logged, and holds up no other.
+    /// Claims up to `limit` BMCs that are due, the most overdue first, for `claim`: no other caller gets them before that time has passed
+    /// or the claim is released. A row that cannot be read stays claimed for that long, is logged, and holds up no other.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn claim_due_bmcs(
         &self,
         who: &str,
@@ -54,7 +54,7 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Costs no write while nothing is due.
+    /// Writes nothing while nothing is due.
     async fn any_due(&self, now: Timestamp) -> Result<bool> {
         let mut connection = self.reader().await?;
         let due = due("$1");
@@ -68,10 +68,10 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Prolongs a claim, and returns the BMC's present run; `None`: another has claimed it, or it is deleted.
+    /// Prolongs a claim, and returns the BMC's current run; `None`: another process has claimed it, or it is deleted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn renew_bmc_claim(
         &self,
         id: BmcId,
@@ -94,10 +94,10 @@ impl Store {
             .map_err(failed("reading the run of a BMC"))
     }
 
-    /// Gives a claim back.
+    /// Releases a claim.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn release_bmc(&self, id: BmcId, who: &str) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("UPDATE bmcs SET claimed_until = 0, claimed_by = '' WHERE id = $1 AND claimed_by = $2")
@@ -109,10 +109,10 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Gives all claims of a process that ends back, so that another goes on at once.
+    /// Releases all claims of a process that ends, so that another process can continue immediately.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn release_bmcs_of(&self, who: &str) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("UPDATE bmcs SET claimed_until = 0, claimed_by = '' WHERE claimed_by = $1")
@@ -124,7 +124,7 @@ impl Store {
     }
 }
 
-/// A phase is due, or somebody waits for the machine's power.
+/// A phase is due, or a request for the machine's power is.
 fn due(now: &str) -> String {
     format!(
         "((due_at IS NOT NULL AND due_at <= {now}) OR (power_due_at IS NOT NULL AND power_due_at <= {now}))"

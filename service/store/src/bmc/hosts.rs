@@ -12,11 +12,11 @@ use crate::lenient::readable;
 use crate::store::Store;
 
 impl Store {
-    /// BMCs whose machine is a host with one of these statuses, or was one and is being discovered, over all InfraEnvs. A row that cannot
-    /// be read is left out, logged and counted.
+    /// BMCs with a machine that is a host with one of these statuses, or was one and is being discovered, over all InfraEnvs. A row that
+    /// cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_bmcs_of_hosts_in(&self, statuses: &[HostStatus]) -> Result<Vec<Bmc>> {
         let statuses: Vec<String> = statuses
             .iter()
@@ -41,7 +41,7 @@ impl Store {
         Ok(readable(&rows, |row| bmc_from(self.vault(), row)))
     }
 
-    /// The BMC whose machine was this host last; the one that found it last when there are several.
+    /// The BMC that last had this host as its machine; if there are several, the one that found it last.
     ///
     /// # Errors
     /// `Corrupt` when its row cannot be read.

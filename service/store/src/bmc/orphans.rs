@@ -1,4 +1,4 @@
-//! BMCs whose InfraEnv is deleted.
+//! BMCs of deleted InfraEnvs.
 
 use muster_api::ids::{BmcId, InfraEnvId};
 use muster_api::time::Timestamp;

@@ -56,7 +56,7 @@ impl Store {
     /// All BMCs that belong to custom resources. A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_bmcs_of_resources(&self) -> Result<Vec<Bmc>> {
         let mut connection = self.reader().await?;
         let sql = format!(
@@ -71,7 +71,7 @@ impl Store {
     }
 }
 
-/// Writes the events of a change. Where a custom resource shows the BMC, its row in the outbox as well: nobody follows others.
+/// Writes the events of a change, and an outbox row if a custom resource shows the BMC: changes of other BMCs have no readers.
 pub(super) async fn note(
     transaction: &mut Transaction<'static, Any>,
     pending: &mut PendingChanges,

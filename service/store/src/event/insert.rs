@@ -17,7 +17,7 @@ impl Store {
     /// Stores events that belong to no change of a record.
     ///
     /// # Errors
-    /// Those of the database; none is stored then.
+    /// Fails if the database does; none is stored then.
     pub async fn insert_events(&self, events: &[NewEvent]) -> Result<()> {
         let too_soon = |event: &NewEvent| {
             let least = self.event_limits().of(&event.name);
@@ -32,11 +32,11 @@ impl Store {
     }
 }
 
-/// An event with what the store that writes it adds to it.
+/// An event with the context of the store that writes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
     pub(crate) event: &'a NewEvent,
-    /// Of the request that causes it.
+    /// The id of the request that causes the change.
     pub(crate) request_id: Option<&'a str>,
     pub(crate) limits: &'a EventLimits,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn insert_told(
     Ok(())
 }
 
-/// The events whose name is not limited, or of which none was stored lately.
+/// The events with an unlimited name, and those that were not stored within their limit.
 async fn within_limits<'a>(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,

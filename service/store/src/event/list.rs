@@ -13,18 +13,18 @@ use crate::lenient::{or_pass_over, readable};
 use crate::row::{Reading, micros};
 use crate::store::Store;
 
-/// A selection of events. `Default` asks for the first 5000 user events of all, oldest first.
+/// A selection of events. `Default` selects the first 5000 user events of all records, oldest first.
 ///
 /// With `cluster_id`: the events of that cluster, narrowed by `host_ids`, `deleted_hosts` and `cluster_level` (an event that fits
 /// one of them is in) and by `message`. Without: `host_ids` wins over `infra_env_id`, skips deleted hosts, and the other three
 /// are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
-    /// Only events of this InfraEnv, whatever else is asked: the caller's token opens nothing else.
+    /// Only events of this InfraEnv, whatever the other fields select: the caller's token opens nothing else.
     pub scope: Option<InfraEnvId>,
     /// Events of this cluster.
     pub cluster_id: Option<ClusterId>,
-    /// Events of these hosts; empty: not asked.
+    /// Events of these hosts; empty: of any host.
     pub host_ids: Vec<HostId>,
     /// Events of this InfraEnv.
     pub infra_env_id: Option<InfraEnvId>,
@@ -39,9 +39,9 @@ pub struct EventQuery {
     /// Only these categories; empty: all.
     pub categories: Vec<Category>,
     pub order: Order,
-    /// At most so many; 0 gives counts only, negative is unlimited.
+    /// Most events; 0 gives counts only, negative is unlimited.
     pub limit: i64,
-    /// Pass over so many; negative is 0.
+    /// Number of events to skip; negative is 0.
     pub offset: i64,
 }
 
@@ -75,30 +75,30 @@ impl Default for EventQuery {
 /// Numbers of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventCounts {
-    /// Events that fit all filters, `limit` and `offset` aside.
+    /// Events that match all filters, regardless of `limit` and `offset`.
     pub total: i64,
-    /// Events of each [`Severity`] that fit the other filters; all 0 without `cluster_id`.
+    /// Events of each [`Severity`] that match the other filters; all 0 without `cluster_id`.
     pub by_severity: [i64; 4],
 }
 
-/// A part of the events asked for.
+/// A part of the selected events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventPage {
-    /// The part that `limit` and `offset` cut out.
+    /// The part within `limit` and `offset`.
     pub events: Vec<StoredEvent>,
-    /// Number of events that fit all filters, `limit` and `offset` aside.
+    /// Number of events that match all filters, regardless of `limit` and `offset`.
     pub total: i64,
-    /// Number of events of each [`Severity`] that fit the other filters; all 0 without `cluster_id`.
+    /// Number of events of each [`Severity`] that match the other filters; all 0 without `cluster_id`.
     pub by_severity: [i64; 4],
 }
 
 impl Store {
-    /// The events asked for, and how many there are. Unknown ids give an empty page.
+    /// The selected events, and their number. Unknown ids give an empty page.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_events(&self, query: &EventQuery) -> Result<EventPage> {
         let EventCounts { total, by_severity } = self.count_events(query).await?;
         let events = if query.limit == 0 || total == 0 {
@@ -113,10 +113,10 @@ impl Store {
         })
     }
 
-    /// Number of the events asked for.
+    /// Number of the selected events.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn count_events(&self, query: &EventQuery) -> Result<EventCounts> {
         let mut connection = self.reader().await?;
         let counted = Filter::of(query, false)?;
@@ -147,12 +147,12 @@ impl Store {
         Ok(EventCounts { total, by_severity })
     }
 
-    /// At most so many of the events asked for: from the beginning, or those after one of them.
+    /// At most `limit` of the selected events: from the beginning, or those after one of them.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn read_events(
         &self,
         query: &EventQuery,
@@ -265,7 +265,7 @@ impl Filter {
     }
 }
 
-/// The event's host is there and its `deleted_at` is as said.
+/// The event's host exists, with `deleted_at` as given.
 fn host_is(deleted_at: &str) -> String {
     format!(
         "EXISTS (SELECT 1 FROM hosts WHERE hosts.id = events.host_id AND hosts.deleted_at IS {deleted_at} \

@@ -7,13 +7,13 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::NewEvent;
 
-/// Least time between two events, as the limits have it.
+/// Least time between two events, by the configured limits.
 pub(super) type Limit = <Timestamp as std::ops::Sub>::Output;
 
-/// Events that are remembered at most; then all are forgotten, which costs a look at each.
+/// Most events that are kept; above it all are dropped, which costs one query for each afterwards.
 const MOST: usize = 20_000;
 
-/// The name of an event and the things that it is about.
+/// The name of an event and the records that it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct EventKey(String, Option<HostId>, Option<InfraEnvId>, Option<ClusterId>);
 

@@ -1,5 +1,5 @@
-//! Writes the changes of many hosts in one transaction of few statements: hosts that register or report at the same time cost one
-//! commit, and each statement its way to the database once.
+//! Writes the changes of many hosts in one transaction of few statements: hosts that register or report at the same time cost one commit,
+//! and one round trip for each statement.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
@@ -32,7 +32,7 @@ const POLLED: [&str; 4] = ["checked_in_at", "host_clock", "host_clock_at", "agen
 type Outcome = Result<i64>;
 
 impl Store {
-    /// Writes the changes that wait, until there are none.
+    /// Writes waiting changes until there are none.
     pub(super) async fn write_waiting_hosts(self) {
         let mut writer = self.host_queue().writer();
         while let Some(batch) = writer.next() {
@@ -40,7 +40,8 @@ impl Store {
         }
     }
 
-    /// Writes changes together. When that fails, each is written alone: one cannot spoil another, and each gets its own error.
+    /// Writes changes together. If that fails, each is written separately, so that one fault affects only its own change and each caller
+    /// gets its own error.
     async fn write_batch(&self, mut batch: Batch<'_>) {
         let mut writes = std::mem::take(&mut batch.writes);
         writes.sort_unstable_by_key(|write| write.key);
@@ -60,7 +61,7 @@ impl Store {
                 return;
             }
         };
-        // Whoever waits may change its host again at once.
+        // A caller that waits may change its host again as soon as it has the outcome.
         drop(batch);
         writes
             .into_iter()
@@ -73,11 +74,11 @@ impl Store {
         outcomes.into_iter().next().expect("an outcome for each")
     }
 
-    /// Writes changes of different hosts, in the order of their keys. Those that come too late have an outcome that says so, and the
-    /// others are committed.
+    /// Writes changes of different hosts, in the order of their keys. A change that another write preceded gets an outcome with that error;
+    /// the others are committed.
     ///
     /// # Errors
-    /// None is written.
+    /// Fails if the database does; then none is written.
     async fn write_together(&self, writes: &[HostWrite]) -> Result<Vec<Outcome>> {
         let ordered = match writes.len() {
             1 => None,
@@ -149,7 +150,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Keeps InfraEnvs from being deleted while hosts are added to them; those that are there.
+    /// Keeps InfraEnvs from being deleted while hosts are added to them; returns those that exist.
     async fn hold_infra_envs(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -168,7 +169,7 @@ impl Store {
         Ok(held)
     }
 
-    /// Updates the rows of hosts whose version is the one that they were read with.
+    /// Updates the rows of hosts that still have the version with which they were read.
     async fn update_rows(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -191,7 +192,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Writes what belongs to the changes of hosts whose rows are written, and commits.
+    /// Writes history, documents and events of the written hosts, and commits.
     async fn complete(
         &self,
         mut transaction: Transaction<'static, Any>,
@@ -201,7 +202,7 @@ impl Store {
         let writes: Vec<&HostWrite> = written.iter().map(|(write, _)| *write).collect();
         let mut pending = PendingChanges::default();
         documents::write(transacting, self, &writes).await?;
-        // What is new was in no cluster.
+        // New hosts were in no cluster.
         let moved = writes
             .iter()
             .filter(|write| !write.is_new || write.membership.is_some())
@@ -239,7 +240,7 @@ impl Store {
     }
 }
 
-/// A request that was given up does not wait any more.
+/// A cancelled request no longer waits for the outcome.
 fn answer(write: HostWrite, outcome: Outcome) {
     drop(write.answer.send(outcome));
 }
@@ -260,7 +261,7 @@ fn keys(rows: &[AnyRow]) -> Result<HashSet<HostKey>> {
     rows.iter().map(key).collect()
 }
 
-/// Updates as many living hosts as there are rows like `row`.
+/// Updates hosts that are not deleted, as many as `rows`, with columns like those of `row`.
 fn update(kind: Kind, row: &Values, rows: usize) -> String {
     let new = |column: &str| format!("new.column{}", row.place(column));
     let set = row

@@ -31,9 +31,9 @@ pub struct HistoryEntry {
 /// A host that is to be written, with all that belongs to its change.
 pub(crate) struct HostWrite {
     pub(super) key: HostKey,
-    /// The host is stored for the first time; else it was read as the version before `version`.
+    /// The host is stored for the first time; otherwise it was read as the version before `version`.
     pub(super) is_new: bool,
-    /// After the change. Of a new host that was deleted before, the one after its last is stored.
+    /// The version after the change. A new host that was deleted before continues the versions of its deleted record.
     pub(super) version: i64,
     pub(super) at: Timestamp,
     pub(super) row: Values,
@@ -41,7 +41,7 @@ pub(crate) struct HostWrite {
     pub(super) membership: Option<Membership>,
     pub(super) history: Option<HistoryEntry>,
     pub(super) events: Vec<NewEvent>,
-    /// Of the request that causes it, for its events.
+    /// The id of the request that causes the change, for its events.
     pub(super) request_id: Option<String>,
     pub(super) event_limits: Arc<EventLimits>,
     /// Gets the new version.
@@ -58,7 +58,7 @@ pub(super) struct Documents {
 
 /// A document as it is written.
 pub(super) enum Document {
-    /// It is known to be what is stored.
+    /// Known to be equal to the stored one.
     Unchanged,
     None,
     /// As JSON.

@@ -1,4 +1,4 @@
-//! Makes room for hosts that were deleted and come back.
+//! Makes room for deleted hosts that register again.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) async fn remove(
     Ok(removed)
 }
 
-/// Those of which there is a deleted record. Its row goes when it has been deleted for long, and a tombstone stays.
+/// The hosts with a deleted record. The row of a deleted host is removed after a long time, and a tombstone stays.
 async fn known(
     transaction: &mut Transaction<'static, Any>,
     kind: Kind,
@@ -49,7 +49,7 @@ async fn known(
             for row in &rows {
                 let reading = Reading::new(row, from, HOST_KEY);
                 let key = (reading.get("infra_env_id")?, reading.get("id")?);
-                // One id may be in several InfraEnvs.
+                // The same id may be in several InfraEnvs.
                 if part.iter().any(|write| write.key == key) && !known.contains(&key) {
                     known.push(key);
                 }

@@ -1,8 +1,8 @@
-//! Keeps inventories and reports of hosts that were written or read lately. A host that boots is read whole four times within a
-//! few seconds: its documents need be neither read nor parsed again each time, nor written again where they did not change.
+//! Keeps inventories and reports of hosts that were written or read lately. A booting host is read four times within a few seconds: its
+//! documents need not be read and parsed again each time, nor written again where they did not change.
 //!
-//! Documents change only together with the version of their host, so what is kept is that of a row with the same version, whoever has
-//! written it.
+//! Documents change only together with the version of their host, so a cached document belongs to any row with the same version, whichever
+//! process wrote it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::change::HostKey;
 
-/// Bytes of JSON whose documents are kept: those of some 300 hosts, which take 20 MB when they are parsed.
+/// Bytes of JSON of the documents that are kept: those of some 300 hosts, which take 20 MB when they are parsed.
 const MOST: u64 = 4 * 1024 * 1024;
 
 /// Time for which documents are kept.
@@ -41,7 +41,7 @@ pub(super) struct Sizes {
 }
 
 impl KnownDocuments {
-    /// Those of a host that is stored as this version.
+    /// The documents of a host that is stored as this version.
     pub(super) fn of(host: &Host, version: i64, sizes: Sizes) -> Self {
         Self {
             infra_env_id: host.infra_env_id,
@@ -55,9 +55,9 @@ impl KnownDocuments {
 }
 
 pub(crate) struct DocumentCache {
-    /// By the host's id alone, by which hosts are read.
+    /// By the host's id, because hosts are read by their id only.
     known: Cache<HostId, KnownDocuments>,
-    /// A task removes what is old.
+    /// A task that removes expired entries is running.
     is_cleaned: AtomicBool,
 }
 
@@ -97,11 +97,11 @@ impl DocumentCache {
         }
     }
 
-    /// Removes what is old until nothing is left: the cache itself does so only while it is used.
+    /// Removes expired entries until none is left: the cache itself does so only while it is used.
     async fn clean(self: Arc<Self>) {
         loop {
             sleep(KEPT_FOR).await;
-            // Whoever keeps documents from here on starts another task, so that none of them is left without one.
+            // A task that keeps documents from here on starts another cleaner, so that none of them is left without one.
             self.is_cleaned.swap(false, Ordering::AcqRel);
             self.known.run_pending_tasks();
             if self.known.entry_count() == 0 || self.is_cleaned.swap(true, Ordering::AcqRel) {

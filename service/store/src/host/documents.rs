@@ -1,4 +1,4 @@
-//! Writes what is large of a host to tables of their own: what it reports, of itself and of others, and its bootstrap data.
+//! Writes the large documents of a host to tables of their own: its reports, about itself and about others, and its bootstrap data.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::vault::Place;
 
 impl Documents {
-    /// `known`: those that are stored of the version that is changed, if they are known.
+    /// `known`: the stored documents of the version that is changed, if they are cached.
     ///
     /// # Errors
     /// `Encode` when one cannot be written as JSON.
@@ -47,7 +47,7 @@ impl Documents {
         })
     }
 
-    /// Of inventory and reports, which are stored now.
+    /// The lengths of inventory and reports, as stored after this write.
     pub(super) fn sizes(&self, known: Option<&KnownDocuments>) -> Sizes {
         let before = known.map(|known| known.sizes).unwrap_or_default();
         Sizes {
@@ -100,7 +100,7 @@ pub(super) async fn write(
         .await
 }
 
-/// The hosts that may have had a document and have none now.
+/// The hosts that may have had a document and have none any more.
 fn gone(hosts: &[&HostWrite], of: Of) -> Vec<HostKey> {
     hosts
         .iter()
@@ -115,7 +115,7 @@ pub(super) const BOOTSTRAP_DATA: &str = "host_bootstrap_data";
 /// The column of all these tables.
 pub(super) const DOCUMENT: &str = "document";
 
-/// Sealed text is another one each time, so what is there is opened and compared.
+/// A sealed text differs each time, so the stored value is opened and compared.
 async fn write_bootstrap_data(
     transaction: &mut Transaction<'static, Any>,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Keeps the history of a host: who moved it from which state to which, and why.
+//! Keeps the history of a host: each change of state, with its cause and reason.
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};

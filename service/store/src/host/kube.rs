@@ -1,4 +1,4 @@
-//! Finds hosts by what their Agents are called: by namespace and id.
+//! Finds hosts by the names of their Agents: by namespace and id.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, KubeRef};
@@ -11,33 +11,29 @@ use crate::row::{Reading, kube_ref};
 use crate::store::Store;
 
 impl Store {
-    /// The host of an Agent: the one with this id in an InfraEnv of this namespace. Of several (a machine that was booted into one
-    /// InfraEnv after another) the one that registered last.
+    /// The hosts of this id in InfraEnvs of custom resources in `namespace`, each with the name of its InfraEnv's resource; the one that
+    /// registered last first. More than one where two machines have the same id, or one was booted into two InfraEnvs.
     ///
     /// # Errors
-    /// `Corrupt` when its row cannot be read.
-    pub async fn find_host_by_kube(&self, namespace: &str, id: HostId) -> Result<Option<Host>> {
-        let mut newest: Option<Host> = None;
+    /// `Corrupt` when a row cannot be read.
+    pub async fn find_hosts_by_kube(&self, namespace: &str, id: HostId) -> Result<Vec<(String, Host)>> {
+        let mut hosts = Vec::new();
         for row in &self.rows_of(id, HostForm::Whole).await? {
-            let of: Option<String> = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("namespace")?;
-            if of.as_deref() != Some(namespace) {
-                continue;
-            }
-            let host = self.host_from(row)?;
-            if newest
-                .as_ref()
-                .is_none_or(|known| known.data.registered_at < host.data.registered_at)
-            {
-                newest = Some(host);
+            let resource: Option<String> =
+                Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("resource")?;
+            let found = resource.as_deref().and_then(|text| text.split_once('/'));
+            if let Some((_, name)) = found.filter(|(of, _)| *of == namespace) {
+                hosts.push((name.to_owned(), self.host_from(row)?));
             }
         }
-        Ok(newest)
+        hosts.sort_by_key(|(_, host)| std::cmp::Reverse(host.data.registered_at));
+        Ok(hosts)
     }
 
     /// True when such a host existed and is deleted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn host_was_deleted(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<bool> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(

@@ -43,7 +43,7 @@ impl Store {
     /// These hosts, in this order; those that are deleted meanwhile, or that cannot be read, are left out.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<Host>> {
         let read = |found: &FoundRow| match form {
             HostForm::Whole => self.host_from(found),
@@ -55,7 +55,7 @@ impl Store {
         .await
     }
 
-    /// What is read of these hosts, in their order.
+    /// Reads these hosts by `read`, in their order.
     pub(super) async fn read_keys<T>(
         &self,
         keys: &[HostKey],
@@ -72,15 +72,15 @@ impl Store {
         drop(connection);
         let rows = rows.map_err(failed("reading hosts of a list"))?;
         let listed = rows.iter().filter_map(|row| or_pass_over(read(row)));
-        // One id may be in several InfraEnvs, of which other ones were not asked for.
+        // The same id may be in several InfraEnvs, some of them not requested.
         let mut found: HashMap<HostKey, T> = listed.map(|host| (key(&host), host)).collect();
         Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
     }
 
-    /// A text that is another one when a host of the InfraEnv was changed, came or went. Polls alone do not change it.
+    /// A text that changes whenever a host of the InfraEnv is changed, added or removed. Polls do not change it.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn hosts_mark(&self, infra_env_id: InfraEnvId) -> Result<String> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(
@@ -95,7 +95,7 @@ impl Store {
             row.try_get::<i64, _>(index)
                 .map_err(failed("reading a mark of hosts"))
         };
-        // Versions only rise, also with a deletion, whose row stays for a while.
+        // Versions only rise, also by a deletion: its row stays for a while.
         Ok(format!(
             "{}-{}-{}-{}",
             number(0)?,
@@ -108,7 +108,7 @@ impl Store {
     /// True when a host of the InfraEnv belongs to the cluster.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn has_hosts_in_cluster(&self, infra_env_id: InfraEnvId, id: ClusterId) -> Result<bool> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(

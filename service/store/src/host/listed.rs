@@ -26,10 +26,10 @@ pub struct ListedHost {
 }
 
 impl Store {
-    /// [`Store::read_hosts`] for a list that is answered. Of an inventory is only seen that it is an object.
+    /// [`Store::read_hosts`] for the response of a list. Inventories are not parsed, only checked to be objects.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub(super) async fn read_listed_hosts(
         &self,
         keys: &[HostKey],
@@ -79,7 +79,7 @@ fn texts_from(row: &AnyRow) -> Result<HostTexts> {
     })
 }
 
-/// [`HostReports`](muster_core::record::HostReports) without a look into them.
+/// [`HostReports`](muster_core::record::HostReports), unparsed.
 #[derive(Deserialize)]
 struct Reports<'a> {
     #[serde(borrow)]

@@ -1,4 +1,4 @@
-//! Reads the hosts of a list a part at a time, each while the one before is written: two processors work on one list.
+//! Reads the hosts of a list a part at a time, each while the previous one is being written: two processors work on one list.
 
 use std::vec;
 
@@ -14,23 +14,23 @@ use crate::store::Store;
 /// The most hosts of a part.
 const MOST_AT_ONCE: usize = 100;
 
-/// Those of the first one, before anything is known of their size.
+/// Hosts in the first part, before their size is known.
 const FIRST: usize = 1;
 
-/// Bytes of inventories and reports in a part; one host may have more. Two parts are there at once.
+/// Bytes of inventories and reports in a part; a single host may have more. Two parts are in memory at a time.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// The parts of a list of hosts.
 pub struct ListedParts {
     store: Store,
     form: HostForm,
-    /// Those that nobody reads yet.
+    /// Hosts that are not being read yet.
     keys: vec::IntoIter<HostKey>,
     reading: Option<AbortOnDropHandle<Result<Vec<ListedHost>>>>,
 }
 
 impl Store {
-    /// These hosts in this order, a part at a time; those that are deleted meanwhile, or that cannot be read, are left out.
+    /// These hosts in this order, a part at a time; hosts that are deleted meanwhile, or that cannot be read, are left out.
     pub fn listed_parts(&self, keys: Vec<HostKey>, form: HostForm) -> ListedParts {
         ListedParts {
             store: self.clone(),
@@ -45,7 +45,7 @@ impl ListedParts {
     /// The next part, which may be empty; `None` at the end.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn next(&mut self) -> Result<Option<Vec<ListedHost>>> {
         let Some(reading) = self.reading.take().or_else(|| self.begin(FIRST)) else {
             return Ok(None);

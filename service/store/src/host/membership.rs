@@ -37,10 +37,10 @@ pub(super) struct Moved<'a> {
     pub(super) at: Timestamp,
 }
 
-/// Writes the changes of hosts' memberships, and publishes a change of each cluster that they joined, left or are different in.
+/// Writes the changes of hosts' memberships, and publishes a change of each cluster that hosts joined, left or changed in.
 ///
 /// # Errors
-/// `Missing` when one joins a cluster that is not there, or begins to be installed into one that is deleted.
+/// `Missing` when a host joins a cluster that does not exist, or begins to be installed into a deleted one.
 pub(super) async fn write(
     transaction: &mut Transaction<'static, Any>,
     kind: Kind,
@@ -49,7 +49,7 @@ pub(super) async fn write(
 ) -> Result<()> {
     let mut before = stored(transaction, kind, hosts).await?;
     let mut changed = Vec::new();
-    // In one order everywhere, so that two writers never wait for each other.
+    // Sorted by the same order everywhere, so that two writers never wait for each other.
     let mut touched: BTreeMap<ClusterId, Touch> = BTreeMap::new();
     let mut touch = |cluster_id, one: Touch| {
         touched

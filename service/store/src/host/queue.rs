@@ -1,4 +1,4 @@
-//! Queues changes of hosts, so that those which come at the same time are written in one transaction.
+//! Queues changes of hosts, so that concurrent ones are written in one transaction.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,11 @@ const AT_ONCE: usize = 32;
 
 /// The changes that wait, and the hosts that are being written. No host is in two transactions at a time.
 pub(crate) struct HostQueue {
-    /// Transactions at a time: SQLite has one writer; on a server one that waits for another replica must not hold up all others.
+    /// Transactions at a time: SQLite has one writer; on a server, a transaction that waits for another replica must not hold up all
+    /// others.
     most_writers: usize,
     inner: Mutex<Inner>,
-    /// Taken to write hosts in an order that is not theirs: transactions that hold several hosts each would wait for each other.
+    /// Held to write hosts in another order than that of their keys: transactions that hold several hosts each would wait for each other.
     several: tokio::sync::RwLock<()>,
 }
 
@@ -51,7 +52,7 @@ impl HostQueue {
         starts
     }
 
-    /// A writer, for whom [`add`](Self::add) has told to start it.
+    /// The writer that the caller of [`add`](Self::add) starts when that returns true.
     pub(crate) fn writer(&self) -> Writer<'_> {
         Writer {
             queue: self,
@@ -77,7 +78,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// The next changes, each of another host. `None`: the writer has ended, and whoever adds a change starts another.
+    /// The next changes, each of another host. `None`: the writer has ended, and the next [`add`](HostQueue::add) starts another.
     pub(crate) fn next(&mut self) -> Option<Batch<'a>> {
         let queue = self.queue;
         let mut inner = queue.inner();
@@ -105,7 +106,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Drop for Writer<'_> {
-    /// The runtime may stop it at any time.
+    /// The runtime may drop it at any time.
     fn drop(&mut self) {
         if !self.has_ended {
             self.queue.inner().writers -= 1;

@@ -24,7 +24,7 @@ impl Store {
     /// Number of hosts of an InfraEnv.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn count_hosts(&self, infra_env_id: InfraEnvId) -> Result<i64> {
         let mut connection = self.reader().await?;
         sqlx::query("SELECT COUNT(*) FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL")
@@ -68,7 +68,7 @@ impl Store {
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn list_host_briefs(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<HostBrief>> {
         let mut connection = self.reader().await?;
         let sql = select_briefs(match infra_env_id {
@@ -112,38 +112,48 @@ impl Store {
             .collect()
     }
 
-    /// The hosts of an InfraEnv whose inventory has an interface with this MAC address (any case), oldest first. Mostly one;
-    /// several when an address was seen in two machines.
+    /// The hosts, of one InfraEnv if given, with an inventory that has an interface with this MAC address (any case), oldest first. Mostly
+    /// one; several when two machines reported the same address.
     ///
     /// A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
-    /// Those of the database.
-    pub async fn find_hosts_by_mac(&self, infra_env_id: InfraEnvId, mac: &str) -> Result<Vec<HostBrief>> {
+    /// Fails if the database does.
+    pub async fn find_hosts_by_mac(
+        &self,
+        infra_env_id: Option<InfraEnvId>,
+        mac: &str,
+    ) -> Result<Vec<HostBrief>> {
         // Only what a MAC address consists of may reach LIKE.
         if mac.is_empty() || !mac.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':') {
             return Ok(Vec::new());
         }
         let mut connection = self.reader().await?;
-        let sql = select_briefs(
-            "WHERE infra_env_id = $1 AND deleted_at IS NULL AND macs LIKE $2 ORDER BY created_at, id",
-        );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(infra_env_id.to_string())
-            .bind(format!("% {} %", mac.to_ascii_lowercase()))
+        let sql = select_briefs(match infra_env_id {
+            Some(_) => {
+                "WHERE macs LIKE $1 AND infra_env_id = $2 AND deleted_at IS NULL ORDER BY created_at, id"
+            }
+            None => "WHERE macs LIKE $1 AND deleted_at IS NULL ORDER BY created_at, id",
+        });
+        let mut query =
+            sqlx::query(sqlx::AssertSqlSafe(sql)).bind(format!("% {} %", mac.to_ascii_lowercase()));
+        if let Some(id) = infra_env_id {
+            query = query.bind(id.to_string());
+        }
+        let rows = query
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("looking for a MAC address"))?;
         Ok(readable(&rows, |row| brief_from(self.vault(), row)))
     }
 
-    /// Bytes that the inventories of each InfraEnv take: in the database's own form, so of PostgreSQL compressed.
+    /// Bytes that the inventories of each InfraEnv take as the database stores them, which for PostgreSQL is compressed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn inventory_sizes(&self) -> Result<Vec<(InfraEnvId, u64)>> {
         let mut connection = self.reader().await?;
-        // Neither reads the documents themselves.
+        // Neither function reads the documents themselves.
         let size = match self.kind() {
             Kind::Sqlite => "octet_length",
             Kind::Postgres => "pg_column_size",
@@ -162,10 +172,10 @@ impl Store {
         }))
     }
 
-    /// Number of hosts in each status, over all InfraEnvs; statuses without a host are left out.
+    /// Number of hosts in each status, over all InfraEnvs; statuses without hosts are left out.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn count_hosts_by_status(&self) -> Result<Vec<(HostStatus, i64)>> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(

@@ -1,7 +1,7 @@
-//! Reads hosts that are asked for at the same time by one query.
+//! Reads hosts that are requested at the same time by one query.
 //!
-//! A query costs more than what it reads of a host: on SQLite it is handed to the thread of a connection and back, on a server it is a
-//! round trip. A host that boots is read ten times and more.
+//! A query costs more than the data that it reads of a host: on SQLite it is passed to the thread of a connection and back, on a server it
+//! is a round trip. A booting host is read ten times and more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Store {
         answered.await.map_err(|_| runtime_ended("reading a host"))?
     }
 
-    /// Reads the hosts that wait, until there are none.
+    /// Reads requested hosts until no request waits.
     async fn read_waiting_hosts(&self, form: HostForm) {
         let mut reader = self.host_reads(form).reader();
         let mut connection = None;
@@ -81,7 +81,7 @@ impl Store {
         for part in in_parts(ids) {
             let rows = rows_of_ids(connection, self.kind(), part, self.selection(form)).await;
             for row in rows.map_err(failed("reading hosts"))? {
-                // A key that cannot be read is that of no host.
+                // A key that cannot be read belongs to none of the hosts.
                 let key: Result<HostId> = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("id");
                 if let Ok(id) = key {
                     found.entry(id).or_default().push(Arc::new(row));

@@ -1,4 +1,4 @@
-//! Queues reads of hosts, so that those which are asked for at the same time are read by one query.
+//! Queues reads of hosts, so that concurrent ones are done by one query.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,20 +10,20 @@ use super::form::HostForm;
 use super::found_row::FoundRow;
 use crate::Result;
 
-/// Hosts that are read at once.
+/// Most hosts in one query.
 const AT_ONCE: usize = 32;
 
 /// The rows of the hosts of one id: one for each InfraEnv into which the machine was booted.
 pub(crate) type Rows = Vec<Arc<FoundRow>>;
 
-/// A host that is asked for.
+/// A request to read a host.
 pub(crate) struct HostRead {
     pub(crate) id: HostId,
     pub(crate) answer: oneshot::Sender<Result<Rows>>,
 }
 
 impl HostRead {
-    /// A request that was given up does not wait any more.
+    /// A cancelled request no longer waits for the rows.
     pub(crate) fn answer(self, rows: Result<Rows>) {
         drop(self.answer.send(rows));
     }
@@ -67,7 +67,7 @@ impl ReadQueue {
         !std::mem::replace(&mut inner.has_reader, true)
     }
 
-    /// The reader, for whom [`add`](Self::add) has told to start it.
+    /// The reader that the caller of [`add`](Self::add) starts when that returns true.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader {
             queue: self,
@@ -83,7 +83,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next hosts. None: the reader has ended, and whoever asks for a host starts another.
+    /// The next hosts. Empty: the reader has ended, and the next [`add`](ReadQueue::add) starts another.
     pub(crate) fn next(&mut self) -> Vec<HostRead> {
         let mut inner = self.queue.inner();
         let count = inner.waiting.len().min(AT_ONCE);
@@ -94,7 +94,7 @@ impl Reader<'_> {
 }
 
 impl Drop for Reader<'_> {
-    /// The runtime may stop it at any time.
+    /// The runtime may drop it at any time.
     fn drop(&mut self) {
         if !self.has_ended {
             self.queue.inner().has_reader = false;

@@ -146,8 +146,8 @@ pub(super) fn brief_from(vault: &Vault, row: &AnyRow) -> Result<HostBrief> {
     })
 }
 
-/// Polls write the clock and the agent's version into columns of their own, which are newer than the document. Hosts of
-/// earlier versions have their reported name in its column alone.
+/// Polls write the clock and the agent's version into columns of their own, which are newer than the document. Hosts of earlier versions
+/// have their reported name only in its column.
 fn data(
     document: Json<Cow<'_, HostData>>,
     (clock, clock_at): (i64, Option<Timestamp>),

@@ -20,10 +20,10 @@ use crate::store::Store;
 use crate::subject::Subject;
 
 impl Store {
-    /// Stores a new host with its history and events; returns its first version. A deleted record of the same machine in the
-    /// same InfraEnv makes room, with its history; its versions are continued, so that no old read fits the new record.
+    /// Stores a new host with its history and events; returns its first version. A deleted record of the same machine in the same InfraEnv
+    /// is replaced, with its history; the new record continues its versions, so that no earlier read matches it.
     ///
-    /// Changes of hosts that come at the same time are [written together](super::batch), and each is answered after the commit.
+    /// Concurrent changes of hosts are [written together](super::batch), and each call returns after the commit.
     ///
     /// # Errors
     /// `Missing` when the InfraEnv or the cluster does not exist, `Conflict` when the host does.
@@ -32,11 +32,11 @@ impl Store {
     }
 
     /// Writes a host that was read as `host.version`; returns its new version. With `history` when its state changed.
-    /// `checked_in_at` never goes back: a check-in that was flushed since the read stays.
+    /// `checked_in_at` never decreases: a check-in that was flushed since the read stays.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, or the host is deleted; `Missing` when it joins a cluster that does not exist, or
-    /// begins to be installed into a deleted one.
+    /// `Conflict` when another write came first, or the host is deleted; `Missing` when it joins a cluster that does not exist, or begins
+    /// to be installed into a deleted one.
     pub async fn save_host(
         &self,
         host: &Host,
@@ -87,11 +87,11 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes a host; returns false when there is none. Its row stays, unseen and without what was known of it, until the machine
-    /// registers again.
+    /// Deletes a host; returns false when it does not exist. Its row stays hidden, without the machine's data, until the machine registers
+    /// again.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Fails if the database does.
     pub async fn delete_host(
         &self,
         infra_env_id: InfraEnvId,
@@ -161,7 +161,7 @@ impl Store {
     }
 }
 
-/// A host that another has written since it was read.
+/// The error for a host that another writer changed since it was read.
 pub(super) fn conflict((infra_env_id, id): HostKey) -> StoreError {
     StoreError::Conflict {
         table: HostRow::TABLE,

@@ -1,4 +1,4 @@
-//! Reads and makes the keys of a key file.
+//! Parses and creates the keys of a key file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,17 +14,17 @@ const KEY: usize = 32;
 /// Bytes of a key's digest that name it.
 const ID: usize = 8;
 
-/// In the first line of a key file, in place of a key.
+/// First line of a key file, in place of a key.
 const PLAIN: &str = "plain";
 
 /// A key with its name.
 pub(super) struct Key {
-    /// Hexadecimal; tells nothing of the key.
+    /// Hexadecimal; reveals nothing of the key.
     pub(super) id: String,
     pub(super) cipher: LessSafeKey,
 }
 
-/// A key file that cannot be used. Its texts quote nothing of it.
+/// A key file that cannot be used. The messages never quote the file.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     #[error("line {0} is no key: a key is 32 bytes in base64, as `muster secrets-key create` makes one")]
@@ -81,7 +81,7 @@ fn key(bytes: &[u8]) -> Option<Key> {
     Some(Key { id, cipher })
 }
 
-/// True for what can be the id of a key.
+/// True for a valid id of a key.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() == 2 * ID && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -17,8 +17,8 @@ impl Place<'_> {
     }
 }
 
-/// Resources of the built-in Kubernetes API whose objects are sealed: Secrets, and those that may have a password, a token or Ignition
-/// in their specification.
+/// Resources of the built-in Kubernetes API with sealed objects: Secrets, and those that may hold a password, a token or Ignition in their
+/// specification.
 pub const KUBE_RESOURCES: [&str; 5] = [
     "secrets",
     "agents.agent-install.openshift.io",
@@ -33,7 +33,7 @@ pub(crate) struct SealedColumn {
     pub(crate) column: &'static str,
     /// The columns that make up [`Place::id`].
     pub(crate) key: &'static [&'static str],
-    /// Selects one row by its key, whose parts are `$1`, `$2`, ...
+    /// Selects one row by its key, with the parts `$1`, `$2`, ...
     pub(crate) row: &'static str,
     /// Selects the rows that hold secrets, as SQL.
     pub(crate) condition: fn() -> String,
@@ -42,7 +42,7 @@ pub(crate) struct SealedColumn {
 /// Names of settings that hold the check values of keys, which belong to one key each.
 pub(crate) const CHECK: &str = "secrets-key/";
 
-/// All of them.
+/// All columns of sealed values.
 pub(crate) const SEALED: [SealedColumn; 9] = [
     by_id("infra_envs", "settings"),
     by_id("infra_envs", "mirror"),

@@ -19,7 +19,7 @@ mod cases {
     use muster_api::host::HostStatus;
     use muster_api::ids::{BmcId, HostId, InfraEnvId};
     use muster_core::record::{
-        Bmc, BmcAsked, BmcPower, BmcResource, BmcStage, HostState, ImageReads, KubeRef, Leftover,
+        Bmc, BmcAsked, BmcPower, BmcResource, BmcStage, HostState, ImageReads, KubeRef, Leftover, Medium,
         PowerRequest, PowerSeen, Secret,
     };
     use muster_store::{Deletion, OutboxScope, StoreError, Subject};
@@ -75,6 +75,7 @@ mod cases {
             attempts: 2,
             in_use: true,
             given_up: false,
+            medium: Medium::Begun,
         });
         full.progress.last_failure = Some(BmcFailure::Media);
         full.progress.booted_at = Some(at(4));
@@ -205,7 +206,7 @@ mod cases {
         assert_eq!(renewed("b", 59).await.unwrap(), Some(1));
         assert_eq!(renewed("a", 59).await.unwrap(), None, "it is another's");
         assert_eq!(claim("c", 61, 9).await, [other.id], "whose replica died");
-        // A write of the record leaves the claim alone, and tells the run.
+        // A write of the record leaves the claim as it is, and returns the run.
         first.run = 5;
         first.version = world.store.update_bmc(&first, &[]).await.unwrap();
         assert_eq!(renewed("b", 62).await.unwrap(), Some(5));
@@ -215,7 +216,7 @@ mod cases {
         assert_eq!(claim("d", 63, 9).await, [first.id]);
         world.store.release_bmcs_of("d").await.unwrap();
         assert_eq!(claim("e", 63, 9).await, [first.id], "c holds the other");
-        // Nothing of it is due but its power.
+        // Only its power is due.
         let mut asked = resting;
         asked.version = 1;
         asked.power.request = Some(power_request());

@@ -43,7 +43,7 @@ mod cases {
             refusal: "no image".into(),
             ..requests(here, CARD, BootFile::Script, 60)
         };
-        // What another replica noted meanwhile may come late.
+        // Requests that another replica received may be stored late.
         let late = requests(here, CARD, BootFile::Kernel, 5);
         world
             .another_store()

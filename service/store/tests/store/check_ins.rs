@@ -155,7 +155,7 @@ mod cases {
             (found.data.timestamp, found.data.discovery_agent_version.as_str()),
             (1_795_000_060, "agent 60")
         );
-        // A save that has heard the host itself brings its own.
+        // A save with a newer check-in of its own stores that one.
         let heard = Host {
             checked_in_at: at(90),
             ..host

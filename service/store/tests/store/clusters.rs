@@ -1,4 +1,4 @@
-//! Records of clusters, and who is in them.
+//! Records of clusters, and their members.
 
 on_both! {
     every_field_of_a_cluster_comes_back,
@@ -281,7 +281,7 @@ mod cases {
         missing(world.store.insert_host(&new, &registered(), &[]).await);
         let found = world.store.find_host(infra_env.id, outside.id).await.unwrap();
         assert_eq!(found.unwrap().cluster_id, None);
-        // What else happens to its hosts until they are let go is stored.
+        // Other changes of its hosts are stored until they are unbound.
         member.state = HostState::KnownUnbound;
         member.version = world.store.save_host(&member, None, &[]).await.unwrap();
         member.cluster_id = None;
@@ -322,7 +322,7 @@ mod cases {
         }
         let (store, id) = (world.store.clone(), cluster.id);
         tasks.spawn(async move {
-            // Whoever takes and acknowledges meanwhile stands in nobody's way.
+            // A concurrent taker that acknowledges does not block other writers.
             while store.cluster_versions(id).await.unwrap().unwrap().members_version < 60 {
                 let entries = store
                     .take_from_outbox(at(0), std::time::Duration::ZERO, 100, OutboxScope::All)

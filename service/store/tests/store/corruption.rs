@@ -157,7 +157,7 @@ mod cases {
         );
         assert_eq!(store.list_cluster_peers(cluster.id).await.unwrap().len(), 1);
         assert_eq!(cluster_hosts(store, cluster.id).await, [member]);
-        // Asked for alone, each says what is wrong with it.
+        // Read by its key, each record returns its error.
         let alone = store.find_host(one.id, bad.id).await.unwrap_err().to_string();
         assert!(alone.contains(&bad.id.to_string()), "{alone}");
         store.find_infra_env(other.id).await.unwrap_err();
@@ -186,4 +186,54 @@ mod cases {
         let messages: Vec<&str> = page.events.iter().map(|event| event.message.as_str()).collect();
         assert_eq!(messages, ["fine, too"]);
     }
+}
+
+/// Overwrites the first page of a table with noise, in the file of a database that is not in use.
+async fn damage(world: &crate::world::World, table: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::FileExt as _;
+
+    use sqlx::{AnyConnection, Connection as _, Row as _};
+    let mut connection = AnyConnection::connect(&world.url).await.unwrap();
+    let row =
+        sqlx::query("SELECT rootpage, page_size FROM sqlite_master, pragma_page_size() WHERE name = $1")
+            .bind(table.to_owned())
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+    let (page, size): (i64, i64) = (row.get(0), row.get(1));
+    connection.close().await.unwrap();
+    let path = std::path::PathBuf::from(world.url.strip_prefix("sqlite://").unwrap());
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let noise = vec![0xa5; usize::try_from(size).unwrap()];
+    file.write_all_at(&noise, u64::try_from((page - 1) * size).unwrap())
+        .unwrap();
+    path
+}
+
+/// The only test of this process with a damaged database: damage is remembered for the whole process.
+#[tokio::test]
+async fn damage_of_the_file_is_told_as_such_remembered_and_not_copied() {
+    use muster_store::{Kind, Store, StoreError, damage};
+    let world = crate::world::World::new(Kind::Sqlite).await;
+    let infra_env = world.infra_env().await;
+    world.store.close().await;
+    let whole = world.url.strip_prefix("sqlite://").unwrap();
+    Store::check_file(whole.as_ref()).await.unwrap();
+    let file = self::damage(&world, "infra_envs").await;
+
+    let store = world.another_store().await;
+    store.setting("any").await.unwrap();
+    assert_eq!(damage::noted(), None, "what is whole is answered");
+    let error = store.find_infra_env(infra_env.id).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    assert!(damage::noted().is_some_and(|told| told.contains("malformed")));
+
+    let checked = Store::check_file(&file).await.unwrap_err();
+    assert!(matches!(checked, StoreError::Damaged { .. }), "{checked:?}");
+    let copy = file.with_extension("copy");
+    let copied = Store::copy_file(&world.url, &copy).await.unwrap_err();
+    assert!(matches!(copied, StoreError::Damaged { .. }), "{copied:?}");
+    std::fs::write(&file, "no database at all".repeat(1000)).unwrap();
+    let checked = Store::check_file(&file).await.unwrap_err();
+    assert!(matches!(checked, StoreError::Damaged { .. }), "{checked:?}");
 }

@@ -1,9 +1,8 @@
-//! Sudden death: of the process that writes, and of the database server. Nothing that was committed is lost, and nothing
-//! that was not is half there.
+//! Sudden death: of the process that writes, and of the database server. No committed change is lost, and no uncommitted change is stored
+//! in part.
 //!
-//! The writer is this program itself, started again with [`write_until_killed`] alone. It registers hosts and saves them, and
-//! prints `ID VERSION` after each commit. Every write brings one event and one history entry, so that a half-stored change would show
-//! in the counts.
+//! The writer is this program itself, started again with only [`write_until_killed`]. It registers hosts and saves them, and prints `ID
+//! VERSION` after each commit. Every write adds one event and one history entry, so that a half-stored change would show in the counts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -93,7 +92,7 @@ fn print_committed(host: &muster_core::record::Host) {
         .expect("the parent listens");
 }
 
-/// The writing process and what it has said.
+/// The writing process and its output.
 struct Writer {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -186,7 +185,7 @@ fn writer_is_killed(kind: Kind) {
 #[test]
 fn postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on() {
     let runtime = runtime();
-    // Its own cluster: a crash is everybody's.
+    // A server of its own: the crash ends it for all.
     let cluster = Postgres::start();
     let url = cluster.create_database();
     let store = runtime.block_on(Store::open(&url)).expect("the database opens");
@@ -212,7 +211,7 @@ fn postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on() {
         .block_on(Store::open(&url))
         .expect("the database opens after crashes");
     runtime.block_on(check(&reopened, record.id, &committed));
-    // The store that was open all the time lives on as well; a connection that broke meanwhile costs at most an error each.
+    // The store that was open all the time continues as well; a connection that broke meanwhile costs at most one error each.
     runtime.block_on(async {
         for _ in 0..20 {
             if store.ping().await.is_ok() {
@@ -223,7 +222,7 @@ fn postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on() {
     });
 }
 
-/// PostgreSQL may still be busy with the last words of a client that is dead.
+/// PostgreSQL may still be processing the last statements of the killed client.
 fn await_quiet(world: &World) {
     let Some(cluster) = &world.cluster else { return };
     let address = world.url.split('?').next().expect("a URL");

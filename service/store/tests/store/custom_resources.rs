@@ -4,7 +4,8 @@ on_both! {
     a_record_is_found_by_its_custom_resource_until_it_is_deleted,
     what_a_record_and_its_mirror_agree_about_is_kept_and_forgotten,
     a_custom_resource_has_one_living_record,
-    the_host_of_an_agent_is_the_one_that_registered_last_in_its_namespace,
+    the_deleted_record_of_a_custom_resource_is_stored_again_under_its_id,
+    hosts_of_one_id_are_found_by_the_namespace_of_their_infra_envs,
     keys_are_those_of_hosts_of_custom_resources,
     every_change_is_reported_after_its_commit_here_and_in_other_replicas,
     what_is_not_committed_is_not_reported,
@@ -152,6 +153,48 @@ mod cases {
         assert!(matches!(refused, StoreError::Conflict { .. }), "{refused}");
     }
 
+    pub async fn the_deleted_record_of_a_custom_resource_is_stored_again_under_its_id(world: World) {
+        let store = &world.store;
+        let kube = KubeRef::new("hw", "day2");
+        let made = Cluster {
+            kube: Some(kube.clone()),
+            ..cluster()
+        };
+        store.insert_cluster(&made, &[]).await.unwrap();
+        assert_eq!(store.find_deleted_cluster(&kube).await.unwrap(), None);
+        store.delete_cluster(made.id, at(9), &[]).await.unwrap();
+        let deleted = store.find_deleted_cluster(&kube).await.unwrap().unwrap();
+        let mut again = Cluster {
+            version: deleted.version,
+            ..made.clone()
+        };
+        again.version = store.revive_cluster(&again, &[]).await.unwrap();
+        assert!(again.version > deleted.version);
+        assert_eq!(
+            store.find_cluster_by_kube(&kube).await.unwrap(),
+            Some(again.clone())
+        );
+        assert_eq!(store.find_deleted_cluster(&kube).await.unwrap(), None);
+        let living = store.revive_cluster(&again, &[]).await.unwrap_err();
+        assert!(matches!(living, StoreError::Conflict { .. }), "{living}");
+
+        store.delete_cluster(made.id, at(10), &[]).await.unwrap();
+        let deleted = store.find_deleted_cluster(&kube).await.unwrap().unwrap();
+        let older = store.revive_cluster(&again, &[]).await.unwrap_err();
+        assert!(matches!(older, StoreError::Conflict { .. }), "{older}");
+        let other = Cluster {
+            kube: Some(kube.clone()),
+            ..cluster()
+        };
+        store.insert_cluster(&other, &[]).await.unwrap();
+        let second = Cluster {
+            version: deleted.version,
+            ..made
+        };
+        let second = store.revive_cluster(&second, &[]).await.unwrap_err();
+        assert!(matches!(second, StoreError::Conflict { .. }), "{second}");
+    }
+
     pub async fn a_custom_resource_has_one_living_record(world: World) {
         let store = &world.store;
         let first = stored(&world, of("hw", "pool")).await;
@@ -173,7 +216,7 @@ mod cases {
         assert!(matches!(refused, StoreError::Conflict { .. }), "{refused}");
     }
 
-    pub async fn the_host_of_an_agent_is_the_one_that_registered_last_in_its_namespace(world: World) {
+    pub async fn hosts_of_one_id_are_found_by_the_namespace_of_their_infra_envs(world: World) {
         let store = &world.store;
         let (one, two) = (
             stored(&world, of("hw", "one")).await,
@@ -186,14 +229,23 @@ mod cases {
         let newest = stored_host(&world, &two, id, 20).await;
         stored_host(&world, &elsewhere, id, 30).await;
         stored_host(&world, &by_rest, id, 40).await;
-        let found = store.find_host_by_kube("hw", id).await.unwrap().unwrap();
-        assert_eq!(found.infra_env_id, newest.infra_env_id);
+        let names = async |namespace: &str| {
+            let found = store.find_hosts_by_kube(namespace, id).await.unwrap();
+            found
+                .into_iter()
+                .map(|(name, host)| (name, host.infra_env_id))
+                .collect::<Vec<_>>()
+        };
+        let both = [
+            ("two".to_owned(), newest.infra_env_id),
+            ("one".to_owned(), one.id),
+        ];
+        assert_eq!(names("hw").await, both);
         assert!(!store.host_was_deleted(two.id, id).await.unwrap());
         store.delete_host(two.id, id, at(50), &[]).await.unwrap();
         assert!(store.host_was_deleted(two.id, id).await.unwrap());
-        let found = store.find_host_by_kube("hw", id).await.unwrap().unwrap();
-        assert_eq!(found.infra_env_id, one.id);
-        assert!(store.find_host_by_kube("none", id).await.unwrap().is_none());
+        assert_eq!(names("hw").await, both[1..]);
+        assert_eq!(names("none").await, []);
         assert!(!store.host_was_deleted(one.id, HostId::random()).await.unwrap());
     }
 

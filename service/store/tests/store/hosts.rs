@@ -130,7 +130,7 @@ mod cases {
         };
         assert_eq!(brief, want);
 
-        // The name outlives the inventory that it came with.
+        // The name stays when the inventory is removed.
         let bare = Host {
             inventory: None,
             ..host.clone()
@@ -377,13 +377,21 @@ mod cases {
         let host = full_host(infra_env.id);
         world.store.insert_host(&host, &registered(), &[]).await.unwrap();
         for mac in ["52:54:00:aa:00:01", "52:54:00:AA:00:02"] {
-            let found = world.store.find_hosts_by_mac(infra_env.id, mac).await.unwrap();
+            let found = world
+                .store
+                .find_hosts_by_mac(Some(infra_env.id), mac)
+                .await
+                .unwrap();
             assert_eq!(
                 found.iter().map(|host| host.id).collect::<Vec<_>>(),
                 [host.id],
                 "{mac}"
             );
-            assert_eq!(world.store.find_hosts_by_mac(other.id, mac).await.unwrap(), []);
+            assert_eq!(
+                world.store.find_hosts_by_mac(Some(other.id), mac).await.unwrap(),
+                []
+            );
+            assert_eq!(world.store.find_hosts_by_mac(None, mac).await.unwrap().len(), 1);
         }
         for mac in [
             "52:54:00:aa:00",
@@ -393,7 +401,11 @@ mod cases {
             "52:54:00:aa:00:03",
         ] {
             assert_eq!(
-                world.store.find_hosts_by_mac(infra_env.id, mac).await.unwrap(),
+                world
+                    .store
+                    .find_hosts_by_mac(Some(infra_env.id), mac)
+                    .await
+                    .unwrap(),
                 [],
                 "{mac}"
             );

@@ -33,6 +33,7 @@ mod cases {
             settings: Settings {
                 token_generation: 3,
                 require_host_keys: true,
+                offered_to: Some(KubeRef::new("lab", "rack")),
                 image_type: ImageType::MinimalIso,
                 cpu_architecture: CpuArchitecture::Arm64,
                 openshift_version: "4.20".into(),

@@ -36,7 +36,7 @@ mod cases {
 
     pub async fn a_known_inventory_is_not_written_again(world: World) {
         let known = stored(&world, host(world.infra_env().await.id), "one").await;
-        // Whoever reads or writes it would notice.
+        // A read or write of the document would fail.
         world
             .sql("UPDATE host_inventories SET document = '{\"hostname\":\"another\"}'")
             .await;

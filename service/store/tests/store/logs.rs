@@ -79,7 +79,7 @@ mod cases {
         assert_eq!(last(one).await, Some((Some(cluster), 4, at(4))));
         upload(None, one, b"e", 5).await;
         assert_eq!(last(one).await, Some((None, 1, at(5))));
-        // Those of the cluster are as they were.
+        // The cluster's logs are unchanged.
         let kept = store.list_logs(cluster).await.unwrap();
         assert_eq!(kept.iter().map(|log| log.size).collect::<Vec<_>>(), [4]);
         let (_, bytes) = store.sizes().await.unwrap();

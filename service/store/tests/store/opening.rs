@@ -42,7 +42,7 @@ mod cases {
         opening.join_all().await;
     }
 
-    /// Notes a migration that this version does not have, as a newer one would.
+    /// Records a migration that this version does not have, as a newer one would.
     async fn newer_migration(world: &World, description: &str) {
         world
             .sql(&format!(
@@ -165,7 +165,7 @@ mod addresses {
     }
 }
 
-/// As after a restart that takes no second: all are gone, and were used just before.
+/// As after a restart of less than a second: all connections are lost, and were used just before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_connections_that_end_together_one_operation_fails() {
     let world = crate::world::World::new(muster_store::Kind::Postgres).await;

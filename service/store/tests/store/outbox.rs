@@ -1,4 +1,4 @@
-//! Changes wait until somebody has acted on them.
+//! Changes wait until they are acknowledged.
 
 on_both! {
     every_change_waits_in_the_outbox_once_a_record,

@@ -12,7 +12,7 @@ mod cases {
 
     use crate::world::World;
 
-    /// Look-ups, and what each index has to compare.
+    /// Look-ups, and the columns that each index has to compare.
     const LOOKUPS: [(&str, &[&str]); 5] = [
         (
             "SELECT data FROM hosts WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8) AND deleted_at IS NULL",
@@ -60,7 +60,7 @@ mod cases {
                     rows.iter().map(|row| row.get::<String, _>("detail")).collect()
                 }
                 Kind::Postgres => {
-                    // As it is planned once for all parameters.
+                    // Planned once for all parameters.
                     let parameters = sql.matches('$').count();
                     let types = vec!["text"; parameters].join(",");
                     let values = vec!["'a'"; parameters].join(",");

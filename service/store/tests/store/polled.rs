@@ -12,7 +12,7 @@ on_both! {
     a_change_is_seen_by_the_next_poll,
 }
 
-/// The store, following the changes of others as a service does.
+/// Lets the store receive the changes of other replicas, as a service does.
 fn follow(store: &Store) -> tokio::task::JoinHandle<()> {
     let store = store.clone();
     tokio::spawn(async move { match store.receive_notifications().await {} })
@@ -32,7 +32,7 @@ async fn await_kept(store: &Store, host: &Host) {
     }
 }
 
-/// Waits until a poll of the host sees that version.
+/// Waits until a poll of the host returns that version.
 async fn await_version(store: &Store, host: &Host, version: i64) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -152,7 +152,7 @@ async fn without_the_channel_every_poll_reads_and_with_it_again_none() {
     following.abort();
 }
 
-/// Nobody follows: what other replicas do cannot be known, so nothing is kept.
+/// Changes of other replicas are not received, so no host is cached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_follows_nobody_reads_at_every_poll() {
     let world = World::new(Kind::Postgres).await;

@@ -6,6 +6,8 @@ on_both! {
 }
 
 mod cases {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use muster_api::host::HostStatus;
     use muster_store::{EventQuery, Kind, Store};
     use sqlx::{AnyConnection, Connection};
@@ -31,6 +33,19 @@ mod cases {
             restore(&url, world.store.kind(), dump).await;
             let missing = Store::pending_migrations(&url).await.unwrap();
             assert!(!missing.is_empty() && missing.iter().all(|one| !one.ends_older_versions));
+            let too_old = Store::open_beside_service(&url, None).await.unwrap_err();
+            let why = std::error::Error::source(&too_old).unwrap().to_string();
+            assert!(why.contains("run muster migrate"), "{why}");
+            if world.store.kind() == Kind::Sqlite {
+                let copy = folder.path().join("copy.db");
+                let schema = Store::copy_file(&url, &copy).await.unwrap();
+                assert!(schema < missing[0].version, "{schema}");
+                let mode = std::fs::metadata(&copy).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o600);
+                let copy = format!("sqlite://{}", copy.display());
+                assert_eq!(Store::pending_migrations(&copy).await.unwrap(), missing);
+                holds_what_the_release_wrote(&Store::open(&copy).await.unwrap()).await;
+            }
             assert_eq!(Store::pending_migrations(&url).await.unwrap(), missing);
             let store = Store::open(&url).await.unwrap();
             assert_eq!(Store::pending_migrations(&url).await.unwrap(), []);
@@ -83,7 +98,7 @@ mod cases {
         let events = store.list_events(&EventQuery::default()).await.unwrap();
         assert_eq!(events.total, 25);
         assert_eq!(events.events.len(), 25);
-        // And it goes on.
+        // The store can still be used.
         store.save_host(named, None, &[]).await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Beats of replicas, and times in which nothing was heard.
+//! Beats of replicas, and deaf times.
 
 on_both! {
     beats_and_deaf_times_are_read_by_all,

@@ -1,4 +1,4 @@
-//! Old rows go, and what is still needed stays.
+//! Old rows are deleted, and rows that are still needed stay.
 
 on_both! {
     old_events_history_and_logs_go_and_new_ones_stay,
@@ -133,7 +133,7 @@ mod cases {
             .await
             .unwrap();
         world.store.delete_cluster(cluster.id, at(20), &[]).await.unwrap();
-        // Its host goes first.
+        // Its host is deleted first.
         assert_eq!(
             world.store.delete_old(Aging::InfraEnvs, at(30)).await.unwrap(),
             (0, false)

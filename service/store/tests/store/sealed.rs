@@ -1,4 +1,4 @@
-//! With a key no secret is in the database as it is, whichever way it came there.
+//! With a key, no secret is in the database in plain text, whichever write stored it.
 
 on_both! {
     what_is_written_with_a_key_is_nowhere_plain,
@@ -10,7 +10,7 @@ on_both! {
 }
 
 mod cases {
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use muster_core::record::{Agreed, Bmc, Cluster, Host, InfraEnv, Secret};
     use muster_store::{KUBE_RESOURCES, Kind, Resealed, Store, StoreError, Vault, new_key};
@@ -118,22 +118,6 @@ mod cases {
         found
     }
 
-    /// SQLite's files, in use as they are, that hold the canary.
-    fn files_with_it(world: &World) -> Vec<PathBuf> {
-        let Some(file) = world.url.strip_prefix("sqlite://") else {
-            return Vec::new();
-        };
-        let folder = std::fs::read_dir(Path::new(file).parent().unwrap()).unwrap();
-        let files = folder.map(|entry| entry.unwrap().path());
-        let holds = |path: &PathBuf| {
-            let bytes = std::fs::read(path).unwrap();
-            bytes
-                .windows(CANARY.len())
-                .any(|window| window == CANARY.as_bytes())
-        };
-        files.filter(holds).collect()
-    }
-
     /// Seals everything again, in batches of two.
     async fn reseal(store: &Store) -> Resealed {
         let mut all = Resealed::default();
@@ -160,7 +144,7 @@ mod cases {
         records.are_in(&store).await;
         assert_eq!(store.list_infra_envs(None).await.unwrap(), [records.pool.clone()]);
         assert_eq!(plain(&world).await, [""; 0]);
-        assert_eq!(files_with_it(&world), [""; 0].map(PathBuf::from));
+        assert_eq!(world.files_with(CANARY), [""; 0].map(PathBuf::from));
         assert!(store.stale_values().await.unwrap().is_empty());
         // What is left of a deleted cluster is sealed, too.
         store.delete_cluster(records.joined.id, at(1), &[]).await.unwrap();
@@ -221,8 +205,8 @@ mod cases {
             // Another connection deleted the ConfigMap, without erasing it.
             store.finish_resealing(done).await.unwrap();
         }
-        assert_eq!(files_with_it(&world), [""; 0].map(PathBuf::from));
-        // The records are the same ones: whoever read a version before may write now.
+        assert_eq!(world.files_with(CANARY), [""; 0].map(PathBuf::from));
+        // The records have the same versions: a caller that read one before can write now.
         store.update_infra_env(&records.pool, &[]).await.unwrap();
     }
 

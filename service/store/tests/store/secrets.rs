@@ -1,13 +1,15 @@
-//! Secrets end with what they belonged to.
+//! Secrets are deleted with the records that they belong to.
 
 on_both! {
     a_deleted_record_leaves_no_secret,
 }
 
 mod cases {
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use muster_core::record::{Cluster, Host, InfraEnv, Secret};
+    use muster_store::Kind;
     use sqlx::{AnyConnection, Connection, Row};
 
     use crate::world::{World, at, cluster, host, infra_env, inventory, registered};
@@ -57,7 +59,10 @@ mod cases {
         let mut machine: Host = host(pool.id);
         machine.data.ignition_endpoint_token = canary();
         machine.data.ignition_config_overrides = canary();
-        machine.inventory = Some(inventory(CANARY, &["02:00:00:00:00:01"]).into());
+        // The name of a deleted host stays, and is no secret.
+        let mut reported = inventory("worker-1", &["02:00:00:00:00:01"]);
+        reported.bmc_address = CANARY.into();
+        machine.inventory = Some(reported.into());
         Arc::make_mut(&mut machine.reports).free_addresses = vec![muster_api::steps::FreeNetworkAddresses {
             network: CANARY.into(),
             ..Default::default()
@@ -65,6 +70,10 @@ mod cases {
         machine.bootstrap_ignition = canary();
         store.insert_host(&machine, &registered(), &[]).await.unwrap();
         assert_eq!(holders(&world).await, DOCUMENTS.map(|(table, _)| table));
+        assert_eq!(
+            world.files_with(CANARY).is_empty(),
+            store.kind() == Kind::Postgres
+        );
 
         assert!(store.delete_host(pool.id, machine.id, at(1), &[]).await.unwrap());
         assert_eq!(holders(&world).await, ["infra_envs", "clusters"]);
@@ -74,7 +83,10 @@ mod cases {
         assert_eq!(kept.cluster.data.name, joined.data.name);
         store.delete_infra_env(pool.id, at(1), &[]).await.unwrap();
         assert!(holders(&world).await.is_empty());
-        // The machine may come back.
+        // Nor is it left in what was freed, of the file or of its log.
+        store.give_space_back().await.unwrap();
+        assert_eq!(world.files_with(CANARY), [""; 0].map(PathBuf::from));
+        // The machine may register again.
         assert!(store.host_was_deleted(pool.id, machine.id).await.unwrap());
     }
 }

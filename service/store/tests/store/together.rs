@@ -1,4 +1,4 @@
-//! Changes commit whole, and many at once.
+//! Changes commit as a whole, and many in one transaction.
 
 on_both! {
     a_failing_event_rolls_the_whole_change_back,
@@ -97,7 +97,7 @@ mod cases {
             entries.iter().map(|entry| entry.version).collect::<Vec<_>>(),
             [1, 1]
         );
-        // And it goes on.
+        // The store can still be used.
         world
             .store
             .insert_host(&new, &registered(), &[event_of(&new, "registered")])
@@ -155,7 +155,7 @@ mod cases {
         let reads = world.store.statement_counts().reads - before;
         assert!(reads <= asked_for / 4, "{reads} reads of {asked_for} hosts");
 
-        // One that cannot be read costs that one.
+        // A record that cannot be read fails only its own read.
         let id = hosts[1].id;
         world
             .sql(&format!("UPDATE hosts SET state = 'hunter2' WHERE id = '{id}'"))

@@ -1,5 +1,6 @@
 //! A fresh database for a test, and records to put into it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muster_api::bmc::BmcCreateParams;
@@ -56,7 +57,7 @@ impl World {
         Store::open(&self.url).await.expect("the database opens again")
     }
 
-    /// Runs statements behind the store's back.
+    /// Runs statements directly on the database.
     pub async fn sql(&self, sql: &str) {
         let mut connection = AnyConnection::connect(&self.url)
             .await
@@ -67,6 +68,22 @@ impl World {
             .await
             .expect("the statement is valid");
         connection.close().await.expect("the connection closes");
+    }
+
+    /// SQLite's files, in use as they are, that hold the text.
+    pub fn files_with(&self, text: &str) -> Vec<PathBuf> {
+        let Some(file) = self.url.strip_prefix("sqlite://") else {
+            return Vec::new();
+        };
+        let folder = Path::new(file).parent().expect("a folder");
+        let files = std::fs::read_dir(folder)
+            .expect("files")
+            .map(|entry| entry.expect("a file").path());
+        let holds = |path: &PathBuf| {
+            let bytes = std::fs::read(path).expect("it is read");
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        };
+        files.filter(holds).collect()
     }
 
     /// A stored InfraEnv.

@@ -63,7 +63,7 @@ fn check_members(bmc: &Bmc, body: &Map<String, Value>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Inserts `Image` of members that were checked.
+/// Inserts `Image` of validated members.
 pub(super) fn insert(
     bmc: &mut Bmc,
     body: &Map<String, Value>,

@@ -31,7 +31,7 @@ pub(super) fn reset(bmc: &mut Bmc, call: &Call, now: Instant) -> Result<Answer, 
     Ok(Answer::empty(204))
 }
 
-/// The wanted `ResetType`, one of those that this BMC takes.
+/// The requested `ResetType`, one of those that this BMC accepts.
 fn reset_type(bmc: &Bmc, call: &Call) -> Result<String, Problem> {
     let body = call.object()?;
     if let Some(unknown) = body.keys().find(|name| *name != "ResetType") {
@@ -74,7 +74,7 @@ fn refuse_by_state(bmc: &mut Bmc, kind: &str, is_on: bool, now: Instant) -> Resu
     Ok(())
 }
 
-/// The work of a reset type, and how long after the call each piece is done.
+/// The work of a reset type, with the delay of each piece after the call.
 fn works(kind: &str, is_on: bool, restart_hangs: bool, lag: Lag) -> Vec<(Work, Duration)> {
     match kind {
         "On" | "ForceOn" => vec![(Work::On, lag.on)],

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::quirks::{TaskEnd, Tasks};
 use crate::resources::task_json;
 
-/// Does work at once; an answer with that status.
+/// Performs work at once; returns a response with that status.
 pub(super) fn at_once(bmc: &mut Bmc, work: &Work, status: u16, now: Instant) -> Result<Answer, Problem> {
     let done = bmc.perform(work, now);
     done.map_err(|failure| {
@@ -22,7 +22,7 @@ pub(super) fn at_once(bmc: &mut Bmc, work: &Work, status: u16, now: Instant) -> 
     Ok(Answer::empty(status))
 }
 
-/// Begins a task of that name: work in that order, each piece so long after the task's end.
+/// Begins a task of that name: work in that order, each piece with its delay after the task's end.
 pub(super) fn as_task(
     bmc: &mut Bmc,
     name: &str,

@@ -1,5 +1,5 @@
-//! BMCs of the market, as docs/protocol/redfish.md#3 tells of them. Names and versions are those that such a BMC tells; what is
-//! not known to differ is as the standard says.
+//! BMCs on the market, as docs/protocol/redfish.md#3 describes them. Names and versions are those that such a BMC
+//! reports; where no difference is known, they follow the standard.
 
 mod ami;
 mod cisco;

@@ -10,9 +10,9 @@ use super::seconds;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Product {
-    /// `Vendor` of the service root; empty: not told.
+    /// `Vendor` of the service root; empty: missing.
     pub vendor: String,
-    /// The key of the service root's `Oem`; empty: not told.
+    /// The key of the service root's `Oem`; empty: missing.
     pub oem: String,
     /// `Product` of the service root.
     pub product: String,
@@ -56,15 +56,15 @@ impl Default for Product {
     }
 }
 
-/// The fate of a boot override that is to hold for one boot.
+/// The effect of a boot override for one boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Once {
-    /// It holds for one boot.
+    /// It is in effect for one boot.
     Honoured,
-    /// It reads back as Continuous, and holds for each boot.
+    /// It reads back as Continuous, and is in effect for each boot.
     Continuous,
-    /// It is accepted and forgotten.
+    /// It is accepted and dropped.
     Dropped,
 }
 
@@ -92,27 +92,27 @@ pub enum ShownPower {
     Null,
 }
 
-/// Entity tags, and what comes of `If-Match`.
+/// Entity tags, and the effect of `If-Match`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ETags {
     /// A `PATCH` without `If-Match` is refused with 428.
     pub required: bool,
-    /// Tags are sent as `W/"x"` and wanted as `"x"`; anything else is refused with 412.
+    /// Tags are sent as `W/"x"` and required as `"x"`; anything else is refused with 412.
     pub weak: bool,
-    /// Only `If-Match: *` is right.
+    /// Only `If-Match: *` is accepted.
     pub only_star: bool,
-    /// `PATCH` with `If-Match` is always refused with 412: right only without.
+    /// `PATCH` with `If-Match` is always refused with 412: accepted only without.
     pub refused: bool,
     /// `POST` of an action with `If-Match` is refused with 412.
     pub refused_on_actions: bool,
     /// Tags are in `@odata.etag` only, not in a header.
     pub body_only: bool,
-    /// There are none; `If-Match` is not looked at.
+    /// There are none; `If-Match` is ignored.
     pub absent: bool,
 }
 
-/// Failed logins that shut a user out.
+/// Failed logins that lock a user out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lockout {
@@ -124,26 +124,26 @@ pub struct Lockout {
     pub status: u16,
 }
 
-/// Changes that are answered with 202, and done later.
+/// Changes with the response 202 that are done later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// Power calls do so.
+    /// Power calls are tasks.
     pub power: bool,
-    /// Inserts and ejects do so.
+    /// Inserts and ejects are tasks.
     pub media: bool,
     #[serde(with = "seconds")]
     pub takes: Duration,
     pub end: TaskEnd,
-    /// Task and monitor are 404 for so long after the request.
+    /// Time after the request in which task and monitor are 404.
     #[serde(with = "seconds")]
     pub appears_after: Duration,
-    /// False: the answer does not say where the task is.
+    /// False: the response has no location of the task.
     pub location: bool,
 }
 
 impl Tasks {
-    /// Power and media, which take so long and end well.
+    /// Tasks for power and media with this duration that succeed.
     pub fn taking(takes: Duration) -> Self {
         Self {
             power: true,
@@ -164,7 +164,7 @@ pub enum TaskEnd {
     Forgotten,
     /// The change is not made.
     Exception,
-    /// The change is not made, and the task runs on.
+    /// The change is not made, and the task keeps running.
     Never,
 }
 
@@ -172,7 +172,7 @@ pub enum TaskEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorShape {
-    /// As the standard has it.
+    /// The standard form.
     List,
     /// `@Message.ExtendedInfo` is one object (iDRAC).
     Single,
@@ -191,22 +191,22 @@ pub enum Systems {
     One,
     /// A second without power and boot (a baseboard of accelerators).
     WithBaseboard,
-    /// A second that looks as good as the machine, and is none.
+    /// A second that looks like the machine, and is not.
     Two,
 }
 
-/// URLs that a BMC takes (docs/protocol/redfish.md#4).
+/// URLs that a BMC accepts (docs/protocol/redfish.md#4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImageRules {
-    /// One of these ends the path; empty: anything does.
+    /// Accepted endings of the path; empty: any.
     pub extensions: Vec<String>,
     /// A query is refused.
     pub no_query: bool,
     /// `https` is refused.
     pub no_https: bool,
-    /// Longer URLs are refused.
+    /// Greatest length.
     pub max_length: Option<usize>,
-    /// Deeper paths are refused: how many folders the image may be in.
+    /// Greatest number of folders in the path.
     pub max_folders: Option<usize>,
 }

@@ -12,20 +12,20 @@ pub struct Slot {
     pub kind: SlotKind,
 }
 
-/// The way a drive answers an insert.
+/// The reaction of a drive to an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotKind {
-    /// It takes a URL.
+    /// It accepts a URL.
     Url,
-    /// It tells the action, and answers 400 to it: the drive of the remote console.
+    /// It has the action, and returns 400 for it: the drive of the remote console.
     Refuses,
-    /// It has no action and answers 405.
+    /// It has no action and returns 405.
     ConsoleOnly,
 }
 
 impl Slot {
-    /// One that takes a URL.
+    /// A drive that accepts a URL.
     pub fn url(id: &str, types: &[&str]) -> Self {
         Self::new(id, types, SlotKind::Url)
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::forms::{collection, link};
 use crate::bmc::Bmc;
 
-/// The Chassis, or what is below it.
+/// The Chassis, or a resource below it.
 pub(super) fn read(bmc: &Bmc, path: &[&str]) -> Option<Value> {
     match path {
         [] => Some(chassis(bmc)),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bmc::Bmc;
 
-/// The last part of the second System's path, where there is one.
+/// The last part of the second System's path, if there is one.
 pub(super) const BASEBOARD: &str = "HGX_Baseboard_0";
 
 /// A collection at that path below `/redfish/v1`.

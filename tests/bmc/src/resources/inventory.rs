@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::forms::{collection, link};
 use crate::bmc::Bmc;
 
-/// The UUID as the BMC tells it.
+/// The UUID as the BMC shows it.
 pub(super) fn shown_uuid(bmc: &Bmc) -> String {
     let uuid = bmc.hardware.uuid;
     if bmc.quirks.swapped_uuid {
@@ -32,7 +32,7 @@ pub(super) fn read(bmc: &Bmc, path: &[&str]) -> Option<Value> {
     }
 }
 
-/// A collection below the System whose members are numbered from 1, or one of them.
+/// A collection below the System with members numbered from 1, or one of them.
 fn member(bmc: &Bmc, name: &str, kind: &str, members: Vec<Value>, path: &[&str]) -> Option<Value> {
     let at = |number: usize| format!("{}/{name}/{number}", bmc.system());
     match path {

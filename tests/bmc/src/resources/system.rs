@@ -9,7 +9,7 @@ use super::{inventory, media};
 use crate::bmc::Bmc;
 use crate::quirks::Systems;
 
-/// The System, or what is below it.
+/// The System, or a resource below it.
 pub(super) fn read(bmc: &Bmc, path: &[&str], now: Instant) -> Option<Value> {
     match path {
         [] => Some(system(bmc)),

@@ -10,7 +10,7 @@ use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
-/// Time limit of what a BMC does later.
+/// Time limit of a BMC's deferred work.
 const SOON: Duration = Duration::from_secs(10);
 
 /// A BMC, its machine, and a client that has logged in by Basic.
@@ -59,7 +59,7 @@ impl Lab {
         }
     }
 
-    /// `POST` of a reset of that type to the one System.
+    /// `POST` of a reset of that type to the only System.
     pub fn reset(&self, kind: &str) -> Reply {
         let system = self.system();
         let target = system["Actions"]["#ComputerSystem.Reset"]["target"]
@@ -149,7 +149,7 @@ impl Client {
         self.with("authorization", &format!("Basic {text}"))
     }
 
-    /// Sends a request; an error says that no whole answer came.
+    /// Sends a request; an error means that there was no whole response.
     pub fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response, reqwest::Error> {
         let method: Method = method.parse().unwrap();
         let mut request = self.http.request(method, format!("{}{path}", self.base));
@@ -185,7 +185,7 @@ impl Client {
 }
 
 impl Reply {
-    /// Its body, after a look at its status.
+    /// Its body, after a check of its status.
     #[track_caller]
     pub fn json(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
@@ -221,7 +221,7 @@ pub fn text(value: &Value) -> String {
         .to_owned()
 }
 
-/// Waits for something that the BMC does later.
+/// Waits for an effect of the BMC's deferred work.
 #[track_caller]
 pub fn await_true(what: &str, mut check: impl FnMut() -> bool) {
     let end = Instant::now() + SOON;

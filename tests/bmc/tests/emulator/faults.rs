@@ -143,7 +143,7 @@ fn a_used_connection_is_reset() {
     ask(&stream).unwrap();
     let error = lines.read_line(&mut line).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
-    // A new connection for each request is right.
+    // A new connection for each request is accepted.
     let closing = lab.client.with("connection", "close");
     closing.get(SYSTEMS).expect(200);
     closing.get(SYSTEMS).expect(200);

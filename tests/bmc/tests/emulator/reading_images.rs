@@ -1,4 +1,4 @@
-//! A BMC that reads the image before it says that it is inserted.
+//! A BMC that reads the image before it reports it as inserted.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::client::{Lab, Reply};
 
-/// Answers to requests for an image.
+/// Responses to requests for an image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Server {
     Good,
@@ -65,7 +65,7 @@ fn answer(mut stream: &TcpStream, server: Server) {
     )
     .unwrap();
     if request.starts_with("GET") {
-        // A client that has seen enough does not read on.
+        // A client that has read enough does not read on.
         let _ = stream.write_all(&vec![0; length]);
     }
 }

@@ -1,4 +1,4 @@
-//! An installation as a worker of an existing cluster reports it. Source: docs/protocol/install-flow.md#2.
+//! An installation with the reports of a worker of an existing cluster. Source: docs/protocol/install-flow.md#2.
 
 use std::time::Duration;
 
@@ -98,7 +98,8 @@ impl Desk {
             .await
     }
 
-    /// Asks until there is an answer that is final: installers are patient. Source: docs/protocol/install-flow.md#5.
+    /// Repeats a request until there is a final response: installers are patient. Source:
+    /// docs/protocol/install-flow.md#5.
     async fn ask_long<'a>(&self, ask: impl Fn() -> Ask<'a>) -> Ending {
         let mut attempt = 0;
         loop {
@@ -118,7 +119,7 @@ impl Desk {
     }
 
     async fn ignition(&self) -> Ending {
-        // "infra-env" is the protocol's, for this operation alone.
+        // "infra-env" is the protocol's, only for this operation.
         let path = format!(
             "/infra-env/{}/hosts/{}/downloads/ignition",
             self.world.infra_env, self.host
@@ -127,7 +128,7 @@ impl Desk {
             .await
     }
 
-    /// A worker asks for its cluster until it answers.
+    /// A worker requests its cluster until there is a response.
     async fn await_cluster(&self, cluster: Uuid) {
         let path = format!("/clusters/{cluster}?exclude-hosts=true");
         while !self

@@ -1,5 +1,5 @@
-//! Logs: requested, collecting, the upload, completed. Source: docs/protocol/agent-protocol.md#8. Where no cluster is named they go to a
-//! place of the host's own, as our agent sends them.
+//! Logs: requested, collecting, the upload, completed. Source: docs/protocol/agent-protocol.md#8. If no cluster is
+//! named they are uploaded to a URL of the host, like our agent's.
 
 use bytes::Bytes;
 use http::Method;
@@ -54,7 +54,7 @@ impl Desk {
         self.reply(&step, outcome, None).await;
     }
 
-    /// The whole sequence; how the upload ended.
+    /// Runs the whole sequence; returns the ending of the upload.
     pub(super) async fn send_logs(&self, cluster: Uuid) -> Ending {
         self.logs_progress("requested").await;
         self.logs_progress("collecting").await;
@@ -69,7 +69,7 @@ impl Desk {
         ending
     }
 
-    /// The logs that an operator asked for.
+    /// Sends the logs that an operator requested.
     async fn send_asked_logs(&self) -> Ending {
         let path = format!("{MUSTER_PATH}{}/logs/archive", self.path());
         let body = Body::repeated(self.part_head(), self.small_archive(), 1, part_tail());

@@ -18,7 +18,7 @@ use crate::wire::Body;
 const SLOWNESS: Duration = Duration::from_secs(3);
 
 impl Desk {
-    /// Replies after a while, in drips.
+    /// Replies with a delay, in drips.
     pub(super) async fn reply_slowly(self, step: Step, outcome: Outcome, first_inventory: bool) {
         sleep(SLOWNESS.mul_f64(self.machine.random(11).random_range(0.5..1.5))).await;
         let body = Body::dripping(self.reply_body(&step, outcome), SLOWNESS);
@@ -29,9 +29,10 @@ impl Desk {
         }
     }
 
-    /// Harms in turn, beginning with another harm on each machine.
+    /// Sends harmful inventories in turn, beginning with another kind on each machine: as many machines as there are
+    /// kinds send all of them at once.
     pub(super) async fn hostile_inventory(&self, step: &Step, turn: u32) {
-        let hostility = Hostility::of_turn(self.part.number.wrapping_add(turn));
+        let hostility = Hostility::of_turn(self.part.nth.wrapping_add(turn));
         let outcome = Outcome {
             output: hostile(self.machine, hostility),
             ..Outcome::done()
@@ -40,8 +41,8 @@ impl Desk {
         self.reply(step, outcome, because).await;
     }
 
-    /// Replies for hosts that it is not. (Another host of the same InfraEnv is left in peace: all hosts of an
-    /// InfraEnv have one token, so the protocol cannot distinguish them.)
+    /// Replies for other hosts. (Other hosts of the same InfraEnv are left out: all hosts of an InfraEnv have one
+    /// token, so the protocol cannot distinguish them.)
     pub(super) async fn reply_for_others(&self, turn: u32) {
         let step = Step {
             step_type: "inventory".into(),

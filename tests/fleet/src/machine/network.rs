@@ -32,7 +32,7 @@ pub fn bmc_address(machine: Machine) -> String {
     address(machine, 2).to_string()
 }
 
-/// Locally administered, and unlike all others of the fleet.
+/// Locally administered, and different from all others of the fleet.
 fn mac(machine: Machine, nth: u32) -> String {
     let number = machine.number().to_be_bytes();
     let [.., of_seed] = machine.seed.to_be_bytes();

@@ -1,4 +1,4 @@
-//! Answers steps about the machine and its clock.
+//! Handles steps about the machine and its clock.
 
 use muster_api::steps::{NtpSource, NtpSourceState, NtpSynchronizationRequest, NtpSynchronizationResponse};
 
@@ -10,7 +10,7 @@ pub fn inventory(machine: Machine, _args: &[String]) -> Outcome {
     Outcome::good(&serde_json::to_value(machine.inventory()).expect("an inventory is JSON"))
 }
 
-/// `ntp-synchronizer`: the sources that were asked for, or the system's own; the clock follows the first.
+/// `ntp-synchronizer`: the requested sources, or the system's own; the clock follows the first.
 pub fn ntp(machine: Machine, args: &[String]) -> Outcome {
     settle(argument::<NtpSynchronizationRequest>(args).map(|request| {
         let mut names: Vec<&str> = request

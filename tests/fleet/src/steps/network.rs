@@ -1,5 +1,4 @@
-//! Answers connectivity steps: the machine reaches everything in 10.0.0.0/8, the fleet's own network, and
-//! nothing else.
+//! Handles connectivity steps: the machine reaches everything in 10.0.0.0/8, the fleet's own network, and nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -123,7 +122,7 @@ fn null_if_empty(list: Vec<Value>) -> Value {
     }
 }
 
-/// `free-network-addresses`: of each network, what is neither the gateway nor a machine.
+/// `free-network-addresses`: of each network, all addresses except those of the gateway and the machines.
 pub fn free_addresses(machine: Machine, args: &[String]) -> Outcome {
     settle(argument::<Vec<String>>(args).and_then(|networks| {
         let scanned = networks.iter().map(|network| {
@@ -209,7 +208,7 @@ struct Domain {
     domain_name: String,
 }
 
-/// `domain-resolution`: every name has an address, except those that ask whether every name has one.
+/// `domain-resolution`: every name has an address, except those that test for a wildcard.
 pub fn domain_resolution(_machine: Machine, args: &[String]) -> Outcome {
     settle(argument::<Domains>(args).map(|asked| {
         let resolution = |name: &str| {
@@ -237,7 +236,7 @@ struct ApiVip {
     url: String,
 }
 
-/// `api-vip-connectivity-check`: a worker's configuration is there.
+/// `api-vip-connectivity-check`: a worker's configuration is available.
 pub fn api_vip(_machine: Machine, args: &[String]) -> Outcome {
     settle(argument::<ApiVip>(args).map(|asked| {
         let ignition = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": []}});

@@ -1,4 +1,4 @@
-//! Outcomes of steps, and the reading of their arguments.
+//! Outcomes of steps, and the parsing of their arguments.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Output and exit code of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// 0 good, -1 bad arguments or an internal fault, others as the tool of that step.
+    /// 0 success, -1 bad arguments or an internal fault, others as the tool of that step.
     pub exit_code: i64,
     /// JSON text of most steps.
     pub output: String,
@@ -23,7 +23,7 @@ impl Outcome {
         }
     }
 
-    /// A step that ended well and prints nothing.
+    /// A step that succeeds and prints nothing.
     pub fn done() -> Self {
         Self {
             exit_code: 0,
@@ -41,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// The one structured argument, or the failure that every agent answers to a wrong one.
+/// The only structured argument, or the failure that every agent returns for a wrong one.
 pub fn argument<T: DeserializeOwned>(args: &[String]) -> Result<T, Outcome> {
     let [text] = args else {
         return Err(Outcome::failed(
@@ -57,7 +57,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Outcome> {
         .map_err(|error| Outcome::failed(-1, format!("arguments cannot be read: {error}")))
 }
 
-/// An answer that can fail early.
+/// An outcome that can fail early.
 pub fn settle(outcome: Result<Outcome, Outcome>) -> Outcome {
     outcome.unwrap_or_else(|failed| failed)
 }

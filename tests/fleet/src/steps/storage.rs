@@ -67,7 +67,7 @@ pub fn image_availability(machine: Machine, args: &[String]) -> Outcome {
     }))
 }
 
-/// `download-boot-artifacts`: all there already.
+/// `download-boot-artifacts`: all downloaded already.
 pub fn boot_artifacts(_machine: Machine, _args: &[String]) -> Outcome {
     Outcome {
         output: "the boot artifacts are in place".into(),

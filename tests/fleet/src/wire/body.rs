@@ -24,21 +24,21 @@ enum Content {
 }
 
 impl Body {
-    /// None.
+    /// An empty body.
     pub fn empty() -> Self {
         Self {
             content: Content::Whole(None),
         }
     }
 
-    /// These bytes.
+    /// A body of these bytes.
     pub fn whole(bytes: Bytes) -> Self {
         Self {
             content: Content::Whole(Some(bytes)),
         }
     }
 
-    /// These bytes, in pieces over that time, without telling their number before.
+    /// These bytes, in pieces over that time, without announcing their number.
     pub fn dripping(bytes: Bytes, over: Duration) -> Self {
         let size = bytes.len().div_ceil(DRIPS).max(1);
         let pause = over / u32::try_from(DRIPS).unwrap_or(1);
@@ -53,7 +53,7 @@ impl Body {
         }
     }
 
-    /// `before`, so many times `line`, `after`. Nothing is held in memory but these.
+    /// `before`, so many times `line`, `after`. Only these are held in memory.
     pub fn repeated(before: Bytes, line: Bytes, lines: u64, after: Bytes) -> Self {
         let block = 64;
         let many = Bytes::from(line.repeat(block));
@@ -69,7 +69,7 @@ impl Body {
         }
     }
 
-    /// The same again, if that is possible.
+    /// A copy for a retry, if that is possible.
     pub fn again(&self) -> Option<Self> {
         match &self.content {
             Content::Whole(bytes) => Some(Self {

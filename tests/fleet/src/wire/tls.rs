@@ -1,4 +1,4 @@
-//! Whom the agents trust.
+//! Certificates that the agents trust.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use rustls_pki_types::pem::PemObject;
 
 use crate::options::Options;
 
-/// For http and https; what https trusts is in the options.
+/// A connector for http and https; the options define the trust for https.
 pub fn connector(options: &Options) -> Result<HttpsConnector<HttpConnector>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .context("TLS cannot be set up")?;
     let verifier: Arc<dyn ServerCertVerifier> = match &options.ca_cert {
-        // A URL with http asks for no certificate, and https without a file is refused before.
-        None => Arc::new(AnyServer::new(&provider)),
+        // A URL with http needs no certificate, and https without a file is refused before.
+        None => Arc::new(AnyServer),
         Some(file) => Arc::new(Trust::only(certificates(file)?, &provider).with_context(|| named(file))?),
     };
     let config = builder

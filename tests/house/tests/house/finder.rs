@@ -2,7 +2,7 @@
 
 use muster_house::circles::circles;
 
-/// The files of each circle of a crate of these files.
+/// The files of each circle in a crate of these files.
 fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in files {

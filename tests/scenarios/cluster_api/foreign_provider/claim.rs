@@ -1,4 +1,4 @@
-//! The provider's work on an Agent: the claim, what is mirrored of it, and giving it back.
+//! The provider's work on an Agent: the claim, its mirrored parts, and the release.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use muster_tests::kube::world::{NAMESPACE, SOON};
 
 pub const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 
-/// States in which an Agent counts as given back.
+/// States in which an Agent counts as released.
 const UNBOUND: [&str; 7] = [
     "discovering-unbound",
     "known-unbound",
@@ -48,7 +48,7 @@ impl Provider {
             "metadata": {"resourceVersion": seen["metadata"]["resourceVersion"]}, "status": {"conditions": reserved},
         });
         self.merge(&status_path, &with_version);
-        // The same again is about an older version.
+        // The second request refers to an older version.
         let http = self.http.with("content-type", "application/merge-patch+json");
         let mut outdated = with_version;
         outdated["status"]["conditions"][0]["message"] = json!("other");
@@ -75,7 +75,7 @@ impl Provider {
         );
     }
 
-    /// The provider writes an Agent at each of its reconciles; the server must not tell it of that.
+    /// The provider writes an Agent at each reconcile; the server must not notify it of writes without a change.
     #[track_caller]
     pub fn hears_nothing_of_writes_without_a_change(&self, name: &str) {
         await_condition("a PUT without a change to change nothing", SOON, || {
@@ -93,7 +93,8 @@ impl Provider {
         });
     }
 
-    /// An installed Agent has the four conditions that make the AgentMachine ready, each with a reason that its schema takes.
+    /// An installed Agent has the four conditions that make the AgentMachine ready, each with a reason that its schema
+    /// accepts.
     #[track_caller]
     pub fn reports_ready(&self, name: &str) {
         let agent = await_condition(
@@ -128,7 +129,7 @@ impl Provider {
         assert_eq!(patched["status"]["ready"], true);
     }
 
-    /// Cluster API waits for the hook; the Agent is unbound, and counts as given back when its state says so.
+    /// Cluster API waits for the hook; the Agent is unbound, and counts as released in certain states.
     #[track_caller]
     pub fn gives_back(&self, lab: &Lab, name: &str) {
         let machine_path = path(CAPI, HCP, "machines", "east-1");
@@ -155,7 +156,7 @@ impl Provider {
                 let agent = self.get(&agent_path(name));
                 let state = agent["status"]["debugInfo"]["state"].as_str().unwrap_or_default();
                 match state {
-                    // The agent on the node answers, and the machine boots into discovery.
+                    // The agent on the node responds, and the machine boots into discovery.
                     "reclaiming" => {
                         let polled = client.get(&format!("{}/instructions", lab.path(1)));
                         if polled.text().contains("download-boot-artifacts") {
@@ -198,7 +199,8 @@ impl Provider {
     }
 }
 
-/// Writes the claim of an AgentMachine into an Agent, or takes it out: label, annotation, and the five fields of its spec.
+/// Writes the claim of an AgentMachine into an Agent, or removes it: label, annotation, and the five fields of its
+/// spec.
 fn claim(agent: &mut Value, machine: Value) {
     let is_taken = !machine.is_null();
     let or_null = |value: Value| if is_taken { value } else { Value::Null };

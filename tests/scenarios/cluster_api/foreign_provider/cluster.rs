@@ -13,10 +13,10 @@ use muster_tests::kube::played_nodes::Workload;
 use muster_tests::kube::world::SOON;
 
 impl Provider {
-    /// The hook on the Machine, the label on the bootstrap data, and the token, which is written again and again.
+    /// The hook on the Machine, the label on the bootstrap data, and the token, which is written repeatedly.
     #[track_caller]
     pub fn prepares_the_machine(&self) {
-        // Those who make Machines write them and their data, too. What meets another write is tried again.
+        // The controllers that make Machines write them and their data, too. A write that conflicts is retried.
         let machine_path = path(CAPI, HCP, "machines", "east-1");
         await_condition("the hook to be written", SOON, || {
             let mut machine = self.get(&machine_path);

@@ -3,7 +3,7 @@
 use super::{HCP, Provider};
 
 impl Provider {
-    /// Answers the status.
+    /// Returns the status.
     #[track_caller]
     pub fn send_secret(&self, method: &str, path: &str, secret: &Secret<'_>) -> u16 {
         let media = "application/vnd.kubernetes.protobuf";

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::{CAPI, HCP, PROVIDER, Provider, owner, path};
 use crate::kube::joining::Lab;
 
-/// A watch that has sent what is there says so.
+/// The annotation on the bookmark with which a watch ends its initial events.
 const LISTED: &str = "k8s.io/initial-events-end";
 
 impl Provider {
-    /// What HyperShift and Cluster API would make.
+    /// The objects that HyperShift and Cluster API would make.
     #[track_caller]
     pub fn seed(&self, lab: &Lab, workload: &Workload) {
         let kubectl = lab.kubectl().namespace(HCP);
@@ -110,7 +110,7 @@ impl Provider {
         }
     }
 
-    /// Streaming lists, or what clients fall back to.
+    /// Streaming lists, or the clients' fallback.
     #[track_caller]
     pub fn starts_informers(&self) {
         for (group, namespace, plural) in [

@@ -22,7 +22,7 @@ impl Identity {
             present: String::new(),
             next: first,
         };
-        // Clients know of the change before it comes.
+        // Clients trust the new authority before the change.
         let both = format!("{}{}", identity.next.certificate(), next.certificate());
         fs::write(&identity.files.authorities, both).unwrap();
         identity.renew();

@@ -26,7 +26,7 @@ use muster_tests::clock::Clock;
 /// Installed while everything else happens.
 const INSTALLING: usize = 10;
 
-/// Events of a host: name and message, and how often it is there.
+/// Events of a host: name and message, and their number.
 pub(super) type Events = BTreeMap<(String, String), usize>;
 
 /// The hosts as an operator sees them, by id.
@@ -40,7 +40,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// It was at rest, and is what it was.
+    /// The host was idle, and is unchanged.
     fn is_like(&self, before: &Self) -> Result<(), String> {
         if self == before {
             return Ok(());
@@ -53,7 +53,7 @@ impl Host {
         ))
     }
 
-    /// It is being installed, or was, and each of its events is there once.
+    /// The host is being installed, or was, and each of its events exists once.
     fn goes_on(&self) -> Result<(), String> {
         let Self { status, events } = self;
         if !["installing-in-progress", "added-to-existing-cluster"].contains(&status.as_str()) {
@@ -170,13 +170,13 @@ impl Running {
         }
     }
 
-    /// The hosts that an operator sees now, without what each tells of 3,000 others.
+    /// The hosts as an operator sees them now, without their reports about 3,000 others.
     #[track_caller]
     pub(super) fn hosts(&self) -> Vec<Value> {
         self.try_hosts().unwrap()
     }
 
-    /// The hosts; an error while the service catches up with all that the agents of so many hosts repeat after an outage.
+    /// The hosts; an error while the service handles the repeated requests of so many agents after an outage.
     fn try_hosts(&self) -> Result<Vec<Value>, String> {
         let path = format!("{BASE_PATH}/infra-envs/{}/hosts?brief=true", self.infra_env);
         let answer = self.client.try_request("GET", &path, None)?;
@@ -209,7 +209,7 @@ impl Running {
         picture
     }
 
-    /// The picture when nothing changes any more: every host has seen the others, and was judged.
+    /// The picture when nothing changes any more: every host has seen the others, and was evaluated.
     #[track_caller]
     pub(super) fn await_rest(&self) -> Picture {
         let mut last = Picture::new();
@@ -232,7 +232,7 @@ impl Running {
         )
     }
 
-    /// Begins to install ten hosts; their ids.
+    /// Begins the installation of ten hosts; returns their ids.
     #[track_caller]
     pub(super) fn install_ten(&self, at_rest: &Picture) -> Vec<String> {
         let known = at_rest.iter().filter(|(_, host)| host.status == "known");
@@ -268,7 +268,7 @@ impl Running {
         });
     }
 
-    /// An outage lasts, and this is seen all the time.
+    /// Waits for the length of an outage, and checks this condition all the time.
     #[track_caller]
     pub(super) fn for_an_outage(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         assert_every(Duration::from_secs(1), what, self.scale.outage, || {
@@ -280,7 +280,7 @@ impl Running {
         });
     }
 
-    /// Time passes in which the service could find hosts lost, and it finds none.
+    /// Waits while the service could mark hosts as lost, and checks that it does not.
     #[track_caller]
     pub(super) fn nobody_is_judged(&self, window: Duration) {
         assert_every(self.scale.poll / 4, "no host is lost", window, || {
@@ -296,8 +296,8 @@ impl Running {
         });
     }
 
-    /// Each host is heard again. Those at rest are what they were before, with the events of before; those that are being installed
-    /// went on, and each of their events is there once.
+    /// Each host polls again. Idle hosts are unchanged, with the same events; installations continued, and each of
+    /// their events exists once.
     #[track_caller]
     pub(super) fn judge(&self, what: &str, before: &Picture, installing: &[String]) {
         let now = self
@@ -348,7 +348,7 @@ impl Running {
 
     /// Memory of the replicas and size of the database.
     pub(super) fn size(&self) -> Size {
-        // Which PostgreSQL does by itself, unless it is told not to, as for tests.
+        // PostgreSQL does that itself unless it is disabled, as in tests.
         self.postgres.query(&self.database, "VACUUM");
         let bytes = self
             .postgres
@@ -364,7 +364,7 @@ impl Running {
         size
     }
 
-    /// The agents saw nothing that would have lost them, and the hosts of the previous release are still there.
+    /// The agents received no response that would have stopped them, and the hosts of the previous release still exist.
     #[track_caller]
     pub(super) fn end(self) {
         let of_before = self.client.get("/infra-envs").expect(200).json();
@@ -402,7 +402,7 @@ impl Running {
     }
 }
 
-/// An image that nobody reads.
+/// An image that no host reads.
 fn os_image(architecture: &str) -> Value {
     json!({
         "openshift_version": "4.20", "cpu_architecture": architecture, "version": "420.1", "default": true,

@@ -1,11 +1,11 @@
-//! How much of everything there is, and how large it gets.
+//! The sizes and durations of the test, and the limits of growth.
 
 use std::time::Duration;
 
-/// Memory of a replica and size of the database, of what they were before.
+/// Memory of a replica and size of the database, as a multiple of the initial ones.
 const GROWTH: f64 = 1.25;
 
-/// How many hosts, and how long things last.
+/// Number of hosts and durations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub(super) hosts: u32,
@@ -30,7 +30,7 @@ impl Scale {
         }
     }
 
-    /// The disk of the database: each host reports whom of the others it reaches.
+    /// Size of the database's disk: each host reports which of the others it reaches.
     pub(super) fn disk_mebibytes(&self) -> u32 {
         128 + self.hosts * self.hosts / 2000
     }

@@ -14,21 +14,22 @@ use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// For a controller to do its work; a lease that nobody gives back lasts 15 s.
+/// Time limit for a controller; a lease that was not released lasts 15 s.
 pub const SOON: Duration = Duration::from_secs(120);
 
 const NAMESPACE: &str = "muster";
-/// Of the hosts that boot, and of the certificate.
+/// Name for hosts that boot, and in the certificate.
 pub const NAME: &str = "muster.lab.example";
-/// Of the database, in the pods' /etc/hosts.
+/// Name of the database in the pods' /etc/hosts.
 pub const DATABASE: &str = "database.lab.example";
-/// As OpenShift's restricted-v2 chooses one out of the namespace's range.
+/// As OpenShift's restricted-v2 chooses one in the namespace's range.
 pub const ARBITRARY_USER: u32 = 1_000_680_000;
 
-/// A cluster with what pods of Muster need there, and overlays of `deploy/`: `plain`, and on top of it `restricted`.
+/// A cluster with the objects that pods of Muster need, and overlays of `deploy/`: `plain`, and on top of it
+/// `restricted`.
 pub struct Cluster {
     pub workload: Workload,
-    /// Who signed the certificate in the Secret `muster-tls`.
+    /// The signer of the certificate in the Secret `muster-tls`.
     pub authority: Authority,
     folder: TempDir,
 }
@@ -78,7 +79,7 @@ impl Cluster {
             .run(&["apply", "-k", &overlay.display().to_string()]);
     }
 
-    /// Lets Pod Security refuse in Muster's namespace what OpenShift's restricted-v2 would.
+    /// Makes Pod Security refuse in Muster's namespace what OpenShift's restricted-v2 would refuse.
     #[track_caller]
     pub fn admit_restricted_pods_alone(&self) {
         let kubectl = self.kubectl();
@@ -99,7 +100,7 @@ impl Cluster {
         );
     }
 
-    /// Pods that are to stay.
+    /// Pods that are not being deleted.
     #[track_caller]
     pub fn pods(&self) -> Vec<Value> {
         let seen = self.kubectl().get(&["pods"]);
@@ -116,7 +117,7 @@ fn secret(namespace: &str, name: &str, data: &Value) -> Value {
     })
 }
 
-/// Writes an overlay of the copy of `deploy/` in `folder`: a kustomization, and what it changes in the Deployment.
+/// Writes an overlay of the copy of `deploy/` in `folder`: a kustomization, and its changes of the Deployment.
 fn overlay(folder: &Path, name: &str, kustomization: &Value, deployment: &Value) {
     let folder: PathBuf = folder.join("deploy").join(name);
     fs::create_dir(&folder).unwrap();
@@ -155,7 +156,7 @@ fn restricted() -> Value {
     json!({"resources": ["../plain"], "components": ["../tls"]})
 }
 
-/// What restricted-v2 writes into pods.
+/// The settings that restricted-v2 writes into pods.
 fn another_user() -> Value {
     json!({"securityContext": {"runAsUser": ARBITRARY_USER, "fsGroup": ARBITRARY_USER}})
 }

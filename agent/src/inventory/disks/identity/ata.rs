@@ -1,4 +1,4 @@
-//! Parses ATA IDENTIFY data. Source: ATA Command Set, IDENTIFY DEVICE; property names are those of udev's
+//! Parses ATA IDENTIFY data. Source: ATA Command Set, IDENTIFY DEVICE; property names are the same as in udev's
 //! `ata_id`.
 
 use crate::inventory::disks::Properties;

@@ -5,7 +5,7 @@ use crate::inventory::disks::udev_text::without_blanks;
 use crate::root::sysfs::Device;
 
 const CLASS_MASS_STORAGE: u64 = 8;
-/// Subclasses whose commands are SCSI: MMC-5 (ATAPI) and transparent SCSI.
+/// Subclasses with SCSI commands: MMC-5 (ATAPI) and transparent SCSI.
 const SCSI_SUBCLASSES: [u64; 2] = [2, 6];
 
 pub(super) fn read(disk: &Device<'_>, properties: &mut Properties) {

@@ -22,7 +22,7 @@ pub fn spec(mut from: Members, namespace: &str, to: &str) -> Members {
         reference(&mut from, &mut spec, name, namespace, to);
     }
     if let Some(mut endpoint) = take(&mut from, "controlPlaneEndpoint") {
-        // v1beta1 writes an endpoint that nobody has set as one without a name and with port 0.
+        // v1beta1 writes an endpoint that is not set as one without a name and with port 0.
         endpoint.retain(|_, value| *value != "" && *value != 0);
         put(&mut spec, "controlPlaneEndpoint", endpoint);
     }

@@ -95,7 +95,7 @@ pub fn seconds_to_timeouts(from: &mut Members, to: &mut Members) {
     }
 }
 
-/// The whole seconds of a duration as Go writes it (`1m30.5s`); `None` if it is none. Longer ones than v1beta2 can hold are cut.
+/// The whole seconds of a duration as Go writes it (`1m30.5s`); `None` if it is invalid. Longer ones than v1beta2 can hold are cut.
 pub fn seconds_of(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,4 +1,4 @@
-//! What v1beta1 clients write beside what v1beta2 clients read, and any object there and back.
+//! Objects of v1beta1 clients compared with those that v1beta2 clients read, and round trips of any object.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -123,7 +123,7 @@ fn what_the_other_version_cannot_hold_comes_back_unless_it_was_changed_there() {
     assert_eq!(back["spec"].get("minReadySeconds"), None);
     assert_eq!(convert(Kind::Machine, back, V1BETA2)["spec"], newer["spec"]);
 
-    // A topology needs ClusterClasses, which nobody serves here: it is kept, and not converted.
+    // A topology needs ClusterClasses, which are not served here: it is kept, and not converted.
     let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": "c"},
         "spec": {"topology": {"class": "q", "version": "v1.34.4"}}});
     let newer = convert(Kind::Cluster, cluster.clone(), V1BETA2);

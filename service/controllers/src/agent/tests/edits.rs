@@ -1,4 +1,4 @@
-//! From the spec to the host, by docs/protocol/kube-controllers.md#4.2.
+//! Tests the edits that follow from a spec, by docs/protocol/kube-controllers.md#4.2.
 
 use muster_api::host::{HostRole, HostRoleUpdate, HostUpdateParams};
 use muster_core::record::{HostState, Secret};

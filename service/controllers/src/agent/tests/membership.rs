@@ -1,4 +1,4 @@
-//! Into clusters and out of them, by docs/protocol/kube-controllers.md#4.1 and §4.4.
+//! Tests moves into clusters and out of them, by docs/protocol/kube-controllers.md#4.1 and §4.4.
 
 use muster_api::ids::ClusterId;
 use muster_core::record::{HostState, KubeRef};

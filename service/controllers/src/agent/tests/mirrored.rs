@@ -1,4 +1,4 @@
-//! Who is followed where REST and `kubectl` both write: docs/decisions, "REST's objects are mirrored".
+//! Tests whose change wins where REST and `kubectl` both write: docs/decisions, "REST's objects are mirrored".
 
 use muster_core::record::{Agreed, Host, HostState, KubeRef};
 use muster_resources::AgentSpec;
@@ -8,7 +8,7 @@ use crate::agent::edits::{Edits, Token, edits};
 use crate::agent::membership::wanted;
 use crate::agent::mirrored::{Place, agree, at_first, merged};
 
-/// One reconcile: the spec that is written, and what is agreed about then.
+/// One reconcile: returns the spec that is written, and the values that are agreed then.
 fn reconcile(
     agreed: &Agreed,
     spec: &AgentSpec,

@@ -1,4 +1,4 @@
-//! Hosts of deleted Agents: none that runs something of its own is forgotten without a word.
+//! Tests the hosts of deleted Agents: no host that runs a system of its own is forgotten without a report.
 
 use muster_core::record::{HostState, NodeAgent};
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use muster_api::host::{HostKind, HostRole, HostStatus};
 use muster_api::validation::ValidationsInfo;
+use muster_controller::conditions::Synced;
 use muster_core::record::{Host, HostState, NotBooted, Progress};
+use muster_resources::names::annotation;
 use muster_resources::{AgentStatus, DeprovisionInfo};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{at, cluster_id, host};
 use crate::agent::{metadata, status};
-use crate::conditions::Synced;
 
 #[derive(Deserialize)]
 struct Moment {
@@ -77,7 +78,7 @@ fn state_of(status: HostStatus) -> HostState {
     })
 }
 
-/// By category and id in the recording.
+/// The checks, by category and id in the recording.
 fn checks(recorded: &Value) -> ValidationsInfo {
     let Some(categories) = recorded.as_object() else {
         return ValidationsInfo::new();
@@ -93,7 +94,7 @@ fn checks(recorded: &Value) -> ValidationsInfo {
         .collect()
 }
 
-/// As the recording has it: conditions by type, checks by id, wording and times told to be there.
+/// Converts to the form of the recording: conditions by type, checks by id, placeholders for wording and times.
 fn folded(value: Value, key: &str) -> Value {
     match value {
         Value::Object(members) => {
@@ -165,7 +166,7 @@ fn the_status_is_the_recorded_one_at_every_moment() {
         let seconds = i64::try_from(index).expect("few moments");
         before = status::of_host(&inputs, &before, at(seconds));
         let mut recorded = agent["status"].clone();
-        // Written by those who approve the node's certificate requests; here it is taken over from one moment
+        // Written by the approval of the node's certificate requests; here it is taken over from one moment
         // to the next.
         recorded.as_object_mut().expect("a status").remove("csrStatus");
         let ours = folded(json!(before), "");
@@ -227,7 +228,11 @@ fn annotations_and_labels_are_the_recorded_ones() {
             &mut found,
         );
 
-        let ours = metadata::annotations(&host).into_iter().map(|(key, value)| {
+        let own = [annotation::AGENT_HOST_SINCE, annotation::AGENT_MACHINE];
+        let ours = metadata::annotations(&host)
+            .into_iter()
+            .filter(|(key, _)| !own.contains(key));
+        let ours = ours.map(|(key, value)| {
             let opened = serde_json::from_str::<Value>(&value)
                 .ok()
                 .filter(|_| value.starts_with('{'));
@@ -256,8 +261,8 @@ fn annotations_and_labels_are_the_recorded_ones() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Checks by id, and numbers as JavaScript has them. An empty list of GPUs that a host did not send is `null`
-/// in the recording; with us it is a list everywhere, as agents send it.
+/// Checks by id, and numbers as JavaScript writes them. An empty list of GPUs that a host did not send is `null`
+/// in the recording; Muster writes a list everywhere, as agents send it.
 fn unworded(value: Value) -> Value {
     match value {
         Value::Array(items) if items.iter().any(|item| item.get("message").is_some()) => {

@@ -1,7 +1,8 @@
-//! Hosts from their Agents, for databases that were lost.
+//! Tests hosts that are restored from their Agents, for databases that were lost.
 
 use std::collections::BTreeMap;
 
+use muster_api::fingerprint::Fingerprint;
 use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::{Host, HostState};
@@ -41,12 +42,29 @@ fn place(host: &Host, cluster_id: Option<ClusterId>) -> Place {
 fn what_the_agent_tells_comes_back() {
     let mut lost = host(HostState::Known);
     lost.data.role = HostRole::Worker;
+    lost.data.public_key = "aa".into();
+    lost.data.fingerprint = Some(Fingerprint {
+        system_serial: "S1".into(),
+        ..Fingerprint::default()
+    });
     let found = restored(&agent_of(&lost), place(&lost, Some(cluster_id())), at(9)).expect("it tells enough");
     assert_eq!(found.inventory, lost.inventory);
     assert_eq!(found.cluster_id, lost.cluster_id);
     assert_eq!((found.data.role, found.data.approved), (HostRole::Worker, true));
     assert_eq!(found.state, HostState::Discovering, "its checks are made anew");
     assert_eq!(found.data.agent_disk_reasons.len(), 3);
+    let machine = |host: &Host| {
+        (
+            host.data.public_key.clone(),
+            host.data.fingerprint.clone(),
+            host.data.created_at,
+        )
+    };
+    assert_eq!(
+        machine(&found),
+        machine(&lost),
+        "nobody else registers as this host"
+    );
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The conditions of every state, by the table of docs/protocol/kube-controllers.md#4.3.
 
+use muster_api::host::HostFinding;
+use muster_controller::conditions::{ConditionStatus, Synced, set};
 use muster_core::record::HostState;
+use muster_resources::AgentStatus;
 
-use super::host;
-use crate::agent::conditions::{Reason, Type, of_host, without_host};
-use crate::conditions::{ConditionStatus, Synced};
+use super::{at, host};
+use crate::agent::conditions::{Reason, Type, network, of_host, without_host};
 
 /// `(RequirementsMet, Installed, Bound)` of an approved host.
 fn table(state: &HostState) -> [(ConditionStatus, Reason); 3] {
@@ -133,6 +135,33 @@ fn what_a_ready_host_still_needs_is_told() {
     for state in [HostState::Known, HostState::KnownUnbound] {
         assert!(of(state, &refused).contains("see SpecSynced"));
     }
+}
+
+#[test]
+fn a_network_that_is_not_as_it_was_asked_for_is_a_condition_until_it_is() {
+    let mut host = host(HostState::KnownUnbound);
+    let mut status = AgentStatus::default();
+    assert!(network(&host, &status).is_none(), "nothing was ever wrong");
+    host.data.findings = vec![HostFinding {
+        kind: "network-not-as-configured".into(),
+        about: "bond0".into(),
+        others: Vec::new(),
+        message: "bond0: its mode is balance-rr, and 802.3ad is configured".into(),
+    }];
+    let told = network(&host, &status).expect("it is told");
+    assert_eq!(
+        (told.type_, told.status, told.reason),
+        (
+            Type::NetworkAsConfigured,
+            ConditionStatus::False,
+            Reason::NetworkDiffers
+        )
+    );
+    assert!(told.message.contains("802.3ad"), "{}", told.message);
+    set(&mut status.conditions, told, at(0));
+    host.data.findings.clear();
+    let mended = network(&host, &status).expect("that it is gone is told, too");
+    assert_eq!(mended.status, ConditionStatus::True);
 }
 
 #[test]

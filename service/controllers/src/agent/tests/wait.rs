@@ -1,23 +1,41 @@
-//! Waits of Agents: every state either ends, belongs to the pool, or is a wait that says what to do.
+//! Waits of Agents: every state either ends, belongs to the pool, or is a wait with advice.
 
 use chrono::TimeDelta;
 use muster_api::host::HostStage;
-use muster_core::record::{BmcBoots, HostState, NotBooted, Progress};
+use muster_api::time::Timestamp;
+use muster_controller::conditions::Synced;
+use muster_controller::waits::{Until, Wait};
+use muster_core::lifecycle::host::deadline::end_of_wait;
+use muster_core::record::{BmcBoots, DeafTime, Host, HostState, NotBooted, Progress};
+use muster_core::rules::facts::Deadlines;
 use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 
 use super::{at, host};
 use crate::agent::wait::of_host;
-use crate::conditions::Synced;
 use crate::join::told::Awaited;
-use crate::waits::{Until, Wait};
 
 static LIMITS: WaitLimits = WaitLimits::new(USUAL_SILENCE, Vec::new());
 
-fn wait(state: HostState) -> Option<Wait> {
-    of_host(&host(state), true, &Synced::Ok(None), None, None, (None, &LIMITS))
+/// The end of the host's wait, if the service received nothing in these times.
+fn end(host: &Host, deaf: &[DeafTime]) -> Option<Timestamp> {
+    let deadlines = Deadlines {
+        last_seen: None,
+        listening_since: None,
+        deaf: deaf.into(),
+        limits: &LIMITS,
+    };
+    end_of_wait(host, &deadlines)
 }
 
-fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>) -> Wait {
+fn wait_of(host: &Host) -> Option<Wait> {
+    of_host(host, true, &Synced::Ok(None), None, None, (None, end(host, &[])))
+}
+
+fn wait(state: HostState) -> Option<Wait> {
+    wait_of(&host(state))
+}
+
+fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>, deaf: &[DeafTime]) -> Wait {
     let mut host = host(HostState::InstallingInProgress);
     host.data.progress = Some(Progress {
         stage,
@@ -26,7 +44,8 @@ fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>) -> Wait {
         stage_started_at: at(60),
         stage_updated_at: at(120),
     });
-    of_host(&host, true, &Synced::Ok(None), None, awaited, (None, &LIMITS)).unwrap()
+    let end = end(&host, deaf);
+    of_host(&host, true, &Synced::Ok(None), None, awaited, (None, end)).unwrap()
 }
 
 #[test]
@@ -81,7 +100,7 @@ fn a_host_that_its_bmc_boots_needs_nobody() {
                 bmc: "r1u7".into(),
                 failure,
             });
-            let wait = of_host(&host, true, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
+            let wait = wait_of(&host).unwrap();
             assert_eq!(wait.needs_user, needs_user, "{state:?}: {wait:?}");
         }
     }
@@ -108,21 +127,12 @@ fn states_between_two_reports_are_waits() {
     }
     let mut without_inventory = host(HostState::DiscoveringUnbound);
     without_inventory.inventory = None;
-    let wait = of_host(
-        &without_inventory,
-        true,
-        &Synced::Ok(None),
-        None,
-        None,
-        (None, &LIMITS),
-    )
-    .unwrap();
-    assert!(wait.what.contains("inventory"));
+    assert!(wait_of(&without_inventory).unwrap().what.contains("inventory"));
 }
 
 #[test]
 fn a_stage_says_until_when_and_what_follows() {
-    let writing = at_stage(HostStage::WritingImageToDisk, "40%", None).text(at(0));
+    let writing = at_stage(HostStage::WritingImageToDisk, "40%", None, &[]).text(at(0));
     assert!(
         writing.starts_with("Writing image to disk: 40%. Since "),
         "{writing}"
@@ -132,7 +142,7 @@ fn a_stage_says_until_when_and_what_follows() {
         what: "The node a is awaited".into(),
         todo: "Look at its console.".into(),
     };
-    let rebooting = at_stage(HostStage::Rebooting, "", Some(&awaited));
+    let rebooting = at_stage(HostStage::Rebooting, "", Some(&awaited), &[]);
     assert_eq!(rebooting.since, at(60));
     let Some(Until::GivenUp(until, then)) = rebooting.until else {
         panic!("{rebooting:?}");
@@ -144,8 +154,25 @@ fn a_stage_says_until_when_and_what_follows() {
 }
 
 #[test]
+fn a_stage_has_the_end_that_is_kept_after_an_outage_of_the_service() {
+    let outage = DeafTime {
+        from: at(120),
+        to: at(120) + TimeDelta::minutes(25),
+    };
+    let end = |deaf: &[DeafTime]| at_stage(HostStage::Rebooting, "", None, deaf).until;
+    let then = |at| {
+        Some(Until::GivenUp(
+            at,
+            "the machine counts as not booted from its disk then, and a user has to look at it",
+        ))
+    };
+    assert_eq!(end(&[]), then(at(60) + TimeDelta::minutes(40)));
+    assert_eq!(end(&[outage]), then(at(60) + TimeDelta::minutes(65)));
+}
+
+#[test]
 fn a_host_that_is_ready_and_held_says_what_ends_it() {
-    let held = (Some("there is no OS image; add one"), &LIMITS);
+    let held = (Some("there is no OS image; add one"), None);
     let wait = of_host(&host(HostState::Known), true, &Synced::Ok(None), None, None, held).unwrap();
     assert!(
         wait.needs_user && wait.what.contains("there is no OS image; add one"),
@@ -156,14 +183,14 @@ fn a_host_that_is_ready_and_held_says_what_ends_it() {
 #[test]
 fn a_host_that_is_not_approved_waits_for_its_user() {
     let host = host(HostState::Known);
-    let wait = of_host(&host, false, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
+    let wait = of_host(&host, false, &Synced::Ok(None), None, None, (None, None)).unwrap();
     assert!(wait.needs_user && wait.todo.contains("spec.approved"));
 }
 
 #[test]
 fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
     let synced = Synced::Backend("its cluster is not known yet".into());
-    let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None, (None, &LIMITS)).unwrap();
+    let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None, (None, None)).unwrap();
     let wait = of(HostState::KnownUnbound);
     assert_eq!(
         (wait.reason, wait.since, wait.needs_user),
@@ -184,7 +211,7 @@ fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
         &input,
         Some(at(5)),
         None,
-        (None, &LIMITS),
+        (None, None),
     )
     .unwrap();
     assert!(wait.needs_user);

@@ -1,4 +1,4 @@
-//! Field by field.
+//! Converts the settings of the resources field by field.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::Wanted;
 use crate::agent_cluster_install::platform;
 
-/// Everything that the resources say of a cluster.
+/// Returns all settings of a cluster in the resources.
 pub fn params(wanted: &Wanted<'_>) -> Result<ClusterUpdateParams, Invalid> {
     let (deployment, spec) = (&wanted.deployment.spec, &wanted.install.spec);
     let proxy = spec.proxy.clone().unwrap_or_default();
@@ -90,7 +90,7 @@ fn service_networks(networking: &Networking) -> Vec<ServiceNetwork> {
     networking.service_network.iter().map(network).collect()
 }
 
-/// `one` is the older form.
+/// The addresses of `list`, or `one`, the older form.
 fn vips(list: &[String], one: Option<&String>) -> Vec<Vip> {
     let one = one.filter(|ip| list.is_empty() && !ip.is_empty());
     let vip = |ip: &String| Vip {
@@ -117,12 +117,12 @@ fn disk_encryption(spec: &AgentClusterInstallSpec) -> Result<Option<DiskEncrypti
     }))
 }
 
-/// A word that both languages spell alike.
+/// Converts a word that both APIs spell alike.
 fn same_word<T: DeserializeOwned>(field: &'static str, word: Value) -> Result<T, Invalid> {
     serde_json::from_value(word).map_err(|error| Invalid::new(field, error.to_string()))
 }
 
-/// `None` when no pool is described.
+/// The setting; `None` when no pool is described.
 fn hyperthreading(spec: &AgentClusterInstallSpec) -> Option<Hyperthreading> {
     if spec.control_plane.is_none() && spec.compute.is_empty() && spec.arbiter.is_none() {
         return None;

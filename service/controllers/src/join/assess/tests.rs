@@ -4,14 +4,15 @@ use chrono::TimeDelta;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::Event;
+use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
-use muster_core::record::{HostData, NotBooted, Progress};
+use muster_controller::conditions::time;
+use muster_core::record::{HostData, InstalledAs, NotBooted, Progress};
 use rcgen::{CertificateParams, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::conditions::time;
 
 /// The machine registered at 0, rebooted at 300, and it is 400 now.
 fn at(seconds: i64) -> Timestamp {
@@ -398,7 +399,7 @@ fn a_node_of_an_earlier_installation_is_not_the_hosts() {
     );
     assert_eq!((stage(&next), next.node.clone()), (None, None));
     assert!(waits(&next).contains("from before this installation"), "{next:?}");
-    // Its kubelet has got a certificate since.
+    // The kubelet has got a certificate since.
     let next = assess(
         &host(HostStage::Configuring),
         &known(&[Sort::Client]),
@@ -406,6 +407,148 @@ fn a_node_of_an_earlier_installation_is_not_the_hosts() {
         now(),
     );
     assert_eq!(stage(&next), Some(HostStage::Joined));
+}
+
+/// The assessment of a host that requests a client certificate while the cluster has this Node of its name.
+fn asks_beside(old: Value) -> Assessment {
+    let requests = [csr("c", Sort::Client, "worker-1", 330)];
+    assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[old], &requests),
+        now(),
+    )
+}
+
+/// The Node of a machine that is not known, ten days old.
+fn old_node(ready: &str, since: i64) -> Value {
+    let mut node = node("worker-1", -864_000, ready, since);
+    node["spec"] = json!({});
+    node
+}
+
+#[test]
+fn nobody_gets_the_certificate_of_a_node_that_lives() {
+    for ready in ["True", "False"] {
+        let next = asks_beside(old_node(ready, -800_000));
+        assert!(next.approve.is_empty() && next.node.is_none(), "{next:?}");
+        assert!(waits(&next).contains("whose kubelet is heard"), "{next:?}");
+        assert!(waits(&next).contains("kubectl delete node worker-1"), "{next:?}");
+        assert_eq!(next.warnings[0].reason, "NodeNameInUse");
+    }
+    // It is 400 now.
+    let next = asks_beside(old_node("Unknown", 101));
+    assert_eq!((next.approve.len(), next.again), (0, Some(at(401))));
+    assert!(next.warnings.is_empty(), "it passes by itself: {next:?}");
+    assert_eq!(asks_beside(old_node("Unknown", 100)).approve.len(), 1);
+}
+
+#[test]
+fn nobody_gets_the_certificate_of_another_machines_node() {
+    let mut of_other_host = old_node("Unknown", -5000);
+    of_other_host["spec"] = json!({"providerID": "agent://00000000-0000-0000-0000-000000000006"});
+    let mut of_other_board = old_node("Unknown", -5000);
+    of_other_board["status"]["nodeInfo"] = node_info("4c4c4544-0033-3510-8052-b4c04f4e3633");
+    let mut control_plane = old_node("Unknown", -5000);
+    control_plane["metadata"]["labels"] = json!({"node-role.kubernetes.io/control-plane": ""});
+    let requests = [csr("c", Sort::Client, "worker-1", 330)];
+    let mut host = host(HostStage::Rebooting);
+    host.data.fingerprint = Some(Fingerprint {
+        system_uuid: "4c4c4544-0033-3510-8052-b4c04f4e3632".into(),
+        ..Fingerprint::default()
+    });
+    for (mut held, why) in [
+        (of_other_host, "another machine"),
+        (of_other_board.clone(), "another machine"),
+        (control_plane, "control plane"),
+    ] {
+        let next = assess(&host, &known(&[]), &view(&[held.clone()], &requests), now());
+        assert!(next.approve.is_empty() && waits(&next).contains(why), "{next:?}");
+        // A user deletes the Node.
+        held["metadata"]["deletionTimestamp"] = json!(time(at(360)));
+        let next = assess(&host, &known(&[]), &view(&[held], &requests), now());
+        assert_eq!(next.approve.len(), 1, "{why}: {next:?}");
+    }
+    of_other_board["status"]["nodeInfo"] = node_info("4C4C4544-0033-3510-8052-B4C04F4E3632");
+    let next = assess(&host, &known(&[]), &view(&[of_other_board], &requests), now());
+    assert_eq!(next.approve.len(), 1, "it is this board: {next:?}");
+}
+
+fn node_info(system_uuid: &str) -> Value {
+    let mut info: serde_json::Map<String, Value> = [
+        "architecture",
+        "bootID",
+        "containerRuntimeVersion",
+        "kernelVersion",
+        "kubeProxyVersion",
+        "kubeletVersion",
+        "machineID",
+        "operatingSystem",
+        "osImage",
+    ]
+    .into_iter()
+    .map(|member| (member.to_owned(), json!("")))
+    .collect();
+    info.insert("systemUUID".into(), json!(system_uuid));
+    info.into()
+}
+
+#[test]
+fn a_silent_node_with_the_hosts_provider_id_is_its_own_of_before() {
+    let own = |ready: &str| asks_beside(node("worker-1", -5000, ready, 390));
+    assert_eq!(own("Unknown").approve.len(), 1);
+    assert_eq!(own("False").approve.len(), 0);
+}
+
+#[test]
+fn a_stage_that_a_host_reports_makes_no_others_node_its_own() {
+    for stage in [HostStage::Configuring, HostStage::Joined] {
+        // The readiness changed since: that does not show which machine the Node belongs to.
+        let next = assess(
+            &host(stage),
+            &known(&[]),
+            &view(&[old_node("True", 350)], &[]),
+            now(),
+        );
+        assert_eq!((next.node.clone(), next.stage.clone()), (None, None), "{next:?}");
+    }
+    let own = assess(
+        &host(HostStage::Joined),
+        &known(&[Sort::Client]),
+        &view(&[old_node("Unknown", 350)], &[]),
+        now(),
+    );
+    assert!(waits(&own).contains("its kubelet is silent"), "{own:?}");
+}
+
+#[test]
+fn a_name_that_is_reported_after_the_request_is_not_the_hosts() {
+    let mut host = host(HostStage::Rebooting);
+    host.data.installed_as = Some(InstalledAs {
+        hostname: "host-1".into(),
+        addresses: vec!["192.0.2.8".parse().unwrap()],
+        calls_itself: String::new(),
+    });
+    let requests = [
+        csr("c", Sort::Client, "worker-1", 330),
+        csr("d", Sort::Client, "host-1", 330),
+    ];
+    let next = assess(
+        &host,
+        &known(&[]),
+        &view(&[old_node("True", 350)], &requests),
+        now(),
+    );
+    assert_eq!(next.approve, [("d".to_owned(), Sort::Client)]);
+    assert_eq!(next.node, None);
+    // The same for an address.
+    let mut fresh = node("host-1", 340, "True", 350);
+    fresh["spec"] = json!({"providerID": PROVIDER_ID});
+    let requests = [csr("s", Sort::Serving, "host-1", 345)];
+    let next = assess(&host, &known(&[Sort::Client]), &view(&[fresh], &requests), now());
+    assert_eq!(next.approve, []);
+    let why = &next.warnings[0].note;
+    assert!(why.contains("none that the host reported"), "{next:?}");
 }
 
 #[test]
@@ -439,15 +582,49 @@ fn another_provider_id_is_told_and_the_host_is_not_done() {
     assert_eq!(stage(&next), Some(HostStage::Done));
 }
 
+/// A kubelet with any certificate of the cluster may make its Node with the provider id of a host that is being installed.
 #[test]
-fn a_node_is_found_by_its_provider_id_under_another_name() {
+fn a_node_of_another_name_with_the_hosts_provider_id_is_not_the_hosts() {
+    let claims = node("claims", 340, "True", 350);
     let next = assess(
         &host(HostStage::Rebooting),
         &known(&[Sort::Client]),
-        &view(&[node("renamed", 340, "True", 350)], &[]),
+        &view(
+            std::slice::from_ref(&claims),
+            &[csr("s", Sort::Serving, "claims", 345)],
+        ),
         now(),
     );
-    assert_eq!(stage(&next), Some(HostStage::Joined));
+    assert!(
+        next.node.is_none() && next.approve.is_empty() && stage(&next) != Some(HostStage::Joined),
+        "{next:?}"
+    );
+    assert_eq!(
+        (next.warnings.len(), next.warnings[0].reason),
+        (1, "ProviderIDClaimed")
+    );
+    // Beside the host's own, which is older.
+    let mut own = node("worker-1", 330, "False", 340);
+    own["spec"] = json!({});
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known(&[Sort::Client]),
+        &view(&[claims.clone(), own], &[]),
+        now(),
+    );
+    assert_eq!(next.node.unwrap().node, "worker-1");
+    // It is named: it may be this machine, under a name that nobody has given it.
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[claims], &[]),
+        now(),
+    );
+    let told = waits(&next);
+    assert!(
+        told.contains("claims") && told.contains("spec.hostname"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
+use muster_core::record::{ClusterData, ClusterTraits};
 use rcgen::{CertificateParams, DnType, KeyPair, SanType};
 use serde_json::json;
 
 use super::*;
 
-/// A request as a kubelet makes it, to be spoilt.
+/// A request as a kubelet makes it, to be changed by tests.
 struct Draft {
     signer: &'static str,
     user: String,
@@ -93,43 +94,60 @@ impl Draft {
 fn host() -> Identity {
     Identity {
         hostname: "worker-1".into(),
-        addresses: vec!["192.0.2.7/24".parse().unwrap(), "2001:db8::7/64".parse().unwrap()],
+        addresses: [
+            "192.0.2.7",
+            "192.0.2.9",
+            "192.0.2.100",
+            "172.30.0.9",
+            "2001:db8::7",
+        ]
+        .map(|text| text.parse().unwrap())
+        .into(),
     }
 }
 
-fn texts(list: &[&str]) -> BTreeSet<String> {
-    list.iter().map(|text| (*text).to_owned()).collect()
+/// The names of the cluster east.lab.example, with its API at 192.0.2.100.
+fn own_names() -> OwnNames {
+    let cluster = ClusterData {
+        name: "east".into(),
+        base_dns_domain: "lab.example".into(),
+        api_vips: vec!["192.0.2.100".into()],
+        traits: ClusterTraits {
+            service_networks: vec!["172.30.0.0/16".into()],
+            ..ClusterTraits::default()
+        },
+        ..ClusterData::default()
+    };
+    OwnNames::of(&cluster, "https://balancer.example:6443")
 }
 
 fn addresses(list: &[&str]) -> BTreeSet<IpAddr> {
     list.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// The check of a draft: of a client certificate before the node joined, of a serving one after.
+/// Checks a draft: a client certificate before the node joined, a serving certificate after.
 fn check(draft: &Draft) -> Result<(), String> {
     check_as(draft, &host())
 }
 
 fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
     let csr = draft.csr().unwrap();
-    let (dns_names, own) = (
-        texts(&["worker-1.rack.example.test"]),
-        addresses(&[
-            "192.0.2.7",
-            "192.0.2.8",
-            "192.0.2.9",
-            "198.51.100.7",
-            "2001:db8:1::7",
-        ]),
-    );
+    let own = addresses(&[
+        "192.0.2.7",
+        "192.0.2.8",
+        "192.0.2.9",
+        "192.0.2.100",
+        "172.30.0.9",
+        "198.51.100.7",
+        "2001:db8::7",
+    ]);
     let of_others = addresses(&["192.0.2.9"]);
     let node = NodeNames {
         name: "worker-1",
-        dns_names: &dns_names,
         addresses: &own,
         of_others: &of_others,
     };
-    csr.check(host, (csr.sort == Sort::Serving).then_some(node))
+    csr.check(host, (csr.sort == Sort::Serving).then_some(node), &own_names())
 }
 
 #[track_caller]
@@ -138,7 +156,7 @@ fn refused(draft: &Draft, word: &str) {
     assert!(why.contains(word), "{why}");
 }
 
-/// A change that keeps a good draft from being approved, and a word of the reason.
+/// A change that keeps a valid draft from being approved, and a word of the reason.
 type Spoiling = (fn(&mut Draft), &'static str);
 
 #[track_caller]
@@ -297,8 +315,23 @@ fn a_serving_certificate_needs_everything_right() {
             (|it| it.dns_names = vec!["worker-1", "worker-2"], "worker-2"),
             (|it| it.addresses = vec!["192.0.2.70"], "not one of the node's"),
             (
+                |it| it.dns_names = vec!["worker-1", "api.east.lab.example"],
+                "api.east",
+            ),
+            (|it| it.dns_names = vec!["worker-1.rack.example.test"], "rack"),
+            (|it| it.dns_names = vec!["balancer.example"], "balancer"),
+            (
                 |it| it.addresses = vec!["198.51.100.7"],
-                "no network that the host reported",
+                "none that the host reported",
+            ),
+            (
+                |it| it.addresses = vec!["192.0.2.8"],
+                "none that the host reported",
+            ),
+            (|it| it.addresses = vec!["192.0.2.100"], "the cluster's API"),
+            (
+                |it| it.addresses = vec!["172.30.0.9"],
+                "the cluster's API or services",
             ),
             (|it| it.addresses = vec!["192.0.2.9"], "another node's"),
             (
@@ -307,38 +340,47 @@ fn a_serving_certificate_needs_everything_right() {
             ),
         ],
     );
-    let kept = Draft {
-        dns_names: vec!["worker-1.rack.example.test"],
-        addresses: vec!["192.0.2.8", "2001:db8:1::7"],
+    let full = Draft {
+        dns_names: vec!["worker-1", "Worker-1.east.lab.example"],
+        addresses: vec!["192.0.2.7", "2001:db8::7"],
         ..Draft::serving()
     };
-    let why = check(&kept).unwrap_err();
-    assert!(why.contains("2001:db8:1::7"), "another /64: {why}");
-    let kept = Draft {
-        addresses: vec!["192.0.2.8"],
-        ..kept
-    };
-    assert_eq!(
-        check(&kept),
-        Ok(()),
-        "DHCP gave it another address of the same network"
-    );
+    assert_eq!(check(&full), Ok(()));
+}
+
+#[test]
+fn a_node_is_never_called_as_the_clusters_api_is() {
+    for name in [
+        "kubernetes.default.svc",
+        "api.east.lab.example",
+        "balancer.example",
+    ] {
+        let host = Identity {
+            hostname: name.into(),
+            ..host()
+        };
+        let client = Draft {
+            common_name: format!("system:node:{name}"),
+            ..Draft::by_token()
+        };
+        let why = check_as(&client, &host).unwrap_err();
+        assert!(why.contains("API or services"), "{why}");
+    }
 }
 
 #[test]
 fn each_sort_has_its_time() {
     let client = Draft::by_token().csr().unwrap();
-    let (dns_names, own) = (BTreeSet::new(), addresses(&["192.0.2.7"]));
+    let own = addresses(&["192.0.2.7"]);
     let node = NodeNames {
         name: "worker-1",
-        dns_names: &dns_names,
         addresses: &own,
         of_others: &BTreeSet::new(),
     };
-    let why = client.check(&host(), Some(node)).unwrap_err();
+    let why = client.check(&host(), Some(node), &own_names()).unwrap_err();
     assert!(why.contains("already joined"), "{why}");
     let serving = Draft::serving().csr().unwrap();
-    let why = serving.check(&host(), None).unwrap_err();
+    let why = serving.check(&host(), None, &own_names()).unwrap_err();
     assert!(why.contains("not joined"), "{why}");
 }
 
@@ -387,7 +429,11 @@ fn what_cannot_be_read_is_never_approved() {
         "spec": {"request": "aGVsbG8=", "signerName": CLIENT_SIGNER, "username": "system:bootstrap:abc123"},
     }));
     let csr = read(&object.unwrap()).unwrap();
-    assert!(csr.check(&host(), None).unwrap_err().contains("PEM"));
+    assert!(
+        csr.check(&host(), None, &own_names())
+            .unwrap_err()
+            .contains("PEM")
+    );
     assert!(!csr.is_for("") && !csr.is_nearly_for(""));
 }
 

@@ -6,7 +6,6 @@ use muster_api::ids::HostId;
 use muster_core::lifecycle::bmc::BmcEvent;
 use muster_core::record::KubeRef;
 use muster_operations::OperationError;
-use muster_operations::bmcs::BmcProblem;
 use muster_resources::InfraEnv;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -14,7 +13,7 @@ use tokio::time::sleep;
 use super::world::{NAMESPACE, PASSWORD, World, fingerprint, of_type};
 use crate::backend::eventually;
 
-/// Longer than a reconcile takes, for what must not happen.
+/// Longer than a reconcile takes, to see that nothing happens.
 const A_WHILE: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +36,11 @@ async fn a_bmc_is_made_followed_and_its_agent_is_named() {
 
     world.insert("r1u7").await;
     let shown = world.await_phase("r1u7", "inserting").await;
-    assert_eq!(shown["status"]["mediumInserted"], true);
+    assert_eq!(
+        shown["status"]["mediumInserted"],
+        Value::Null,
+        "no drive has shown it"
+    );
     assert_eq!(
         shown["status"]["certificate"]["fingerprint"],
         fingerprint(),
@@ -55,7 +58,7 @@ async fn a_bmc_is_made_followed_and_its_agent_is_named() {
             "r1u7",
             [
                 BmcEvent::Inserted { slot },
-                BmcEvent::Booted,
+                BmcEvent::Booted { note: String::new() },
                 found,
                 BmcEvent::Cleaned,
             ],
@@ -76,7 +79,7 @@ async fn a_bmc_is_made_followed_and_its_agent_is_named() {
         "it is not booted again"
     );
 
-    // Asked for again, and stopped.
+    // Requested again, and stopped.
     world.ask("r1u7", "1").await;
     let shown = world.await_phase("r1u7", "waiting").await;
     assert_eq!(shown["status"]["agentRef"], Value::Null);
@@ -118,7 +121,7 @@ async fn a_refused_password_is_tried_once_until_the_secret_or_the_ask_changes() 
     let note = world.await_event("r1u7", "CredentialsRefused").await;
     assert!(!note.contains(PASSWORD));
 
-    // Other changes of the object, and of the Secret's labels, are none of the credentials.
+    // Other changes of the object, and of the Secret's labels, do not change the credentials.
     let run = world.record("r1u7").await.unwrap().run;
     world
         .patch("r1u7", json!({"metadata": {"labels": {"rack": "1"}}}))
@@ -254,7 +257,7 @@ async fn an_infra_env_that_is_deleted_takes_its_media_out_first() {
     let why = world.await_reason("r1u7", "SpecSynced", "InputError").await;
     assert!(why.contains("no InfraEnv"), "{why}");
     assert_eq!(world.record("r1u7").await, None);
-    // It goes without a record as well.
+    // The BMC is deleted without a record as well.
     world.delete("r1u7").await;
     eventually("the BMC to go", async || {
         let is_gone = world.find("r1u7").await.is_none();
@@ -299,19 +302,18 @@ async fn rest_is_refused_what_the_resource_decides_and_what_rest_made_is_taken_o
         .update_by_user(&operations.bridge, infra_env.id, made.id, &rename)
         .await
         .unwrap_err();
+    assert!(matches!(refused, OperationError::OfResource(_)), "{refused}");
     assert!(
-        matches!(refused, OperationError::Bmc(BmcProblem::OfResource { .. })),
-        "{refused}"
-    );
-    assert!(
-        refused.to_string().contains("kubectl -n default edit bmc r1u7"),
+        refused
+            .to_string()
+            .ends_with("kubectl -n default delete bmc r1u7"),
         "{refused}"
     );
     let refused = bmcs
         .delete_by_user(&operations.bridge, infra_env.id, made.id)
         .await;
     assert!(refused.is_err());
-    // Actions are both sides'.
+    // Actions are possible by REST, too.
     bmcs.discover(infra_env.id, made.id).await.unwrap();
     world.await_phase("r1u7", "waiting").await;
     bmcs.stop(infra_env.id, made.id).await.unwrap();
@@ -331,7 +333,7 @@ async fn without_the_kind_all_else_goes_on_and_it_is_found_later() {
     world.await_phase("left", "stopped").await;
     let left = world.record("left").await.unwrap();
     world.stop().await;
-    // Somebody deletes the definition, and takes away what is in the way.
+    // The definition is deleted, and the finalizers in the way are removed.
     world
         .patch("left", json!({"metadata": {"finalizers": null}}))
         .await;

@@ -1,4 +1,4 @@
-//! The bridge with an InfraEnv, and a driver that is played.
+//! The bridge with an InfraEnv, and a simulated driver.
 
 use k8s_openapi::api::core::v1::{Event, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -22,7 +22,7 @@ use crate::plain_bridge::plain_bridge;
 
 pub const NAMESPACE: &str = "default";
 
-/// The password of every BMC. It stands in Secrets and nowhere else.
+/// The password of every BMC. Only Secrets contain it.
 pub const PASSWORD: &str = "CanaryBmcPasswordH4k8Tz";
 
 /// The name of the definition of BMCs.
@@ -98,7 +98,7 @@ impl World {
         .await;
     }
 
-    /// An InfraEnv that the database has.
+    /// Creates an InfraEnv that the database has.
     pub async fn infra_env(&self, name: &str) {
         self.create::<InfraEnv>(json!({
             "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
@@ -113,7 +113,7 @@ impl World {
         .await;
     }
 
-    /// A BMC, with more in its spec.
+    /// Applies a BMC, with more in its spec.
     pub async fn apply(&self, name: &str, more: Value) {
         let mut spec = json!({
             "infraEnvRef": {"name": "hw"}, "address": format!("{name}.example.test"), "credentialsName": "bmc",
@@ -134,7 +134,7 @@ impl World {
             .unwrap();
     }
 
-    /// As `kubectl annotate --overwrite` does.
+    /// Requests a discovery as `kubectl annotate --overwrite` does.
     pub async fn ask(&self, name: &str, value: &str) {
         self.patch(
             name,
@@ -155,7 +155,7 @@ impl World {
         Some(serde_json::to_value(found).unwrap())
     }
 
-    /// The resource once `is` is true of it.
+    /// Returns the resource once `is` is true of it.
     pub async fn await_bmc(&self, name: &str, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         eventually(&format!("{name} to be {what}"), async || {
             self.find(name).await.filter(|bmc| is(bmc))
@@ -168,7 +168,7 @@ impl World {
             .await
     }
 
-    /// The resource once its condition has this reason.
+    /// Returns the resource once its condition has this reason.
     pub async fn await_reason(&self, name: &str, condition: &str, reason: &str) -> String {
         let bmc = self
             .await_bmc(name, &format!("{condition} {reason}"), |bmc| {
@@ -183,7 +183,7 @@ impl World {
         self.backend.operations.bmcs.find_by_kube(&kube).await.unwrap()
     }
 
-    /// The driver says what it did.
+    /// Applies events of the driver.
     pub async fn drive(&self, name: &str, events: impl IntoIterator<Item = BmcEvent>) {
         let record = eventually("the record", async || self.record(name).await).await;
         for event in events {
@@ -193,12 +193,12 @@ impl World {
         }
     }
 
-    /// The BMC refuses the password.
+    /// Simulates that the BMC refuses the password.
     pub async fn refuse_password(&self, name: &str) {
         self.drive(name, [BmcEvent::Begun, refused()]).await;
     }
 
-    /// The image is in the drive.
+    /// Simulates that the image is in the drive.
     pub async fn insert(&self, name: &str) {
         let checked = BmcEvent::Checked {
             seen: Box::new(seen(BmcOutcome::Pass)),
@@ -207,7 +207,7 @@ impl World {
         self.drive(name, [BmcEvent::Begun, checked]).await;
     }
 
-    /// Notes of the Events about a BMC with this reason.
+    /// Returns the notes of the Events about a BMC with this reason.
     pub async fn events(&self, name: &str, reason: &str) -> Vec<String> {
         let all = self.api::<Event>().list(&ListParams::default()).await.unwrap();
         let of_bmc = all.items.into_iter().filter(|event| {
@@ -229,7 +229,7 @@ impl World {
         Api::all(self.backend.client.clone())
     }
 
-    /// An API server without the kind.
+    /// Makes the API server lack the kind.
     pub async fn forget_kind(&self) {
         let definitions = self.definitions();
         definitions
@@ -255,14 +255,14 @@ impl World {
     }
 }
 
-/// A condition of an object; null when there is none.
+/// A condition of an object; null if it has none of that type.
 pub fn of_type(object: &Value, type_: &str) -> Value {
     let list = object["status"]["conditions"].as_array();
     let found = list.into_iter().flatten().find(|one| one["type"] == type_);
     found.cloned().unwrap_or_default()
 }
 
-/// Of the certificate that BMCs show.
+/// The fingerprint of the certificate that BMCs present.
 pub fn fingerprint() -> String {
     ["AA"; 32].join(":")
 }

@@ -1,4 +1,4 @@
-//! BareMetalHosts from a person's apply to their deletion: docs/protocol/kube-controllers.md#7, docs/protocol/metal3.md#2.
+//! BareMetalHosts from their creation to their deletion: docs/protocol/kube-controllers.md#7, docs/protocol/metal3.md#2.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
 use kube::api::ListParams;
-use muster_controllers::metal3::Flow;
+use muster_metal3::Flow;
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use muster_resources::{Agent, ClusterDeployment, InfraEnv};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::world::{World, url};
 use crate::backend::eventually;
 
 const OLD: Duration = Duration::from_secs(600);
-/// Longer than a reconcile takes, for what must not happen.
+/// Longer than a reconcile takes, to see that nothing happens.
 const A_WHILE: Duration = Duration::from_millis(400);
 const DETACHED: &str = "baremetalhost.metal3.io/detached";
 const HARDWARE: &str = "inspect.metal3.io/hardwaredetails";
@@ -26,9 +26,22 @@ const FINALIZER: &str = "bmac.agent-install.openshift.io/deprovision";
 const THEIRS: &str = "baremetalhost.metal3.io";
 
 async fn agent(world: &World, name: &str, mac: &str) {
+    agent_of(world, "hw", name, mac).await;
+}
+
+async fn agent_of(world: &World, infra_env: &str, name: &str, mac: &str) {
+    let condition = |type_: &str, status: &str, reason: &str| {
+        json!({
+            "type": type_, "status": status, "reason": reason, "message": "",
+            "lastTransitionTime": "2026-11-24T10:00:00Z", "lastHeartbeatTime": null,
+        })
+    };
     world
         .create::<Agent>(json!({
-            "metadata": {"name": name, "finalizers": ["agent.agent-install.openshift.io/ai-deprovision"]},
+            "metadata": {
+                "name": name, "labels": {"infraenvs.agent-install.openshift.io": infra_env},
+                "finalizers": ["agent.agent-install.openshift.io/ai-deprovision"],
+            },
             "spec": {"approved": false, "role": ""},
         }))
         .await;
@@ -47,6 +60,7 @@ async fn agent(world: &World, name: &str, mac: &str) {
                     }],
                 },
                 "debugInfo": {"state": "known-unbound"},
+                "conditions": [condition("Connected", "True", "AgentIsConnected"), condition("Bound", "False", "Unbound")],
             }),
         )
         .await;
@@ -55,6 +69,31 @@ async fn agent(world: &World, name: &str, mac: &str) {
 async fn stage(world: &World, agent: &str, stage: &str) {
     let progress = json!({"progress": {"currentStage": stage}});
     world.patch_status::<Agent>(agent, progress).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machines_that_only_report_its_mac_are_not_approved_for_it() {
+    let world = discovered(Flow::LiveIso, json!({}), json!({})).await;
+    let follows = async |role: &str| {
+        eventually("the Agent to follow", async || {
+            let agent: Agent = world.get("a").await;
+            (agent.spec.approved && agent.spec.role == role).then_some(())
+        })
+        .await;
+    };
+    follows("").await;
+    world.infra_env("low-trust", OLD).await;
+    let mac = "52:54:00:aa:00:01";
+    agent_of(&world, "low-trust", "stranger", mac).await;
+    agent_of(&world, "hw", "newcomer", mac).await;
+    let role = json!({"metadata": {"annotations": {"bmac.agent-install.openshift.io/role": "worker"}}});
+    world.patch::<BareMetalHost>("h", role).await;
+    follows("worker").await;
+    for name in ["stranger", "newcomer"] {
+        let agent: Agent = world.get(name).await;
+        assert!(!agent.spec.approved && agent.spec.role.is_empty(), "{agent:?}");
+        assert!(!agent.labels().contains_key("agent-install.openshift.io/bmh"));
+    }
 }
 
 fn image_url(host: &BareMetalHost) -> Option<&str> {
@@ -127,7 +166,7 @@ async fn a_host_boots_the_iso_its_agent_is_found_and_it_is_detached_before_the_r
         Some("/dev/disk/by-id/x")
     );
 
-    // The BareMetalHost wins.
+    // The BareMetalHost has precedence.
     world
         .patch::<Agent>("a", json!({"spec": {"role": "master", "approved": false}}))
         .await;
@@ -149,7 +188,7 @@ async fn a_host_boots_the_iso_its_agent_is_found_and_it_is_detached_before_the_r
     assert_eq!(host.annotations()[DETACHED], "assisted-service-controller");
     assert_eq!(image_url(&host), Some(url("hw").as_str()));
 
-    // From now on it is left alone, whatever becomes of the image.
+    // From now on the host is not changed, whatever happens to the image.
     let before = world.whole::<BareMetalHost>("h").await;
     world.image_of("hw", "http://x/new.iso", OLD).await;
     stage(&world, "a", "Done").await;
@@ -203,7 +242,7 @@ async fn a_new_image_cools_down_and_goes_by_way_of_none() {
         None,
         "the image is too new"
     );
-    // It is used when it is a minute old, although nothing changes then.
+    // The image is used when it is a minute old, although nothing changes then.
     world.image_of("hw", &url("hw"), Duration::from_secs(57)).await;
     world
         .await_host("h", "to have the ISO", |host| image_url(host) == Some(&url("hw")))
@@ -284,7 +323,7 @@ async fn the_agent_goes_before_its_host_where_that_is_asked_for() {
             .finalizers()
             .contains(&FINALIZER.to_owned())
     );
-    // Its own controller takes the node out of the cluster, and lets it go.
+    // The Agent's own controller takes the node out of the cluster, and releases it.
     world
         .patch::<Agent>("a", json!({"metadata": {"finalizers": null}}))
         .await;
@@ -437,7 +476,7 @@ async fn fencing_credentials_are_made_of_those_of_the_management_controller() {
             "metadata": {"name": "bmc"}, "stringData": {"username": "admin", "password": "hunter2"},
         }))
         .await;
-    // The Secret came after it was looked for, which is done again every ten seconds.
+    // The Secret was created after the search for it, which is repeated every ten seconds.
     let secret = eventually("the Secret to be made", async || {
         world.find::<Secret>("a-fencing-credentials").await
     })
@@ -456,4 +495,34 @@ async fn fencing_credentials_are_made_of_those_of_the_management_controller() {
     let events = world.api::<Event>().list(&ListParams::default()).await.unwrap();
     let text = serde_json::to_string(&events.items).unwrap();
     assert!(!text.contains("hunter2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_somebody_else_is_not_made_one_for_fencing() {
+    let world = discovered(Flow::LiveIso, json!({}), json!({})).await;
+    for (name, password) in [("bmc", "hunter2"), ("a-fencing-credentials", "theirs")] {
+        world
+            .create::<Secret>(json!({
+                "metadata": {"name": name}, "stringData": {"username": "root", "password": password},
+            }))
+            .await;
+    }
+    world
+        .patch::<BareMetalHost>(
+            "h",
+            json!({"metadata": {"annotations": {
+                "bmac.agent-install.openshift.io/create-fencing-credentials-secret": "",
+                "bmac.agent-install.openshift.io/role": "worker",
+            }}}),
+        )
+        .await;
+    eventually("the Agent to follow", async || {
+        let agent: Agent = world.get("a").await;
+        (agent.spec.role == "worker").then_some(())
+    })
+    .await;
+    let secret: Secret = world.get("a-fencing-credentials").await;
+    let data = secret.data.clone().unwrap();
+    assert_eq!(data["password"].0, b"theirs");
+    assert!(!data.contains_key("address") && secret.owner_references().is_empty());
 }

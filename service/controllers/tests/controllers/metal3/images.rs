@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::ResourceExt;
-use muster_controllers::metal3::Flow;
+use muster_metal3::Flow;
 use muster_resources::InfraEnv;
 use muster_resources::metal3::PreprovisioningImage;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ async fn an_image_is_offered_as_metal3_asks_for_it_and_with_both_finalizers() {
     assert_eq!(metadata["finalizers"], json!([THEIR_FINALIZER, OUR_FINALIZER]));
     assert_eq!(metadata["labels"]["velero.io/exclude-from-backup"], "true");
 
-    // The baremetal-operator changes the spec: the same image, said of the new generation.
+    // The baremetal-operator changes the spec: the same image, reported for the new generation.
     let formats = json!({"spec": {"acceptFormats": ["iso"]}});
     world.patch::<PreprovisioningImage>("h", formats).await;
     eventually("the new generation to be answered", async || {
@@ -97,7 +97,7 @@ async fn a_new_url_cools_down_and_then_boots_a_machine_that_is_not_installed() {
         let cooling = world.await_image(host, "WaitingForInfraEnvImageToCoolDown").await;
         assert_eq!(cooling["status"]["imageUrl"], json!(url("hw")));
     }
-    // It is used when it is a minute old, although nothing changes then.
+    // The image is used when it is a minute old, although nothing changes then.
     world
         .image_of("hw", "http://x/new.iso", Duration::from_secs(58))
         .await;
@@ -116,7 +116,7 @@ async fn an_image_that_stays_the_same_is_not_written_again() {
     world.infra_env("hw", OLD).await;
     world.asks_for_image("h", "hw", usual()).await;
     let before = world.await_image("h", "InfraEnvAvailable").await;
-    // Something else of the InfraEnv changes.
+    // Another field of the InfraEnv changes.
     let labels = json!({"metadata": {"labels": {"a": "b"}}});
     world.patch::<InfraEnv>("hw", labels).await;
     world.asks_for_image("later", "hw", usual()).await;

@@ -1,4 +1,4 @@
-//! Everything around the controllers of Metal3's kinds, played.
+//! The simulated environment of the controllers of Metal3's kinds.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,9 @@ use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt};
-use muster_controllers::context::Context;
-use muster_controllers::events::{Events, publish};
-use muster_controllers::metal3::drives::{Drives, Emptied, HostBmc};
-use muster_controllers::metal3::{self, Flow};
+use muster_controller::events::{Events, publish};
+use muster_metal3::drives::{Drives, Emptied, HostBmc};
+use muster_metal3::{self as metal3, Flow};
 use muster_operations::now;
 use muster_resources::InfraEnv;
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
@@ -22,20 +21,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::backend::{Backend, eventually};
 
-/// Namespace of everything.
+/// Namespace of all objects.
 pub const NAMESPACE: &str = "hardware";
 
 /// The finalizer of the baremetal-operator on PreprovisioningImages.
 pub const THEIR_FINALIZER: &str = "baremetalhost.metal3.io/preprovisioningImage";
 
-/// The controllers at work. Dropping it stops them.
+/// Running controllers. Dropping this value stops them.
 pub struct World {
     pub backend: Backend,
     emptied: Arc<Stuck>,
     _stop: DropGuard,
 }
 
-/// BMCs whose drives cannot be emptied.
+/// BMCs with drives that cannot be emptied.
 #[derive(Debug, Default)]
 struct Stuck(Mutex<Vec<String>>);
 
@@ -68,10 +67,7 @@ impl World {
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
         let emptied = Arc::new(Stuck::default());
-        let context = Arc::new(Context {
-            drives: Some(emptied.clone()),
-            ..Context::new(&backend.client, backend.operations.clone(), events)
-        });
+        let context = backend.context(events).of_metal3(Some(emptied.clone()));
         let stop = CancellationToken::new();
         let namespace = serde_json::from_value(json!({"metadata": {"name": NAMESPACE}})).unwrap();
         let namespaces = Api::<Namespace>::all(backend.client.clone());
@@ -87,7 +83,7 @@ impl World {
         }
     }
 
-    /// BMCs that were asked to empty their drives: `ADDRESS as USER`.
+    /// BMCs that got a request to empty their drives: `ADDRESS as USER`.
     pub fn emptied(&self) -> Vec<String> {
         self.emptied.0.lock().unwrap().clone()
     }
@@ -126,7 +122,7 @@ impl World {
             .unwrap();
     }
 
-    /// Makes an object as it is, with members that no type here has.
+    /// Creates an object as given, with members that no type here has.
     pub async fn create<K: Kind>(&self, object: Value) {
         let path = K::url_path(&(), Some(NAMESPACE));
         let mut object = object;
@@ -139,14 +135,14 @@ impl World {
         self.backend.client.request::<Value>(request).await.unwrap();
     }
 
-    /// The whole object, with members that no type here has.
+    /// Returns the whole object, with members that no type here has.
     pub async fn whole<K: Kind>(&self, name: &str) -> Value {
         let path = format!("{}/{name}", K::url_path(&(), Some(NAMESPACE)));
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         self.backend.client.request(request).await.unwrap()
     }
 
-    /// An InfraEnv whose image is that old.
+    /// Creates an InfraEnv with an image of this age.
     pub async fn infra_env(&self, name: &str, image_age: Duration) {
         self.create::<InfraEnv>(json!({
             "metadata": {"name": name}, "spec": {"pullSecretRef": {"name": "pull"}, "cpuArchitecture": "x86_64"},
@@ -176,7 +172,7 @@ impl World {
             .await;
     }
 
-    /// The baremetal-operator asks for an image for the host of this name.
+    /// Requests an image for the host of this name, as the baremetal-operator does.
     pub async fn asks_for_image(&self, host: &str, infra_env: &str, spec: Value) {
         self.create::<PreprovisioningImage>(json!({
             "metadata": {
@@ -188,7 +184,7 @@ impl World {
         .await;
     }
 
-    /// The status of a PreprovisioningImage once `Ready` has this reason.
+    /// Returns the status of a PreprovisioningImage once `Ready` has this reason.
     pub async fn await_image(&self, name: &str, reason: &str) -> Value {
         eventually(&format!("{name} to say {reason}"), async || {
             let image = self.whole::<PreprovisioningImage>(name).await;
@@ -199,7 +195,7 @@ impl World {
         .await
     }
 
-    /// A BareMetalHost as a person applies it, in this state.
+    /// Creates a BareMetalHost as a user applies it, in this state.
     pub async fn host(&self, name: &str, metadata: Value, spec: Value, state: &str) {
         let mut object = json!({
             "metadata": {"name": name, "labels": {"infraenvs.agent-install.openshift.io": "hw"}},
@@ -214,7 +210,7 @@ impl World {
         self.in_state(name, state).await;
     }
 
-    /// The baremetal-operator reports a state.
+    /// Sets the state as the baremetal-operator reports it.
     pub async fn in_state(&self, host: &str, state: &str) {
         let status = json!({
             "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
@@ -227,7 +223,7 @@ impl World {
         self.get(name).await
     }
 
-    /// The BareMetalHost once `is` is true of it.
+    /// Returns the BareMetalHost once `is` is true of it.
     pub async fn await_host(
         &self,
         name: &str,

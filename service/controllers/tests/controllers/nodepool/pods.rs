@@ -1,4 +1,4 @@
-//! The pods of a workload cluster, played: an API before that of the cluster, which lists them and takes evictions.
+//! The simulated pods of a workload cluster: an API in front of the cluster's, which lists them and accepts evictions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ pub struct Pods(Arc<Mutex<Played>>);
 #[derive(Default)]
 struct Played {
     pods: BTreeMap<String, Value>,
-    /// Evictions are answered 429 for these.
+    /// Pods for which evictions are refused with 429.
     guarded: Vec<String>,
     evicted: Vec<String>,
 }
 
 impl Pods {
-    /// The API of the cluster with these pods.
+    /// Returns the API of the cluster with these pods.
     pub fn before(&self, cluster: &KubeApi) -> Router {
         Router::new()
             .route("/api/v1/pods", get(list))
@@ -32,7 +32,7 @@ impl Pods {
             .merge(cluster.router().layer(Extension(Caller::administrator())))
     }
 
-    /// A pod on a node, with this metadata beside its name.
+    /// Adds a pod on a node, with this metadata in addition to its name.
     pub fn put(&self, name: &str, node: &str, mut metadata: Value) {
         metadata["name"] = name.into();
         metadata["namespace"] = "default".into();
@@ -42,7 +42,7 @@ impl Pods {
         self.0.lock().unwrap().pods.insert(name.to_owned(), pod);
     }
 
-    /// Its PodDisruptionBudget allows no eviction.
+    /// Makes its PodDisruptionBudget allow no eviction.
     pub fn guard(&self, name: &str) {
         self.0.lock().unwrap().guarded.push(name.to_owned());
     }
@@ -51,7 +51,7 @@ impl Pods {
         self.0.lock().unwrap().guarded.clear();
     }
 
-    /// Pods that were evicted since this was asked last.
+    /// Returns the pods that were evicted since the last call.
     pub fn take_evicted(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap().evicted)
     }

@@ -1,4 +1,4 @@
-//! HostedClusters' and NodePools' controllers at work; everything around them is played.
+//! Running controllers of HostedClusters and NodePools, in a simulated environment.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
-use muster_controllers::events::Events;
-use muster_controllers::{Context, nodepool};
+use muster_cluster_api::nodepool;
+use muster_controller::events::{Events, publish};
 use muster_kube_api::{Authority, Credentials, Kind, KubeApi, SqlStorage, kubeconfig};
 use muster_operations::now;
 use muster_resources::cluster_api::Machine;
@@ -33,13 +33,13 @@ pub const MADE: &str = "clusters-vcluster2";
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
 
-/// Controllers at work, a workload cluster, and somebody who plays the rest.
+/// Running controllers and a workload cluster; the tests simulate the rest.
 pub struct World {
     pub client: Client,
     pub workload: Client,
-    /// The workload cluster's, for an administrator.
+    /// An administrator's kubeconfig of the workload cluster.
     pub kubeconfig: String,
-    /// The workload cluster's.
+    /// The pods of the workload cluster.
     pub pods: Pods,
     _running: Vec<DropGuard>,
     _workload: KubeApi,
@@ -56,10 +56,10 @@ impl World {
         let (kubeconfig, listening) = listen(pods.before(&workload));
         let client = backend.client.clone();
         let (events, queued) = Events::new();
-        let context = Context::new(&client, backend.operations.clone(), events);
+        let context = backend.context(events).of_cluster_api();
         let stop = CancellationToken::new();
-        tokio::spawn(muster_controllers::events::publish(client.clone(), queued));
-        tokio::spawn(nodepool::run(Arc::new(context), stop.clone()));
+        tokio::spawn(publish(client.clone(), queued));
+        tokio::spawn(nodepool::run(context, stop.clone()));
         let world = Self {
             workload: Client::new(workload.service(), "default"),
             client,
@@ -81,7 +81,7 @@ impl World {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// Applies what `hcp create cluster agent --render` prints, without the Secrets that it leaves out, and makes the namespace of Agents.
+    /// Applies what `hcp create cluster agent --render` prints, without the Secrets that it omits, and makes the namespace of Agents.
     pub async fn apply_rendered(&self) {
         let params = PatchParams::apply("kubectl").force();
         let namespaces = Api::<Namespace>::all(self.client.clone());
@@ -138,7 +138,7 @@ impl World {
     }
 
     pub async fn user_data(&self, pool: &str, content: &str) {
-        let config = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": content}]}});
+        let config = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": format!("/{content}")}]}});
         self.secret(&format!("user-data-{pool}"), "value", &config.to_string())
             .await;
     }
@@ -159,7 +159,7 @@ impl World {
             .unwrap_or_default()
     }
 
-    /// Waits until the pool is ready with so many nodes, and has no other Machines.
+    /// Waits until the pool is ready with this number of nodes, and has no other Machines.
     pub async fn ready(&self, pool: &str, nodes: i32) -> NodePool {
         let what = format!("{pool} with {nodes} nodes");
         eventually(&what, async || {
@@ -231,11 +231,11 @@ fn listen(api: Router) -> (String, CancellationToken) {
     (text, stop)
 }
 
-/// Plays the infrastructure provider (its contract: docs/protocol/capi-agent-provider.md#2 to §5), hosts and kubelets.
+/// Simulates the infrastructure provider (its contract: docs/protocol/capi-agent-provider.md#2 to §5), hosts and kubelets.
 async fn play(client: Client, workload: Client, stop: CancellationToken) {
     while !stop.is_cancelled() {
         if let Err(error) = play_once(&client, &workload).await {
-            // Another was faster; the next round reads anew.
+            // Another write was faster; the next round reads again.
             eprintln!("provider: {error}");
         }
         sleep(Duration::from_millis(100)).await;

@@ -1,18 +1,16 @@
-//! Everything around the provider, played.
+//! The simulated environment of the provider.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, NamespaceResourceScope};
 use kube::{Api, Resource, ResourceExt};
-use muster_controllers::capi;
-use muster_controllers::context::Context;
-use muster_controllers::events::{Events, publish};
+use muster_cluster_api::capi;
+use muster_controller::events::{Events, publish};
 use muster_operations::now;
 use muster_resources::{
-    Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, StandardCondition,
+    Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, InfraEnv, StandardCondition,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,7 +25,10 @@ pub const NAMESPACE: &str = "clusters-one";
 /// Namespace of the Agents.
 pub const AGENTS: &str = "hardware";
 
-/// The provider at work. Dropping it stops it.
+/// The InfraEnv of the Agents.
+const INFRA_ENV: &str = "hw";
+
+/// The running provider. Dropping this value stops it.
 pub struct World {
     backend: Backend,
     _stop: DropGuard,
@@ -64,7 +65,7 @@ pub fn condition<'a>(list: &'a [StandardCondition], type_: &str) -> (&'a str, &'
     found.map_or(("", ""), |one| (&one.status, &one.reason))
 }
 
-/// As HyperShift writes Machines: in the older version.
+/// The kind of Machines as HyperShift writes them: in the older version.
 fn old_machine() -> ApiResource {
     let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta1", "Machine");
     ApiResource::from_gvk_with_plural(&kind, "machines")
@@ -85,7 +86,7 @@ impl World {
         let backend = Backend::open(now()).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
-        let context = Arc::new(Context::new(&backend.client, backend.operations.clone(), events));
+        let context = backend.context(events).of_cluster_api();
         let stop = CancellationToken::new();
         let world = Self {
             backend,
@@ -94,8 +95,28 @@ impl World {
         for name in [NAMESPACE, AGENTS] {
             world.namespace(name).await;
         }
+        world.infra_env(Some(NAMESPACE)).await;
         tokio::spawn(capi::run(context, stop));
         world
+    }
+
+    /// Creates the InfraEnv of all Agents, which gives its hosts to AgentMachines of this namespace.
+    pub async fn infra_env(&self, open_to: Option<&str>) {
+        let infra_env = json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+            "metadata": {"name": INFRA_ENV, "annotations": {"infraenv.agent-install.openshift.io/agents-for-namespaces": open_to}},
+            "spec": {"pullSecretRef": {"name": "pull"}},
+        });
+        let api = Api::<InfraEnv>::namespaced(self.backend.client.clone(), AGENTS);
+        let params = PatchParams::default();
+        if api.get_opt(INFRA_ENV).await.unwrap().is_none() {
+            let infra_env = serde_json::from_value(infra_env).unwrap();
+            api.create(&PostParams::default(), &infra_env).await.unwrap();
+            return;
+        }
+        api.patch(INFRA_ENV, &params, &Patch::Merge(infra_env))
+            .await
+            .unwrap();
     }
 
     pub async fn namespace(&self, name: &str) {
@@ -160,10 +181,11 @@ impl World {
         made
     }
 
-    /// An Agent that is fit, unless `of` says otherwise: `approved`, `labels`, `cluster`, `taken` (name and
+    /// Creates an Agent that is fit, except as set in `of`: `approved`, `labels`, `cluster`, `taken` (name and
     /// namespace), `namespace`.
     pub async fn agent(&self, name: &str, of: &Value) {
         let mut labels = of["labels"].as_object().cloned().unwrap_or_default();
+        labels.insert("infraenvs.agent-install.openshift.io".into(), INFRA_ENV.into());
         let mut annotations = json!({});
         if let Some(machine) = of["taken"][0].as_str() {
             labels.insert("agentMachineRef".into(), machine.into());
@@ -185,24 +207,24 @@ impl World {
         write_agent_status(&api, name, &json!({}), "known-unbound").await;
     }
 
-    /// Conditions as those of a fit Agent, but for `changed`.
+    /// Writes the conditions of a fit Agent, except for `changed`.
     pub async fn agent_status(&self, name: &str, changed: &Value, state: &str) {
         write_agent_status(&self.agents(), name, changed, state).await;
     }
 
-    /// Its host is installed.
+    /// Sets the state of the Agent's host to installed.
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});
         self.agent_status(name, &conditions, "added-to-existing-cluster")
             .await;
     }
 
-    /// Its host has left the cluster so far.
+    /// Sets how far the Agent's host has left the cluster.
     pub async fn left(&self, name: &str, state: &str) {
         self.agent_status(name, &json!({"Bound": "False"}), state).await;
     }
 
-    /// The status of the AgentMachine once it is ready.
+    /// Returns the status of the AgentMachine once it is ready.
     pub async fn await_ready(&self, name: &str) -> AgentMachineStatus {
         eventually(&format!("{name} to be ready"), async || {
             let machine: AgentMachine = self.get(name).await;
@@ -223,7 +245,7 @@ impl World {
             .unwrap();
     }
 
-    /// A Cluster without a control plane, and its AgentCluster.
+    /// Creates a Cluster without a control plane, and its AgentCluster.
     pub async fn cluster(&self, name: &str) {
         self.cluster_with(
             name,
@@ -233,7 +255,7 @@ impl World {
         .await;
     }
 
-    /// The Cluster of a HostedCluster whose control plane is not there yet.
+    /// Creates the Cluster of a HostedCluster without a control plane yet.
     pub async fn hosted_cluster(&self, name: &str) {
         let kind = of_hypershift("HostedCluster", "hostedclusters");
         let hosted = json!({
@@ -254,18 +276,28 @@ impl World {
         spec.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
+        // The namespace of the Agents is known for a HostedCluster.
+        let agents_in = match annotations.as_object() {
+            Some(named) if named.is_empty() => {
+                json!({"capi-provider.agent-install.openshift.io/agent-namespace": AGENTS})
+            }
+            _ => json!({}),
+        };
         let object = json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec});
         let made = self
             .create_dynamic(&of_cluster_api("Cluster", "clusters"), object)
             .await;
         self.create::<AgentCluster>(json!({
-            "metadata": {"name": name, "ownerReferences": [owner(&made, "Cluster")]},
+            "metadata": {
+                "name": name, "ownerReferences": [owner(&made, "Cluster")],
+                "annotations": agents_in,
+            },
             "spec": {"ignitionEndpoint": {"url": "https://ignition.example.test:31111/ignition"}},
         }))
         .await;
     }
 
-    /// HyperShift's control plane, complete.
+    /// Creates HyperShift's control plane, complete.
     pub async fn control_plane(&self, name: &str) {
         let object = json!({
             "metadata": {"name": name},
@@ -279,7 +311,7 @@ impl World {
         .await;
     }
 
-    /// The address of the cluster's API becomes known.
+    /// Sets the address of the cluster's API.
     pub async fn endpoint(&self, cluster: &str) {
         let patch = json!({"spec": {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}});
         let api = self.api::<AgentCluster>();
@@ -302,7 +334,7 @@ impl World {
         api.patch(name, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// Makes, or replaces, a bootstrap Secret.
+    /// Creates, or replaces, a bootstrap Secret.
     pub async fn bootstrap(&self, name: &str, value: &Value) {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if self.find::<Secret>(name).await.is_none() {
@@ -317,7 +349,7 @@ impl World {
             .unwrap();
     }
 
-    /// A Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -356,7 +388,7 @@ impl World {
             .unwrap();
     }
 
-    /// Cluster API has drained the node.
+    /// Sets the state after Cluster API has drained the node.
     pub async fn awaits_hook(&self, name: &str) {
         let conditions = json!([{
             "type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook", "message": "",
@@ -378,7 +410,7 @@ impl World {
             .unwrap();
     }
 
-    /// Pauses the AgentMachine; `None`: not any more.
+    /// Pauses the AgentMachine; `None`: ends the pause.
     pub async fn annotate_machine(&self, name: &str, paused: Option<&str>) {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": paused}}}));
         self.api::<AgentMachine>()
@@ -387,7 +419,7 @@ impl World {
             .unwrap();
     }
 
-    /// The AgentMachine once it has an Agent, a provider id and addresses.
+    /// Returns the AgentMachine once it has an Agent, a provider id and addresses.
     pub async fn await_taken(&self, name: &str) -> AgentMachine {
         eventually(&format!("{name} to take an Agent"), async || {
             let machine: AgentMachine = self.get(name).await;

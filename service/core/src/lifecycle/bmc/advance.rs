@@ -7,37 +7,37 @@ use muster_api::time::Timestamp;
 use super::event::{BmcEvent, Problem, Seen};
 use super::ground::{clean_up, enter, fail, leave, may_ask, pause, start, within};
 use super::{events, for_host, power, reason};
-use crate::record::{Bmc, BmcLimits, BmcStage, Leftover, NewEvent};
+use crate::record::{Bmc, BmcLimits, BmcStage, Leftover, Medium, NewEvent};
 use crate::rules::input::Invalid;
 use crate::text::one_line;
 
-/// Attempts to take a medium out.
+/// Attempts to eject a medium.
 const CLEANING_ATTEMPTS: u32 = 6;
 
 /// Longest text of a BMC in a reason, bytes.
 const LONGEST_QUOTE: usize = 900;
 
-/// A BMC after an event, with what is told of it.
+/// A BMC after an event, with the events to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub bmc: Bmc,
     pub events: Vec<NewEvent>,
 }
 
-/// A request of a user that is not followed.
+/// A user's request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BmcRefused {
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// Not in this phase; says what to do.
+    /// Not possible in this phase; the text is the remedy.
     #[error("{0}")]
     NotNow(String),
 }
 
-/// The BMC after `event`; `None`: the event has no meaning in this phase, and changes nothing.
+/// Returns the BMC after `event`; `None`: the event has no meaning in this phase and changes nothing.
 ///
 /// # Errors
-/// A request of a user that is not followed.
+/// A user's request that is refused in this phase.
 pub fn advance(
     bmc: &Bmc,
     event: BmcEvent,
@@ -72,7 +72,7 @@ pub fn advance(
     }))
 }
 
-/// The BMC of an InfraEnv that is deleted, when something is to be taken out of it first; `None`: it can go at once.
+/// Returns the BMC of a deleted InfraEnv if a medium has to be ejected first; `None`: it can be deleted at once.
 pub fn abandon(bmc: &Bmc, now: Timestamp) -> Option<Bmc> {
     let mut next = bmc.clone();
     if bmc.stage.is_active() {
@@ -87,7 +87,7 @@ pub fn abandon(bmc: &Bmc, now: Timestamp) -> Option<Bmc> {
         leave(&mut next, now);
     }
     next.progress.abandoned = true;
-    // An InfraEnv and a BMC of these names may be made anew meanwhile.
+    // An InfraEnv and a BMC of these names may be created again in the meantime.
     next.resource = None;
     (next.cleans_up() && !runs_from_medium(&next)).then_some(next)
 }
@@ -116,7 +116,7 @@ fn may_start(bmc: &Bmc) -> Result<(), BmcRefused> {
     Err(BmcRefused::NotNow(format!("BMC {} {why}", bmc.name)))
 }
 
-/// What is no request of a user; `None`: it has no meaning now.
+/// Applies events that are no user requests; `None`: the event has no meaning now.
 fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) -> Option<Vec<NewEvent>> {
     use BmcStage::{Booting, Checking, Inserting, Waiting};
 
@@ -134,13 +134,16 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
         }
         (BmcEvent::Checked { seen, problem }, Checking) => Some(checked(bmc, *seen, problem, limits, now)),
         (BmcEvent::Inserted { slot }, Inserting) => {
-            bmc.progress.leftover = Some(left_in(Some(slot)));
+            bmc.progress.leftover = Some(Leftover {
+                slot: Some(slot),
+                ..Leftover::default()
+            });
             boot(bmc, limits, now);
             Some(Vec::new())
         }
-        (BmcEvent::Booted, Booting) => {
+        (BmcEvent::Booted { note }, Booting) => {
             enter(bmc, BmcStage::WaitingForAgent, "", Some(limits.agent), now);
-            bmc.progress.reason = reason::waiting(bmc);
+            bmc.progress.reason = reason::with_note(bmc, &note);
             Some(Vec::new())
         }
         (BmcEvent::StepFailed(problem), Waiting | Checking | Inserting | Booting) => {
@@ -151,7 +154,7 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
     }
 }
 
-/// What happens when the machine was booted, and at the end.
+/// Applies events after the machine was booted, and those at the end.
 fn after_boot(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) -> Option<Vec<NewEvent>> {
     use BmcStage::{Booting, Discovered, WaitingForAgent};
 
@@ -203,13 +206,6 @@ fn runs_from_medium(bmc: &Bmc) -> bool {
     bmc.progress.leftover.as_ref().is_some_and(|left| left.in_use)
 }
 
-fn left_in(slot: Option<String>) -> Leftover {
-    Leftover {
-        slot,
-        ..Leftover::default()
-    }
-}
-
 fn checked(
     bmc: &mut Bmc,
     seen: Seen,
@@ -218,8 +214,9 @@ fn checked(
     now: Timestamp,
 ) -> Vec<NewEvent> {
     let certificate = &mut bmc.settings.certificate;
-    // The first contact decides which certificate is trusted from now on.
-    if certificate.mode == BmcCertificateMode::Pin && certificate.fingerprint.is_none() {
+    let is_refused = matches!(&problem, Some(problem) if problem.failure == BmcFailure::Certificate);
+    // The first contact decides which certificate is trusted from now on, unless it was not to be.
+    if certificate.mode == BmcCertificateMode::Pin && certificate.fingerprint.is_none() && !is_refused {
         certificate.fingerprint.clone_from(&seen.certificate);
     }
     bmc.progress.checks = seen.checks;
@@ -239,10 +236,13 @@ fn checked(
                 Some(limits.inserting),
                 now,
             );
-            // From here on it may be in, also when nobody is left to say so.
-            occupy(bmc);
+            // From here on the medium may be inserted, even if the insertion is never reported.
+            occupy(bmc, Medium::Begun);
         }
-        BmcBoot::UefiHttp => boot(bmc, limits, now),
+        BmcBoot::UefiHttp => {
+            occupy(bmc, Medium::None);
+            boot(bmc, limits, now);
+        }
     }
     Vec::new()
 }
@@ -250,13 +250,22 @@ fn checked(
 fn boot(bmc: &mut Bmc, limits: &BmcLimits, now: Timestamp) {
     enter(bmc, BmcStage::Booting, reason::BOOTING, Some(limits.booting), now);
     bmc.progress.booted_at = Some(now);
-    occupy(bmc);
 }
 
-/// From now on there is something to be taken back. Whatever ran from the medium before ends with the machine's power.
-fn occupy(bmc: &mut Bmc) {
-    let slot = bmc.progress.leftover.take().and_then(|left| left.slot);
-    bmc.progress.leftover = Some(left_in(slot));
+/// From now on there is a medium to eject. The system that ran from an earlier medium ends when the machine is powered
+/// off.
+fn occupy(bmc: &mut Bmc, medium: Medium) {
+    let before = bmc.progress.leftover.take();
+    // The medium of an earlier discovery stays in the drive when the firmware loads the image itself.
+    let kept = before
+        .as_ref()
+        .map(|left| left.medium)
+        .filter(|_| medium == Medium::None);
+    bmc.progress.leftover = Some(Leftover {
+        slot: before.and_then(|left| left.slot),
+        medium: kept.unwrap_or(medium),
+        ..Leftover::default()
+    });
 }
 
 fn troubled(bmc: &mut Bmc, problem: Problem, limits: &BmcLimits, now: Timestamp) -> Vec<NewEvent> {
@@ -304,7 +313,7 @@ fn not_cleaned(
     let quoted = one_line(&problem.reason, LONGEST_QUOTE);
     let is_discovered = matches!(bmc.stage, BmcStage::Discovered { .. });
     if !may_ask(problem.failure) && !is_discovered {
-        // Nothing is tried with it again, also when somebody asks for the machine.
+        // The refused login is not retried, not even at a user's request.
         fail(bmc, problem.failure, &quoted, now);
         return Some(vec![
             events::failed(bmc, now),

@@ -1,29 +1,29 @@
-//! What can happen to the discovery of a machine.
+//! Events in the discovery of a machine.
 
 use muster_api::bmc::{BmcCheck, BmcDifference, BmcFailure, BmcInventory, BmcPowerAction};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 
-/// Something that happens to the discovery of a machine.
+/// An event in the discovery of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BmcEvent {
-    /// A user wants the machine to be discovered.
+    /// A user requests the discovery of the machine.
     Discover,
-    /// A user wants it to end.
+    /// A user stops the discovery.
     Stop,
-    /// The host that its machine is waits since then for a boot into the discovery image.
+    /// The machine's host waits since then for a boot into the discovery image.
     HostWaits {
         since: Timestamp,
     },
-    /// The host waits for it no longer.
+    /// The host waits for the boot no longer.
     HostBack,
-    /// The host that its machine is waits since then for a boot from its disk.
+    /// The machine's host waits since then for a boot from its disk.
     HostAwaitsDisk {
         since: Timestamp,
     },
-    /// Its turn has come.
+    /// The discovery leaves the queue.
     Begun,
-    /// The BMC was looked at; with a problem it goes no further.
+    /// The BMC was checked; a problem ends the discovery.
     Checked {
         seen: Box<Seen>,
         problem: Option<Problem>,
@@ -32,30 +32,33 @@ pub enum BmcEvent {
     Inserted {
         slot: String,
     },
-    /// The machine was switched on with the boot override.
-    Booted,
-    /// What the phase is for could not be done.
+    /// The machine was switched on with the boot override. `note`: what the BMC shows instead; may be empty.
+    Booted {
+        note: String,
+    },
+    /// The work of the phase failed.
     StepFailed(Problem),
-    /// No agent's host was the machine, or the host still runs from the medium. `note`: what was seen instead; may be empty.
+    /// No host registered from the machine yet, or the host still runs from the medium. `note`: what was seen instead;
+    /// may be empty.
     Looked {
         note: String,
     },
-    /// The machine is this host. `runs_from_medium`: to eject it would kill the host's system.
+    /// The machine is this host. `runs_from_medium`: ejecting the medium would crash the host's system.
     AgentSeen {
         host_id: HostId,
         differences: Vec<BmcDifference>,
         runs_from_medium: bool,
     },
-    /// The host runs from its disk, or is gone.
+    /// The host runs from its disk, or was deleted.
     MediumFree,
-    /// Nothing is left in the BMC.
+    /// No medium is left in the BMC.
     Cleaned,
     NotCleaned(Problem),
-    /// The time of the phase is over.
+    /// The deadline of the phase passed.
     DeadlinePassed,
-    /// A user asks something of the machine's power.
+    /// A user requests the power state or a change of it.
     PowerAsked(PowerAsked),
-    /// The request with this id is being done.
+    /// Work on the request with this id began.
     PowerBegun {
         id: i64,
     },
@@ -67,23 +70,23 @@ pub enum BmcEvent {
 pub struct PowerAsked {
     pub action: BmcPowerAction,
     pub force: bool,
-    /// Says that the machine is being installed; see [`super::installation`].
+    /// Set while the machine is being installed; see [`super::installation`].
     pub installation: Option<String>,
 }
 
-/// What came of a request for power.
+/// The outcome of a request for power.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PowerDone {
     pub id: i64,
-    /// As the BMC told it at the end.
+    /// As the BMC reported it at the end.
     pub state: Option<String>,
     /// SHA-256 of the certificate that was shown.
     pub certificate: Option<String>,
-    /// It was not done.
+    /// The request failed.
     pub problem: Option<Problem>,
 }
 
-/// What a look at the BMC found.
+/// The result of a check of the BMC.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     pub checks: Vec<BmcCheck>,
@@ -92,12 +95,12 @@ pub struct Seen {
     pub inventory: Option<BmcInventory>,
 }
 
-/// Something that could not be done.
+/// A failed operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub failure: BmcFailure,
     /// For users; holds no secret.
     pub reason: String,
-    /// The same may succeed later, though nobody does anything.
+    /// A retry may succeed without any change by a user.
     pub passing: bool,
 }

@@ -1,4 +1,4 @@
-//! Events about BMCs: `muster_...`, since the protocol knows none.
+//! Events about BMCs: `muster_...`, since the protocol has none.
 
 use muster_api::bmc::{BmcPowerAction, BmcPowerOutcome};
 use muster_api::event::{Category, Severity};

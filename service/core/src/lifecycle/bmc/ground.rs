@@ -1,4 +1,4 @@
-//! The changes of phases that several events cause.
+//! Changes of the phase that several events cause.
 
 use chrono::TimeDelta;
 use muster_api::bmc::BmcFailure;
@@ -7,10 +7,10 @@ use muster_api::time::Timestamp;
 use crate::record::{Bmc, BmcLimits, BmcProgress, BmcStage};
 use crate::text::{cut, spoken};
 
-/// Longest reason, bytes. It may quote what a BMC says.
+/// Longest reason, bytes. It may quote the BMC's error text.
 const LONGEST_REASON: usize = 1024;
 
-/// Longest wait for a turn.
+/// Longest wait in the queue.
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(24);
 
 /// Nothing is awaited.
@@ -31,7 +31,7 @@ pub(super) fn rest(reason: &str, now: Timestamp) -> BmcProgress {
     }
 }
 
-/// Enters a phase that ends after `longest`; what was seen on the BMC and left in it stays known.
+/// Enters a phase that ends after `longest`, and keeps what the checks saw and the record of an inserted medium.
 pub(super) fn enter(
     bmc: &mut Bmc,
     stage: BmcStage,
@@ -59,7 +59,7 @@ pub(super) fn enter(
     bmc.updated_at = now;
 }
 
-/// Begins a discovery; what was begun before is void.
+/// Begins a discovery; work of an earlier one is void.
 pub(super) fn start(bmc: &mut Bmc, now: Timestamp) {
     bmc.run += 1;
     enter(
@@ -73,7 +73,7 @@ pub(super) fn start(bmc: &mut Bmc, now: Timestamp) {
     bmc.progress.booted_at = None;
 }
 
-/// Ends it, and takes out what is in the BMC when that can be asked.
+/// Ends the discovery, and ejects the medium if a login to the BMC may be tried.
 pub(super) fn fail(bmc: &mut Bmc, failure: BmcFailure, reason: &str, now: Timestamp) {
     enter(bmc, BmcStage::Failed { failure }, reason, None, now);
     if may_ask(failure) {
@@ -83,14 +83,14 @@ pub(super) fn fail(bmc: &mut Bmc, failure: BmcFailure, reason: &str, now: Timest
     }
 }
 
-/// What is left in a BMC whose discovery was broken off is taken out; unless a host runs from it, of which nothing more is known then.
+/// Ejects the medium of a cancelled discovery, unless a host runs from it: its state is not tracked afterwards.
 pub(super) fn leave(bmc: &mut Bmc, now: Timestamp) {
     clean_up(bmc, now);
     let running = bmc.progress.leftover.as_mut().filter(|left| left.in_use);
     running.into_iter().for_each(|left| left.given_up = true);
 }
 
-/// False when a login would do harm, or nothing.
+/// False if a login would do harm or have no effect.
 pub(super) fn may_ask(failure: BmcFailure) -> bool {
     match failure {
         BmcFailure::Credentials | BmcFailure::Certificate | BmcFailure::Address => false,
@@ -105,7 +105,7 @@ pub(super) fn may_ask(failure: BmcFailure) -> bool {
     }
 }
 
-/// What stands in the way of a further login, until somebody changes what it needs.
+/// The failure that prevents further logins until a user changes the credentials, the certificate or the address.
 pub(super) fn refused(bmc: &Bmc) -> Option<BmcFailure> {
     let of_discovery = match bmc.stage {
         BmcStage::Failed { failure } if !may_ask(failure) => Some(failure),
@@ -114,7 +114,7 @@ pub(super) fn refused(bmc: &Bmc) -> Option<BmcFailure> {
     of_discovery.or(bmc.power.refused)
 }
 
-/// What is left in a BMC whose discovery has ended is taken out now.
+/// Ejects the medium of a discovery that has ended.
 pub(super) fn clean_up(bmc: &mut Bmc, now: Timestamp) {
     if bmc.stage.is_active() {
         return;
@@ -132,7 +132,7 @@ pub(super) fn pause(attempts: u32, limits: &BmcLimits) -> TimeDelta {
     doubled.min(limits.longest_pause)
 }
 
-/// `within 20 minutes`.
+/// Returns `within 20 minutes`.
 pub(super) fn within(bmc: &Bmc) -> String {
     let progress = &bmc.progress;
     match progress.deadline {

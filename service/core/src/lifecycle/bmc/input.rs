@@ -1,4 +1,4 @@
-//! Accepts what users say about a BMC. No error repeats a password.
+//! Validates users' settings of a BMC. No error repeats a password.
 
 use muster_api::bmc::{BmcCertificate, BmcCertificateMode, BmcCreateParams, BmcUpdateParams};
 use muster_api::ids::{BmcId, InfraEnvId};
@@ -14,7 +14,7 @@ use crate::rules::input::{Invalid, name, trust_bundle};
 /// Longest user name, password and system id, bytes. BMCs take 16 to 64.
 const LONGEST: usize = 255;
 
-/// A new BMC; its machine is discovered at once unless `params` says otherwise.
+/// Creates a BMC; discovery of its machine begins at once unless `params` disables that.
 ///
 /// # Errors
 /// The first setting that cannot be accepted.
@@ -61,8 +61,9 @@ pub fn create(
     Ok(bmc)
 }
 
-/// `bmc` with `params` applied. A discovery that failed or is under way begins anew when what it needs has changed, so that credentials
-/// which were refused, and a certificate that changed, are tried again when somebody has looked at them, and not before.
+/// Returns `bmc` with `params` applied. A discovery that failed or is under way begins again if its settings have
+/// changed, so that refused credentials and changed certificates are retried after a user has updated them, and not
+/// before.
 ///
 /// # Errors
 /// The first setting that cannot be accepted, or a change of the address while a medium is in the BMC at the old one.
@@ -77,7 +78,7 @@ pub fn update(bmc: &Bmc, params: &BmcUpdateParams, now: Timestamp) -> Result<Opt
             bmc.stage.phase()
         )));
     }
-    // The same password, given again, says that somebody has looked at it.
+    // The same password, given again, requests a retry.
     let connects_otherwise = next.settings != bmc.settings || params.password.is_some();
     if next == *bmc && !connects_otherwise {
         return Ok(None);
@@ -193,7 +194,7 @@ fn system(given: Option<String>) -> Result<Option<String>, Invalid> {
     }
 }
 
-/// The same with its fingerprint in one form: upper case, with colons.
+/// Returns the certificate with its fingerprint in one form: upper case, with colons.
 fn certificate(given: BmcCertificate) -> Result<BmcCertificate, Invalid> {
     let BmcCertificate {
         mode,

@@ -1,8 +1,7 @@
-//! Requests for the power of a machine: one at a time, apart from the discovery.
+//! Requests for the power of a machine: one at a time, independent of the discovery.
 
-use chrono::TimeDelta;
 use muster_api::bmc::{BmcCertificateMode, BmcPowerAction, BmcPowerOutcome};
-use muster_api::host::HostStatus;
+use muster_api::host::{HostStage, HostStatus};
 use muster_api::time::Timestamp;
 
 use super::advance::BmcRefused;
@@ -10,12 +9,13 @@ use super::event::{PowerAsked, PowerDone, Problem};
 use super::events;
 use super::ground::{may_ask, refused};
 use crate::record::{Bmc, BmcLimits, Host, NewEvent, PowerRequest, PowerSeen};
+use crate::rules::facts::Deadlines;
 use crate::text::one_line;
 
 /// Longest text of a BMC in a reason, bytes.
 const LONGEST_QUOTE: usize = 900;
 
-/// Why the power of the machine that is this host must stay as it is; `None`: nothing is written to its disk.
+/// The reason why the power of this host's machine must not change; `None`: nothing is written to its disk.
 pub fn installation(host: &Host) -> Option<String> {
     let status = host.state.status();
     let is_under_way = matches!(
@@ -28,10 +28,11 @@ pub fn installation(host: &Host) -> Option<String> {
     is_under_way.then(|| format!("its machine is host {}, which is {}", host.id, status.name()))
 }
 
-/// Notes a request. Who asks for the state while something is under way is told what that leads to.
+/// Records a request. A status request while another one is under way is not recorded: that one reports the state at
+/// its end.
 ///
 /// # Errors
-/// Its machine is being discovered or installed, another request is under way, or the BMC refused the last login.
+/// The machine is being discovered or installed, another request is under way, or the BMC refused the last login.
 pub(super) fn ask(
     bmc: &mut Bmc,
     asked: PowerAsked,
@@ -110,7 +111,8 @@ fn for_disk(bmc: &Bmc, since: Timestamp) -> Option<&PowerRequest> {
     request.filter(|request| request.from_disk && request.asked_at >= since)
 }
 
-/// Asks for a boot from the disk for the host that waits for that since then: once for each wait, and when its medium has been taken out.
+/// Requests a boot from the disk for a host that waits for it since `since`: once per wait, and after its medium was
+/// ejected.
 pub(super) fn boot_from_disk(
     bmc: &mut Bmc,
     since: Timestamp,
@@ -126,19 +128,20 @@ pub(super) fn boot_from_disk(
     Some(vec![events::disk_for_host(bmc, host_id, now)])
 }
 
-/// Why the BMC does not boot the machine from its disk for a host that waits for that; `None`: it will, or is at it. `host`: as it waits
-/// since then. `boot`: the time of a boot.
+/// The reason why the BMC does not boot the machine from its disk for a host that waits for that; `None`: it will, or
+/// is doing so. `host`: as it waits since then.
 pub fn disk_boot_failure(
     bmc: &Bmc,
     host: &Host,
     since: Timestamp,
-    boot: TimeDelta,
+    deadlines: &Deadlines<'_>,
     now: Timestamp,
 ) -> Option<String> {
     let Some(request) = for_disk(bmc, since) else {
         return refused(bmc).map(|failure| format!("its last login was refused ({failure})"));
     };
-    let is_over = |ended: Timestamp| host.data.registered_at > ended || now > ended + boot;
+    let boot = deadlines.limits.of(HostStage::Rebooting);
+    let is_over = |ended: Timestamp| host.data.registered_at > ended || now > deadlines.after(ended, boot);
     match (request.outcome, request.ended_at) {
         (BmcPowerOutcome::Failed, _) => Some(request.reason.clone()),
         (BmcPowerOutcome::Done, Some(ended)) if is_over(ended) => {
@@ -148,7 +151,7 @@ pub fn disk_boot_failure(
     }
 }
 
-/// Notes that somebody does it now.
+/// Records that work on the request began.
 pub(super) fn begin(bmc: &mut Bmc, id: i64) -> Option<Vec<NewEvent>> {
     let request = pending(bmc, id)?;
     request.begun = true;
@@ -162,7 +165,7 @@ pub(super) fn begin(bmc: &mut Bmc, id: i64) -> Option<Vec<NewEvent>> {
     Some(Vec::new())
 }
 
-/// Notes what came of it.
+/// Records the outcome.
 pub(super) fn end(bmc: &mut Bmc, done: PowerDone, now: Timestamp) -> Option<Vec<NewEvent>> {
     let PowerDone {
         id,
@@ -199,7 +202,7 @@ pub(super) fn end(bmc: &mut Bmc, done: PowerDone, now: Timestamp) -> Option<Vec<
     })
 }
 
-/// No login is tried again, also not to take out what is left.
+/// Prevents further logins, also those that would eject a medium.
 fn block(bmc: &mut Bmc, problem: &Problem) {
     bmc.power.refused = Some(problem.failure);
     if bmc.cleans_up()

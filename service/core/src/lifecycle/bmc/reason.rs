@@ -1,4 +1,4 @@
-//! The words for what is awaited.
+//! Texts about awaited events.
 
 use super::ground::within;
 use crate::record::{Bmc, BmcStage};
@@ -7,10 +7,10 @@ pub(super) const CHECKING: &str = "The BMC is looked at; nothing is changed";
 pub(super) const INSERTING: &str = "The machine is switched off, and the image is inserted";
 pub(super) const BOOTING: &str = "The machine is told to boot from the image once, and switched on";
 
-/// Between what is awaited and a note.
+/// Separates the awaited event from a note.
 const NOTE: &str = "; but ";
 
-/// The same with what was seen instead; a note stays until there is another.
+/// Returns the reason with a note; a note stays until it is replaced.
 pub(super) fn with_note(bmc: &Bmc, note: &str) -> String {
     let earlier = bmc.progress.reason.split_once(NOTE).map(|(_, note)| note);
     let note = Some(note).filter(|note| !note.is_empty()).or(earlier);
@@ -20,7 +20,7 @@ pub(super) fn with_note(bmc: &Bmc, note: &str) -> String {
     }
 }
 
-/// What is known of a machine that was switched on.
+/// The reason while a machine that was switched on has not registered.
 pub(super) fn waiting(bmc: &Bmc) -> String {
     let reads = bmc.image;
     if reads.requests == 0 {

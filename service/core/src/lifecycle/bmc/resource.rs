@@ -1,4 +1,4 @@
-//! Makes a BMC what its custom resource says, and starts or stops the discovery of its machine when the resource asks for it.
+//! Brings a BMC in line with its custom resource, and starts or stops discovery as the resource requires.
 
 use muster_api::bmc::{
     BmcBoot, BmcCertificate, BmcCertificateMode, BmcCreateParams, BmcFailure, BmcUpdateParams,
@@ -12,28 +12,28 @@ use super::input::{address, create, update};
 use crate::record::{Bmc, BmcAsked, BmcLimits, BmcResource, BmcStage, KubeRef, NewEvent, Secret};
 use crate::rules::input::Invalid;
 
-/// What a custom resource says about its BMC, with the values that it refers to.
+/// The desired state of a BMC in its custom resource, with the values of the Secrets that it references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     pub name: String,
     pub address: String,
     pub user_name: String,
     pub password: Secret,
-    /// `pin` without a fingerprint: the one that is pinned already stays.
+    /// `pin` without a fingerprint keeps the pinned one.
     pub certificate: BmcCertificate,
     pub system_id: Option<String>,
     pub boot: BmcBoot,
     pub asked: BmcAsked,
 }
 
-/// What came of following a custom resource.
+/// The outcome of reconciling a custom resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followed {
-    /// `None`: the BMC is as the resource says.
+    /// `None`: the BMC matches the resource.
     pub step: Option<Step>,
-    /// It is not followed yet, and will be when the BMC changes: what is waited for.
+    /// The reason why the resource is not applied yet; it is applied when the BMC changes.
     pub waits: Option<String>,
-    /// It asked for a discovery that cannot begin: why, and what to do.
+    /// The reason why the requested discovery cannot begin, and the remedy.
     pub refused: Option<String>,
 }
 
@@ -68,8 +68,8 @@ pub fn create_for(
     })
 }
 
-/// `bmc`, which REST made, as one that belongs to the custom resource `kube`; `None`: it is another machine, or belongs to a resource
-/// already. What became of its machine stays.
+/// Hands `bmc`, which was created by REST, over to the custom resource `kube`; `None`: it is another machine, or
+/// belongs to a resource already. The state of its discovery stays.
 ///
 /// # Errors
 /// The address cannot be accepted.
@@ -87,8 +87,8 @@ pub fn taken_over(bmc: &Bmc, wanted: &Wanted, kube: &KubeRef) -> Result<Option<B
     }))
 }
 
-/// `bmc` as its resource says. Credentials that were refused are tried again when they differ, or when the resource asks for another
-/// discovery, and not before.
+/// Brings `bmc` in line with its resource. Refused credentials are retried if they differ, or if the resource requests
+/// another discovery.
 ///
 /// # Errors
 /// The first setting that cannot be accepted.
@@ -113,7 +113,7 @@ pub fn follow(
     let waits = match plan.update(&settings(bmc, wanted)?) {
         Ok(()) => None,
         Err(BmcRefused::NotNow(_)) => {
-            // Its address changes: what was begun at the old one ends there, and is begun again at the new one.
+            // The address changes: the discovery ends at the old one and begins again at the new one.
             asked.discover &= before.discover && !plan.bmc.stage.is_active();
             asked.again = before.again.clone();
             plan.send(BmcEvent::Stop)?;
@@ -125,7 +125,7 @@ pub fn follow(
     let begins = wanted.asked.discover && (again || !before.discover);
     let mut refused = None;
     if !wanted.asked.discover {
-        // New settings begin a discovery anew that had failed.
+        // New settings restart a discovery that had failed.
         plan.send(BmcEvent::Stop)?;
     } else if begins && waits.is_none() && !plan.has_begun(bmc) {
         refused = plan.begin(wanted)?;
@@ -141,7 +141,7 @@ pub fn follow(
     Ok(Followed { step, waits, refused })
 }
 
-/// The settings that the resource says, with the password where it is another one: given again, it would be tried again.
+/// The settings of the resource, with the password only if it changed: an unchanged one would request a retry.
 fn settings(bmc: &Bmc, wanted: &Wanted) -> Result<BmcUpdateParams, Invalid> {
     let is_other_password = wanted.password != bmc.password;
     let mut certificate = wanted.certificate.clone();
@@ -165,7 +165,7 @@ fn settings(bmc: &Bmc, wanted: &Wanted) -> Result<BmcUpdateParams, Invalid> {
     })
 }
 
-/// A BMC with what happened to it so far, for one write.
+/// A BMC with the events so far, for one write.
 struct Plan<'a> {
     bmc: Bmc,
     events: Vec<NewEvent>,
@@ -197,13 +197,13 @@ impl Plan<'_> {
         self.bmc.run != before.run && self.bmc.stage.is_active()
     }
 
-    /// Begins a discovery in the place of the one that is under way; answers why that cannot be.
+    /// Replaces the discovery that is under way by a new one; returns the reason if that is not possible.
     fn begin(&mut self, wanted: &Wanted) -> Result<Option<String>, BmcRefused> {
         let refused_credentials = BmcStage::Failed {
             failure: BmcFailure::Credentials,
         };
         if self.bmc.stage == refused_credentials || self.bmc.power.refused.is_some() {
-            // Somebody has looked at them.
+            // The request confirms the credentials.
             self.update(&BmcUpdateParams {
                 password: Some(wanted.password.reveal().to_owned()),
                 ..BmcUpdateParams::default()

@@ -35,7 +35,7 @@ pub fn view(bmc: &Bmc) -> Shown {
         since: millis(Some(progress.since)),
         deadline: progress.deadline.map(|at| millis(Some(at))),
         attempts: progress.attempts,
-        medium_inserted: progress.leftover.is_some(),
+        medium_inserted: bmc.medium_inserted(),
         checks: progress.checks.clone(),
         certificate_shown: progress.certificate_shown.clone(),
         image: BmcImageReads {

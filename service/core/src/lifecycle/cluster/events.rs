@@ -30,13 +30,10 @@ fn about(
 
 /// A cluster that exists is known from now on.
 pub fn registered(cluster: &Cluster, now: Timestamp) -> NewEvent {
-    let mut event = about(
-        cluster,
-        "cluster_registration_succeeded",
-        Severity::Info,
-        "Successfully registered cluster",
-        now,
-    );
+    // Scripts match the text before the name.
+    let message = format!("Successfully registered cluster {}", cluster.data.name);
+    let name = "cluster_registration_succeeded";
+    let mut event = about(cluster, name, Severity::Info, &message, now);
     event
         .props
         .insert("cluster_kind".into(), Value::String("AddHostsCluster".into()));
@@ -49,13 +46,13 @@ pub fn proxy_settings_changed(cluster: &Cluster, now: Timestamp) -> NewEvent {
     about(cluster, "proxy_settings_changed", Severity::Info, &message, now)
 }
 
-/// The cluster is forgotten here; it goes on by itself.
+/// The cluster's record was deleted; the cluster itself keeps running.
 pub fn deregistered(cluster: &Cluster, now: Timestamp) -> NewEvent {
     let message = format!("Cluster {} was deleted", cluster.data.name);
     about(cluster, "cluster_deregistered", Severity::Info, &message, now)
 }
 
-/// It could not be deleted.
+/// The cluster could not be deleted.
 pub fn deregister_failed(cluster: &Cluster, why: &str, now: Timestamp) -> NewEvent {
     let message = format!("Cluster {} could not be deleted: {why}", cluster.data.name);
     about(

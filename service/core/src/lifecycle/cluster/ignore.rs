@@ -1,4 +1,5 @@
-//! Sets the checks that are ignored for the hosts of a cluster. Source: docs/protocol/host-lifecycle.md#4, docs/protocol/cluster-validations.tsv.
+//! Sets the checks that are ignored for the hosts of a cluster. Source: docs/protocol/host-lifecycle.md#4,
+//! docs/protocol/cluster-validations.tsv.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +64,7 @@ const CLUSTER_VALIDATIONS: [&str; 49] = [
     "openshift-logging-requirements-satisfied",
 ];
 
-/// The ignored checks, as they are answered.
+/// The ignored checks, as the API returns them.
 pub fn ignored(cluster: &Cluster) -> IgnoredValidations {
     IgnoredValidations {
         host_validation_ids: text(&cluster.data.ignored_host_validations),

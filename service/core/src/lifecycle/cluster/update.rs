@@ -14,14 +14,14 @@ use crate::text::has_control_characters;
 pub struct Update {
     /// The cluster from now on.
     pub cluster: Cluster,
-    /// False: everything is as it was; nothing to write.
+    /// False: nothing changed, so nothing has to be written.
     pub changed: bool,
     /// To be stored with it.
     pub events: Vec<NewEvent>,
 }
 
-/// `cluster` with `params` applied. Absent settings stay; so do `pull_secret` and `ssh_public_key` when they are sent empty.
-/// Settings that only the installation of a new cluster would use are remembered and answered.
+/// `cluster` with `params` applied. Absent settings stay; so do `pull_secret` and `ssh_public_key` when they are sent
+/// empty. Settings that only the installation of a new cluster would use are stored and returned.
 ///
 /// # Errors
 /// The first setting that cannot be accepted.

@@ -1,4 +1,4 @@
-//! Shows clusters as the API answers them; the recorded conversation decides the shape.
+//! Shows clusters as the API returns them; the recorded conversation decides the shape.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,18 +18,18 @@ use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use crate::json::to_json;
 use crate::record::{Cluster, Host};
 
-/// The protocol answers one record in three shapes, which differ in what is absent, `null` or empty.
+/// The protocol has three shapes of one record, which differ in what is absent, `null` or empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// To an import.
     Imported,
-    /// By itself.
+    /// Outside of a list.
     Alone,
     /// In a list.
     Listed,
 }
 
-/// What a cluster tells of all hosts that are answered with it.
+/// Totals over all hosts, for the cluster that is returned with them.
 #[derive(Debug, Clone, Default)]
 pub struct HostSums {
     total: i64,
@@ -64,7 +64,7 @@ impl HostSums {
     }
 }
 
-/// Without its hosts, of which `sums` tells. `user`: the owner's name (`admin`).
+/// Returns the cluster without its hosts; `sums` are their totals. `user`: the owner's name (`admin`).
 pub fn view(
     cluster: &Cluster,
     shape: Shape,
@@ -86,7 +86,7 @@ pub fn view(
         user_name: user.to_owned(),
         email_domain: "Unknown".into(),
         status: ClusterStatus::AddingHosts,
-        // Scripts match the field's words.
+        // Scripts match the field's text.
         status_info: "cluster is adding hosts to existing OCP cluster".into(),
         status_updated_at: millis(Some(cluster.created_at)),
         openshift_version: data.openshift_version.clone(),

@@ -17,11 +17,11 @@ use crate::rules::{checks, findings, identity};
 
 /// Applies `event` to `host` at the time `now`.
 ///
-/// A repeated event changes nothing more (`changed` is false then), except those that are reported each time: a registration, what a user
-/// sets, logs that come, an upgrade.
+/// A repeated event changes nothing more (`changed` is false then), except those that are reported each time: a
+/// registration, a user's settings, uploaded logs, an upgrade.
 ///
 /// # Errors
-/// When the event does not fit the host; nothing changes then. The reason names the host's state and says what to do.
+/// If the event does not fit the host; nothing changes then. The reason names the host's state and the remedy.
 pub fn advance(
     host: &Host,
     event: &HostEvent,
@@ -97,6 +97,10 @@ fn happens(
             bind::downloaded(next)
         }
         HostEvent::BootArtifactsFailed => bind::not_downloaded(next),
+        HostEvent::StepFailed { exit_code, reason } => {
+            events.push(events::muster_step_failed(next, *exit_code, reason, now));
+            Ok(())
+        }
         HostEvent::InstallationFailed { reason } => install::failed(next, reason),
         HostEvent::Progressed { stage, info } => {
             progress::progressed(next, (*stage, info), facts, now, events)?;
@@ -126,7 +130,9 @@ fn happens(
             Ok(())
         }
         HostEvent::InstallerArgsSet(args) => overrides::set_installer_args(next, args, now, events),
-        HostEvent::IgnitionOverrideSet(ignition) => overrides::set_ignition(next, ignition, now, events),
+        HostEvent::IgnitionOverrideSet(ignition) => {
+            overrides::set_ignition(next, ignition, facts, now, events)
+        }
         HostEvent::BootstrapIgnitionSet(ignition) => {
             overrides::set_bootstrap(next, ignition)?;
             refresh(next, facts, now);
@@ -175,7 +181,7 @@ fn finish(
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;
-    // An early deadline does no harm: it is looked at again and moved on.
+    // An early deadline does no harm: evaluation moves it on.
     let due_changed = if *event == HostEvent::DeadlinePassed {
         due != old.due_at
     } else {

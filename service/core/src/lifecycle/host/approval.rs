@@ -7,10 +7,10 @@ use super::step::Rejection;
 use crate::record::{Host, NewEvent};
 use crate::rules::facts::HostFacts;
 
-/// Stores the approval. An installation begins only with it; taking it back later stops nothing.
+/// Stores the approval. An installation begins only with it; its withdrawal later stops nothing.
 ///
 /// # Errors
-/// For hosts that have no Agent: nothing asks for their approval.
+/// For hosts without an Agent, which need no approval.
 pub(super) fn set(
     host: &mut Host,
     approved: bool,

@@ -18,7 +18,7 @@ const RETURNS_OR_BOOT: &str = "Waits for the agent on the node, with whose next 
 const WAITS_FOR_NODE: &str =
     "Waits for the agent on the node, which downloads what the node needs to boot into discovery again";
 
-/// Gives an unbound host to the cluster of the facts.
+/// Binds an unbound host to the cluster in the facts.
 pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_>) -> Result<(), Rejection> {
     if let Some(present) = host.cluster_id {
         return Err(Rejection::conflict(format!(
@@ -55,7 +55,7 @@ pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_
     Ok(())
 }
 
-/// Takes a host out of its cluster. `reclaim`: an installed one that runs our agent returns by itself.
+/// Unbinds a host from its cluster. `reclaim`: an installed host that runs our agent returns without a user's help.
 pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> Result<(), Rejection> {
     if host.cluster_id.is_none() {
         return Err(Rejection::conflict("it belongs to no cluster"));
@@ -82,7 +82,7 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
                 "it is being installed; cancel or reset the installation first",
             ));
         }
-        // Its cluster is gone, so no registration there can end the wait.
+        // Its cluster was deleted, so no registration there can end the wait.
         HostState::Binding if facts.cluster.is_none() => (HostState::Unbinding, WAITS_FOR_AGENT),
         HostState::ResettingPendingUserAction if facts.cluster.is_none() => {
             (HostState::UnbindingPendingUserAction, WAITS_FOR_BOOT)
@@ -119,13 +119,13 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
     Ok(())
 }
 
-/// The cluster as users call it; its id where it is gone.
+/// The cluster's name for messages; its id if it was deleted.
 fn named(id: ClusterId, facts: &HostFacts<'_>) -> String {
     let known = facts.cluster.filter(|facts| facts.cluster.id == id);
     known.map_or_else(|| id.to_string(), |facts| facts.cluster.data.name.clone())
 }
 
-/// The state of a host that is taken out of its cluster when its installation has begun or is over.
+/// The state of a host that is unbound when its installation has begun or is over.
 fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (HostState, &'static str) {
     let pending = HostState::UnbindingPendingUserAction;
     let in_live_system = host.state != HostState::AddedToExistingCluster && stages::has_agent(&host.data);
@@ -155,12 +155,12 @@ fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (Hos
     (HostState::Reclaiming, WAITS_FOR_NODE)
 }
 
-/// True when the next poll may bring a node back whose agent was given up ([`HostEvent::CheckedIn`]).
+/// True if the next poll may bring back a node after its agent had been given up ([`HostEvent::CheckedIn`]).
 pub fn node_may_be_back(state: &HostState, data: &HostData) -> bool {
     *state == HostState::UnbindingPendingUserAction && data.node_agent == NodeAgent::Installed
 }
 
-/// A node whose agent was given up as silent has polled, so it returns by itself after all.
+/// The node's agent was given up as silent and has polled, so the node returns without a user's help after all.
 pub(super) fn node_is_back(host: &mut Host, facts: &HostFacts<'_>) {
     let has_polled = facts.seen(host) > host.data.status_updated_at;
     if has_polled && host.data.node_agent == NodeAgent::Installed && facts.boot_artifacts.is_some() {
@@ -168,7 +168,7 @@ pub(super) fn node_is_back(host: &mut Host, facts: &HostFacts<'_>) {
     }
 }
 
-/// A node that is reclaimed has downloaded its boot artifacts.
+/// A reclaimed node has downloaded its boot artifacts.
 pub(super) fn downloaded(host: &mut Host) -> Result<(), Rejection> {
     if host.state != HostState::Reclaiming {
         return Err(not_asked_to_download());
@@ -198,14 +198,14 @@ fn not_asked_to_download() -> Rejection {
     Rejection::not_accepted("it was not asked to download boot artifacts")
 }
 
-/// A node does not return by itself.
+/// The node does not return without a user's help.
 pub(super) fn give_up_reclaiming(host: &mut Host, why: &str) {
     wipe::membership(host);
     let info = format!("{why}. {WAITS_FOR_BOOT}");
     move_to(host, HostState::UnbindingPendingUserAction, &info);
 }
 
-/// The event about a bind or unbind by a REST user; controllers report theirs in their resources.
+/// The event about a bind or unbind by a REST user; controllers report theirs in their resources' conditions.
 pub(super) fn event_of_move(
     old: &Host,
     next: &Host,

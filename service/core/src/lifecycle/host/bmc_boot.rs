@@ -1,13 +1,14 @@
-//! Tells when a host waits for a boot that its BMC may do, and says so where users look.
+//! Finds hosts that wait for a boot which their BMC may do, and shows that in their status.
 
 use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
 
 use super::transition::set_info;
 use crate::record::{BmcBoots, Host, HostState, NotBooted};
-use crate::rules::limits::WaitLimits;
+use crate::rules::facts::Deadlines;
 
-/// The statuses of hosts that wait for somebody to boot them. In no other is a machine switched off unasked.
+/// The statuses of hosts that wait for a boot by a user. Only in these may a machine be switched off without a user's
+/// request.
 pub const AWAITING_BOOT: [HostStatus; 3] = [
     HostStatus::UnbindingPendingUserAction,
     HostStatus::ResettingPendingUserAction,
@@ -19,7 +20,7 @@ pub const AWAITING_BOOT: [HostStatus; 3] = [
 pub struct AwaitedBoot {
     pub system: AwaitedSystem,
     pub since: Timestamp,
-    /// Until then it may come back by itself.
+    /// Until then the host may come back without a boot.
     pub from: Timestamp,
 }
 
@@ -27,16 +28,16 @@ pub struct AwaitedBoot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedSystem {
     DiscoveryImage,
-    /// The installed one: it came up from the discovery image instead.
+    /// The installed system: the host booted the discovery image instead.
     Disk,
 }
 
-/// The boot that `host` waits for.
-pub fn awaited_boot(host: &Host, limits: &WaitLimits) -> Option<AwaitedBoot> {
+/// Returns the boot that `host` waits for. `from` is later by the time in which the service could not receive polls.
+pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoot> {
     let system = awaited_system(host)?;
     let since = host.data.status_updated_at;
     let from = match host.data.comes_back {
-        true => since + limits.silence(),
+        true => deadlines.after(since, deadlines.limits.silence()),
         false => since,
     };
     Some(AwaitedBoot { system, since, from })
@@ -47,7 +48,7 @@ fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             Some(AwaitedSystem::DiscoveryImage)
         }
-        // One that takes long may still come up.
+        // A slow host may still come up.
         HostState::InstallingPendingUserAction {
             why: NotBooted::DiscoveryImage,
         } => Some(AwaitedSystem::Disk),
@@ -55,7 +56,7 @@ fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
     }
 }
 
-/// Its BMC is at it, or gave up.
+/// Records that the BMC is booting the host, or gave up.
 pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
     let Some(system) = awaited_system(host).filter(|_| host.data.bmc_boot.as_ref() != Some(boots)) else {
         return;

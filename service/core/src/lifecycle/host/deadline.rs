@@ -6,20 +6,32 @@ use muster_api::time::Timestamp;
 
 use super::waiting;
 use crate::record::{Host, HostState};
-use crate::rules::facts::HostFacts;
+use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
 
-/// Longest time of a node on its way back to its InfraEnv, in each of the two states.
+/// Longest time of a reclaimed node in each of its two states.
 pub const RECLAIM_LIMIT: Duration = Duration::minutes(60);
 
 /// Longest time without a report about logs.
 pub const LOGS_LIMIT: Duration = Duration::minutes(10);
 
-/// Longest time between a request for logs and the logs: a poll, the collecting and the upload.
+/// Longest time between a request for logs and the logs: a poll, the collection and the upload.
 pub const ASKED_LOGS_LIMIT: Duration = Duration::minutes(10);
+
+/// The end of the host's present wait for an agent, a stage or a return; `None`: it does not wait, or without a limit.
+pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
+    match host.state {
+        HostState::Binding | HostState::Unbinding => Some(deadlines.silent_at(host)),
+        HostState::Installing => Some(start_limit(host, deadlines)),
+        HostState::InstallingInProgress => stage_limit(host, deadlines),
+        HostState::Reclaiming | HostState::ReclaimingRebooting => Some(reclaim_limit(host, deadlines)),
+        _ => None,
+    }
+}
 
 /// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    let end_of_wait = || end_of_wait(host, &facts.deadlines());
     let own = match &host.state {
         HostState::DiscoveringUnbound
         | HostState::KnownUnbound
@@ -27,16 +39,15 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Discovering
         | HostState::Known
         | HostState::Insufficient { .. }
-        | HostState::PendingForInput { .. }
-        | HostState::Unbinding => Some(facts.silent_at(host)),
-        HostState::Binding => Some(facts.silent_at(host)),
-        HostState::Installing => earliest(start_limit(host, facts), silence(host, facts)),
-        HostState::InstallingInProgress => earliest(stage_limit(host, facts), silence(host, facts)),
-        HostState::Reclaiming => earliest(reclaim_limit(host, facts), Some(node_silent_at(host, facts))),
-        HostState::ReclaimingRebooting => reclaim_limit(host, facts),
+        | HostState::PendingForInput { .. } => Some(facts.silent_at(host)),
+        HostState::Binding | HostState::Unbinding | HostState::ReclaimingRebooting => end_of_wait(),
+        HostState::Installing | HostState::InstallingInProgress => {
+            earliest(end_of_wait(), silence(host, facts))
+        }
+        HostState::Reclaiming => earliest(end_of_wait(), Some(node_silent_at(host, facts))),
         // The next poll brings them back.
         HostState::DisconnectedUnbound | HostState::Disconnected => None,
-        // They wait for a user, and no time is set for that.
+        // They wait for a user, without a limit.
         HostState::InstallingPendingUserAction { .. }
         | HostState::ResettingPendingUserAction
         | HostState::UnbindingPendingUserAction
@@ -54,23 +65,24 @@ pub(super) fn silence(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
 }
 
 /// Time by which the installation must have begun.
-pub(super) fn start_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
-    Some(facts.end_of_wait(host.data.status_updated_at, stages::START_LIMIT))
+fn start_limit(host: &Host, deadlines: &Deadlines<'_>) -> Timestamp {
+    deadlines.after(host.data.status_updated_at, stages::START_LIMIT)
 }
 
 /// Time by which the present stage must have been reported again.
-pub(super) fn stage_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+fn stage_limit(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
     let progress = host.data.progress.as_ref()?;
-    let limit = facts.limits.of(progress.stage);
-    Some(facts.end_of_wait(stages::waits_since(progress), limit))
+    let limit = deadlines.limits.of(progress.stage);
+    Some(deadlines.after(stages::waits_since(progress), limit))
 }
 
 /// Time by which a reclaimed node must have taken its next step.
-pub(super) fn reclaim_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
-    Some(facts.end_of_wait(host.data.status_updated_at, RECLAIM_LIMIT))
+fn reclaim_limit(host: &Host, deadlines: &Deadlines<'_>) -> Timestamp {
+    deadlines.after(host.data.status_updated_at, RECLAIM_LIMIT)
 }
 
-/// Time by which the agent on a node that is to return must have polled. It is given its time from the request on: it may just start.
+/// Time by which the agent of a returning node must have polled. The time counts from the request: the agent may just
+/// be starting.
 pub(super) fn node_silent_at(host: &Host, facts: &HostFacts<'_>) -> Timestamp {
     facts
         .silent_at(host)

@@ -12,7 +12,7 @@ use crate::rules::{disks, hostname, labels, role};
 /// Longest name of a machine config pool, header name or header value, bytes.
 const MAX_TEXT: usize = 8192;
 
-/// Applies all of `params`, or none when one is refused.
+/// Applies all of `params`, or none if one is refused.
 ///
 /// # Errors
 /// The first setting that cannot be accepted. An empty `host_name` is refused like any other bad name.
@@ -72,7 +72,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// What a user reads in the history: `role: auto-assign -> worker`.
+/// The change as the history shows it: `role: auto-assign -> worker`.
 fn changes(old: &Host, new: &Host) -> Vec<String> {
     let mut changes = Vec::new();
     let mut note = |what: &str, from: &str, to: &str| {
@@ -99,7 +99,7 @@ fn label_text(host: &Host) -> String {
     all.join(" ")
 }
 
-/// Settings count until the installation begins.
+/// Accepts settings until the installation begins.
 fn check_state(host: &Host) -> Result<(), Rejection> {
     if host.state.takes_settings() {
         return Ok(());
@@ -123,6 +123,9 @@ fn select_disk(host: &mut Host, wanted: &[DiskConfigParams]) -> Result<(), Rejec
         ));
     };
     let Some(disk) = disks::find(&inventory.disks, &choice.id) else {
+        if let Some(words) = disks::none_listed(&inventory.disks) {
+            return Err(conflict(words));
+        }
         return Err(conflict(format!(
             "The host has no disk {:?}; name one by its id, its by-path name or /dev name as listed in the inventory",
             choice.id

@@ -15,12 +15,12 @@ use crate::record::{BmcBoots, Secret};
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "events are few and short-lived")]
 pub enum HostEvent {
-    /// Its agent registered (again): it has booted, or its agent has started anew.
+    /// Its agent registered (again): the host booted, or the agent restarted.
     Registered {
         agent_version: String,
-        /// Only reported by our own agents; see [`identity`](crate::rules::identity).
+        /// Reported only by our agents; see [`identity`](crate::rules::identity).
         fingerprint: Option<Fingerprint>,
-        /// Only of our own agents, else empty; see [`key`](super::key), which was asked.
+        /// Only from our agents, else empty; checked by [`key`](super::key).
         public_key: String,
     },
     /// The first poll of a host that counted as disconnected.
@@ -56,10 +56,16 @@ pub enum HostEvent {
     MediaLost,
     /// A step went well, so the boot medium can be read.
     MediaBack,
-    /// It has downloaded what it needs to boot into discovery again; only asked of hosts that are reclaimed.
+    /// It has downloaded what it needs to boot into discovery again; requested only from reclaimed hosts.
     BootArtifactsDownloaded,
     /// The download failed.
     BootArtifactsFailed,
+    /// A step failed, and the reply does not name it.
+    StepFailed {
+        exit_code: i64,
+        /// As the host reported it; may be empty.
+        reason: String,
+    },
     /// The install step failed.
     InstallationFailed {
         /// As the host reported it.
@@ -72,63 +78,64 @@ pub enum HostEvent {
         /// Often a percentage of the stage.
         info: String,
     },
-    /// State of the collecting of its logs.
+    /// State of the log collection.
     LogsProgressed { state: LogsProgressState },
-    /// Its logs have come, to its cluster.
+    /// Its logs were uploaded to its cluster.
     LogsUploaded,
-    /// The logs have come that an operator asked for.
+    /// The logs that an operator requested were uploaded.
     AskedLogsUploaded,
     /// It could not send its logs.
     LogsNotSent {
         /// As the host reported it.
         reason: String,
     },
-    /// `due_at` has come.
+    /// `due_at` passed.
     DeadlinePassed,
     /// A user changed its settings.
     Edited(HostUpdateParams),
     /// A user set the arguments of coreos-installer.
     InstallerArgsSet(Vec<String>),
-    /// A user set what is merged into the host's ignition; empty removes it.
+    /// A user set the Ignition that is merged into the host's; empty removes it.
     IgnitionOverrideSet(Secret),
-    /// A controller gives it the Ignition of a bootstrap provider; empty takes it away.
+    /// A controller sets the Ignition of a bootstrap provider; empty removes it.
     BootstrapIgnitionSet(Secret),
-    /// A user approves its Agent, or takes that back.
+    /// A user approves its Agent, or withdraws the approval.
     Approved(bool),
-    /// A user wants the measurements of a check repeated.
+    /// A user requests that the measurements of a check are repeated.
     ValidationReset(String),
-    /// A user gives it to a cluster, which is the one in the facts.
+    /// A user binds it to the cluster in the facts.
     Bound {
         /// The cluster.
         cluster_id: ClusterId,
     },
-    /// A user takes it out of its cluster.
+    /// A user unbinds it from its cluster.
     Unbound,
-    /// As [`Unbound`](Self::Unbound), and an installed node that runs our agent is on its way back at once, and not with its next poll.
+    /// As [`Unbound`](Self::Unbound), but an installed node that runs our agent starts to return at once, not with its
+    /// next poll.
     Reclaimed,
-    /// A user wants it installed.
+    /// A user requests its installation.
     InstallRequested,
-    /// An operator wants its logs.
+    /// An operator requests its logs.
     LogsAsked,
-    /// A user gives its installation up.
+    /// A user cancels its installation.
     Cancelled {
-        /// Shown as it is.
+        /// Shown unchanged.
         reason: String,
     },
-    /// A user wants it to begin anew.
+    /// A user resets it.
     ResetRequested,
     /// Another machine claims the id of this one; see [`identity`](crate::rules::identity).
     IdClaimed(HostFinding),
-    /// A user says that the machines of a finding `duplicate-host-id` are as they should be.
+    /// A user confirms that the machines of a finding `duplicate-host-id` are as they should be.
     IdentitySettled {
         /// The other host; `None`: all.
         other: Option<HostId>,
     },
-    /// Its BMC boots it, or could not; only of hosts that wait for a boot.
+    /// Its BMC is booting it, or could not; only of hosts that wait for a boot.
     BmcTold(BmcBoots),
     /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
     FactsChanged,
-    /// Other hosts of its cluster came, went, moved or sent reports.
+    /// Other hosts of its cluster were added, deleted, moved or sent reports.
     PeersChanged,
 }
 
@@ -153,6 +160,7 @@ impl HostEvent {
             Self::MediaBack => "media back",
             Self::BootArtifactsDownloaded => "boot artifacts",
             Self::BootArtifactsFailed => "failed boot artifacts",
+            Self::StepFailed { .. } => "failed step",
             Self::InstallationFailed { .. } => "failed installation",
             Self::Progressed { .. } => "progress",
             Self::LogsProgressed { .. } => "progress of logs",
@@ -200,6 +208,7 @@ impl HostEvent {
             | Self::MediaBack
             | Self::BootArtifactsDownloaded
             | Self::BootArtifactsFailed
+            | Self::StepFailed { .. }
             | Self::InstallationFailed { .. }
             | Self::Progressed { .. }
             | Self::LogsProgressed { .. }

@@ -80,7 +80,20 @@ pub fn host_status_updated(host: &Host, from: HostStatus, now: Timestamp) -> New
     about(host, "host_status_updated", status_severity(to), &message, now)
 }
 
-/// A check fails now.
+/// A step failed on the host, and the reply does not name it.
+pub(super) fn muster_step_failed(host: &Host, exit_code: i64, reason: &str, now: Timestamp) -> NewEvent {
+    let reason = match reason {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    };
+    let message = format!(
+        "Host {}: a step could not be run (exit code {exit_code}){reason}",
+        hostname::display(host)
+    );
+    about(host, "muster_step_failed", Severity::Warning, &message, now)
+}
+
+/// A check fails now. The text quotes its id, as elsewhere: users search for it.
 pub fn host_validation_failed(
     host: &Host,
     id: &str,
@@ -89,17 +102,17 @@ pub fn host_validation_failed(
     now: Timestamp,
 ) -> NewEvent {
     let how = if used_to_succeed { "now fails" } else { "fails" };
-    let message = format!("Host {}: the check {id} {how}: {why}", hostname::display(host));
+    let message = format!("Host {}: validation '{id}' {how}: {why}", hostname::display(host));
     about(host, "host_validation_failed", Severity::Warning, &message, now)
 }
 
 /// A check does not fail any more.
 pub fn host_validation_fixed(host: &Host, id: &str, now: Timestamp) -> NewEvent {
-    let message = format!("Host {}: the check {id} passes now", hostname::display(host));
+    let message = format!("Host {}: validation '{id}' is now fixed", hostname::display(host));
     about(host, "host_validation_fixed", Severity::Info, &message, now)
 }
 
-/// A user gave the host to a cluster, whose id the event has beside its name.
+/// A user bound the host to a cluster. The event holds the cluster's id and its name.
 pub fn host_bind_succeeded(host: &Host, cluster: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {} was bound to the cluster {cluster}",
@@ -108,7 +121,7 @@ pub fn host_bind_succeeded(host: &Host, cluster: &str, now: Timestamp) -> NewEve
     about(host, "host_bind_succeeded", Severity::Info, &message, now)
 }
 
-/// A user took the host out of its cluster.
+/// A user unbound the host from its cluster.
 pub fn host_unbind_succeeded(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("Host {} was taken out of its cluster", hostname::display(host));
     about(host, "host_unbind_succeeded", Severity::Info, &message, now)
@@ -126,7 +139,7 @@ pub fn muster_agent_decides(host: &Host, why: &str, now: Timestamp) -> NewEvent 
     about(host, "muster_agent_decides", Severity::Info, &message, now)
 }
 
-/// Its Agent was approved, or that was taken back; `host` is as it is from now on.
+/// Its Agent was approved, or the approval withdrawn; `host` is the state afterwards.
 pub(super) fn host_approved_updated(host: &Host, now: Timestamp) -> NewEvent {
     let approved = if host.data.approved {
         "approved"
@@ -137,7 +150,7 @@ pub(super) fn host_approved_updated(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_approved_updated", Severity::Info, &message, now)
 }
 
-/// A user had the host installed.
+/// A user requested the installation of the host.
 pub fn host_installation_started(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("The installation of host {} begins", hostname::display(host));
     about(host, "host_installation_started", Severity::Info, &message, now)
@@ -174,7 +187,7 @@ fn progress_event(host: &Host, detail: &str, now: Timestamp) -> NewEvent {
     )
 }
 
-/// The installation was given up.
+/// The installation was cancelled.
 pub fn host_installation_cancelled(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!(
         "The installation of host {} was cancelled",
@@ -183,13 +196,13 @@ pub fn host_installation_cancelled(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_installation_cancelled", Severity::Info, &message, now)
 }
 
-/// The host begins anew.
+/// The host was reset.
 pub fn host_installation_reset(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("Host {} was reset", hostname::display(host));
     about(host, "host_installation_reset", Severity::Info, &message, now)
 }
 
-/// A disk that holds an old system is formatted or, when a user wants that, unchanged.
+/// A disk that holds an old system is formatted or, if a user wants that, left unchanged.
 pub fn quick_disk_format(host: &Host, disk_id: &str, skipped: bool, now: Timestamp) -> NewEvent {
     let (name, what) = if skipped {
         ("quick_disk_format_skipped", "is left as it is")
@@ -279,13 +292,13 @@ pub fn host_discovery_ignition_config_applied(host: &Host, now: Timestamp) -> Ne
     }
 }
 
-/// Logs have come.
+/// Logs were uploaded.
 pub fn host_logs_uploaded(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("Host {}: its logs were uploaded", hostname::display(host));
     about(host, "host_logs_uploaded", Severity::Info, &message, now)
 }
 
-/// An upgrade of the agent was asked for. At most one an hour is worth storing (docs/protocol/events.tsv).
+/// An upgrade of the agent was requested. At most one an hour is worth storing (docs/protocol/events.tsv).
 pub fn upgrade_agent_started(host: &Host, image: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {}: its agent is upgraded to {image}",
@@ -303,7 +316,7 @@ pub fn upgrade_agent_finished(host: &Host, image: &str, now: Timestamp) -> NewEv
     about(host, "upgrade_agent_finished", Severity::Info, &message, now)
 }
 
-/// The upgrade failed. `reason`: of our own agents, else empty.
+/// The upgrade failed. `reason`: of our agents, else empty.
 pub fn upgrade_agent_failed(host: &Host, image: &str, reason: &str, now: Timestamp) -> NewEvent {
     let host_name = hostname::display(host);
     let message = if reason.is_empty() {
@@ -354,7 +367,8 @@ fn with_finding(mut event: NewEvent, finding: &HostFinding) -> NewEvent {
     event
 }
 
-/// The event about a refused action of a user or a refused registration; `None` for events whose refusal only the caller sees.
+/// Returns the event about a refused action of a user or a refused registration; `None` if only the caller sees the
+/// refusal.
 pub fn of_refusal(host: &Host, event: &HostEvent, refused: &Refused, now: Timestamp) -> Option<NewEvent> {
     let name = match event {
         HostEvent::Registered { .. } => "host_registration_failed",
@@ -384,7 +398,8 @@ pub fn registration_refused(id: HostId, infra_env: &InfraEnv, refused: &Refused,
     }
 }
 
-/// A new host was refused because its InfraEnv is [full](super::full). About the InfraEnv alone: anybody can make up ids of hosts.
+/// A new host was refused because its InfraEnv is [full](super::full). The event is about the InfraEnv only: ids of
+/// hosts can be made up.
 pub fn infra_env_is_full(id: HostId, infra_env: &InfraEnv, refused: &Refused, now: Timestamp) -> NewEvent {
     NewEvent {
         host_id: None,
@@ -392,7 +407,7 @@ pub fn infra_env_is_full(id: HostId, infra_env: &InfraEnv, refused: &Refused, no
     }
 }
 
-/// A machine claims the id of a host whose key it does not have.
+/// A machine without the key of a host claims that host's id.
 pub fn key_in_use(id: HostId, infra_env: &InfraEnv, why: &str, now: Timestamp) -> NewEvent {
     NewEvent {
         name: "host_key_in_use".into(),
@@ -409,6 +424,25 @@ pub fn key_in_use(id: HostId, infra_env: &InfraEnv, why: &str, now: Timestamp) -
         cluster_id: infra_env.cluster_id,
         at: now,
     }
+}
+
+/// A machine of another InfraEnv claims the id of a host that [stays](super::key::stays): about that host or, in its
+/// own InfraEnv, about the machine.
+pub fn id_in_use(id: HostId, infra_env: &InfraEnv, why: &str, now: Timestamp) -> NewEvent {
+    NewEvent {
+        name: "host_id_in_use".into(),
+        ..key_in_use(id, infra_env, why, now)
+    }
+}
+
+/// A host record was deleted because its machine has registered in another InfraEnv.
+pub fn moved(host: &Host, to: &InfraEnv, now: Timestamp) -> NewEvent {
+    let message = format!(
+        "Host {} was not heard any more here, and registered in the InfraEnv {}: it is deleted here",
+        hostname::display(host),
+        to.name
+    );
+    about(host, "host_deregistered", Severity::Info, &message, now)
 }
 
 fn status_severity(status: HostStatus) -> Severity {

@@ -8,16 +8,16 @@ use super::events;
 use super::refresh::refresh;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
-use crate::record::{Host, HostState, LogsState, NewEvent, NodeAgent, Phase};
+use crate::record::{Host, HostState, InstalledAs, LogsState, NewEvent, NodeAgent, Phase};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
-use crate::rules::{agent_version, os_image, role, stages};
+use crate::rules::{addresses, agent_version, hostname, os_image, role, stages};
 use crate::text::one_line;
 
 /// Longest reason that is kept, bytes.
 const MAX_REASON: usize = 2000;
 
-/// The reason why a known host cannot be installed now, and what to do; `None`: there is none.
+/// The reason why a known host cannot be installed now, and the remedy; `None`: it can.
 pub fn obstacle(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     os_image::of_host(host, facts)
         .err()
@@ -68,6 +68,7 @@ pub(super) fn requested(
     }
     host.data.logs = LogsState::default();
     host.data.progress = None;
+    host.data.installed_as = Some(installed_as(host));
     host.data.node_agent = if facts.node_agent && agent_version::is_own(&host.data.discovery_agent_version) {
         NodeAgent::Installed
     } else {
@@ -90,6 +91,19 @@ pub(super) fn requested(
     let is_skipped = |disk: &str| is_protected(disk, skipped, disks);
     events.extend(formatted.map(|disk| events::quick_disk_format(host, disk, is_skipped(disk), now)));
     Ok(())
+}
+
+/// The host as it is now.
+fn installed_as(host: &Host) -> InstalledAs {
+    let interfaces = host.inventory.iter().flat_map(|inventory| &inventory.interfaces);
+    InstalledAs {
+        hostname: hostname::effective(host).unwrap_or_default().to_owned(),
+        addresses: interfaces
+            .flat_map(addresses::networks_of)
+            .map(|net| net.addr())
+            .collect(),
+        calls_itself: String::new(),
+    }
 }
 
 /// The install step failed on the host.

@@ -1,4 +1,4 @@
-//! Tells a host which steps to run. Source: docs/protocol/instructions.md#2 and #3.
+//! Plans the steps of a host. Source: docs/protocol/instructions.md#2 and #3.
 
 mod arguments;
 mod handover;

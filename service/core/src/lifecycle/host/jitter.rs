@@ -1,4 +1,4 @@
-//! Keeps times of packets that only jitter as they were reported before: a report that tells nothing else is no change.
+//! Keeps the earlier times of packets if they only jitter: a report without other news is then no change.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const SAME_MS: f64 = 1.0;
 /// So are times that differ by less than this part of the one before.
 const SAME_PART: f64 = 0.25;
 
-/// Takes the times of `before` over into `report` where they are the same, unless one of `limits` (ms) lies between them.
+/// Copies the times of `before` into `report` if they are the same, unless one of `limits` (ms) lies between them.
 pub(super) fn settle(report: &mut ConnectivityReport, before: &ConnectivityReport, limits: &[f64]) {
     let known: HashMap<&str, &[L3Connectivity]> = before
         .remote_hosts
@@ -22,7 +22,7 @@ pub(super) fn settle(report: &mut ConnectivityReport, before: &ConnectivityRepor
             continue;
         };
         for (index, link) in remote.l3_connectivity.iter_mut().enumerate() {
-            // Agents tell the same links in the same order, as long as there are the same.
+            // Agents report the same links in the same order, as long as the links are the same.
             let same_place = known.get(index).filter(|old| is_same_link(old, link));
             let old = same_place.or_else(|| known.iter().find(|old| is_same_link(old, link)));
             if let Some(old) = old

@@ -1,5 +1,5 @@
-//! Tracks the collecting of a host's logs: at the end of an installation, which the service asks for by itself
-//! (docs/protocol/rest-behaviour.md#3.5), and when an operator asks for them, which the protocol does not have.
+//! Tracks the collection of a host's logs: the one at the end of an installation, which the service requests itself
+//! (docs/protocol/rest-behaviour.md#3.5), and those at an operator's request, which the protocol does not have.
 
 use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
@@ -14,7 +14,7 @@ use crate::text::{one_line, spoken};
 /// Longest reason that is kept, bytes.
 const MAX_REASON: usize = 1000;
 
-/// The host reports the state of the collecting.
+/// The host reports the state of the collection.
 pub(super) fn progressed(host: &mut Host, state: LogsProgressState, now: Timestamp) {
     let logs = &mut host.data.logs;
     if logs.info != state {
@@ -25,7 +25,7 @@ pub(super) fn progressed(host: &mut Host, state: LogsProgressState, now: Timesta
     }
 }
 
-/// An archive was uploaded to the host's cluster. An operator who has asked gets it, too.
+/// An archive was uploaded to the host's cluster. It also serves an operator's request.
 pub(super) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) {
     host.data.logs.collected_at = Some(now);
     host.data.logs.info = LogsProgressState::Collecting;
@@ -33,7 +33,7 @@ pub(super) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEven
     events.push(events::host_logs_uploaded(host, now));
 }
 
-/// An archive was uploaded because an operator has asked. The upload began in time, so that it counts also when it ends too late.
+/// An archive was uploaded at an operator's request. Its upload began in time, so it counts even if it ends too late.
 pub(super) fn asked_ones_came(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) {
     if let Some(asked) = &mut host.data.asked_logs {
         asked.outcome = Some(LogsOutcome::Came);
@@ -41,7 +41,7 @@ pub(super) fn asked_ones_came(host: &mut Host, now: Timestamp, events: &mut Vec<
     events.push(events::host_logs_uploaded(host, now));
 }
 
-/// The host says that it could not send them.
+/// The host reports that it could not send its logs.
 pub(super) fn not_sent(host: &mut Host, reason: &str) {
     let reason = match reason.is_empty() {
         true => "its agent could not send them, and gives no reason".into(),
@@ -57,7 +57,7 @@ pub(super) fn give_up_late_ones(host: &mut Host, facts: &HostFacts<'_>, now: Tim
     }
 }
 
-/// Ends a wait of an operator that has lasted too long.
+/// Ends an operator's wait that has lasted too long.
 pub(super) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if deadline::asked_logs_limit(host, facts).is_some_and(|limit| now >= limit) {
         let reason = format!(
@@ -69,7 +69,7 @@ pub(super) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Ti
     }
 }
 
-/// An operator asks for them; who asks again while they are on their way has changed nothing.
+/// An operator requests logs; a second request while the first is pending changes nothing.
 pub(super) fn asked(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> Result<(), Rejection> {
     give_up_asked_ones(host, facts, now);
     if host.data.awaits_logs() {
@@ -89,7 +89,7 @@ pub(super) fn asked(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> R
     Ok(())
 }
 
-/// The reason why the host would not answer, and what to do; `None`: it should.
+/// The reason why the host would not respond, and the remedy; `None`: it should respond.
 fn obstacle(host: &Host, facts: &HostFacts<'_>, now: Timestamp) -> Option<String> {
     if !runs_an_agent(host) {
         let status = host.state.status().name();
@@ -113,7 +113,7 @@ fn obstacle(host: &Host, facts: &HostFacts<'_>, now: Timestamp) -> Option<String
     })
 }
 
-/// True in states in which an agent polls that can send logs.
+/// True in states in which the host's agent polls and can send logs.
 fn runs_an_agent(host: &Host) -> bool {
     match host.state {
         HostState::DiscoveringUnbound
@@ -140,7 +140,7 @@ fn runs_an_agent(host: &Host) -> bool {
     }
 }
 
-/// True when the host is to be told with its poll that an operator wants its logs.
+/// True if the response to the host's poll has to request its logs for an operator.
 pub(super) fn are_wanted(host: &Host) -> bool {
     host.data.awaits_logs() && runs_an_agent(host)
 }

@@ -37,7 +37,7 @@ pub(super) fn lost(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     move_to(host, state, &info);
 }
 
-/// A step succeeded, so the medium can be read. Answers true when it could not be read before.
+/// A step succeeded, so the medium can be read. Returns true if it could not be read before.
 pub(super) fn back(host: &mut Host) -> bool {
     let was_lost = host.data.media_status == Some(MediaStatus::Disconnected);
     if was_lost {

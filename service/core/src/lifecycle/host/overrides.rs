@@ -8,7 +8,9 @@ use regex::Regex;
 use super::events;
 use super::step::Rejection;
 use crate::record::{CheckId, Host, NewEvent, Secret};
-use crate::rules::ignition::{check_bootstrap, check_override};
+use crate::rules::facts::HostFacts;
+use crate::rules::ignition::{check_bootstrap, check_known, check_override};
+use crate::rules::image_url;
 
 /// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
@@ -26,14 +28,14 @@ const FLAGS: [&str; 9] = [
 /// Most arguments, and the longest one, bytes.
 const MAX_ARGUMENTS: usize = 256;
 const MAX_ARGUMENT: usize = 4096;
-/// Longest ignition, bytes: what discovery images hold at most.
+/// Longest ignition, bytes: the limit of discovery images.
 const MAX_IGNITION: usize = 256 << 10;
 
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"\A[A-Za-z0-9@!#$%*()_+\-=/.,";':{}\[\]]+\z"#).expect("the pattern is constant")
 });
 
-/// Sets the arguments of coreos-installer beside ours. Not limited by the host's state.
+/// Sets the user's arguments of coreos-installer, which are added to ours. Not limited by the host's state.
 pub(super) fn set_installer_args(
     host: &mut Host,
     args: &[String],
@@ -63,17 +65,21 @@ fn check_args(args: &[String]) -> Result<(), String> {
             return Err(format!("{argument:?} holds characters that are not taken"));
         }
     }
-    Ok(())
+    image_url::check(args)
 }
 
 /// Sets the ignition that is merged into the one the host is installed with.
 pub(super) fn set_ignition(
     host: &mut Host,
     ignition: &Secret,
+    facts: &HostFacts<'_>,
     now: Timestamp,
     events: &mut Vec<NewEvent>,
 ) -> Result<(), Rejection> {
     let text = ignition.reveal();
+    let version = facts
+        .cluster
+        .map_or("", |cluster| &cluster.cluster.data.openshift_version);
     let checked = if text.len() > MAX_IGNITION {
         Err(format!(
             "has {} bytes; at most {MAX_IGNITION} are taken",
@@ -82,7 +88,7 @@ pub(super) fn set_ignition(
     } else if text.is_empty() {
         Ok(())
     } else {
-        check_override(text)
+        check_override(text).and_then(|config| check_known(&config, version))
     };
     checked.map_err(|why| Rejection::bad_input(format!("the configuration {why}")))?;
     host.data.ignition_config_overrides = ignition.clone();
@@ -90,8 +96,8 @@ pub(super) fn set_ignition(
     Ok(())
 }
 
-/// Sets the Ignition of a bootstrap provider, with which the host is installed in place of the cluster's own. It counts until the
-/// installation begins.
+/// Sets the Ignition of a bootstrap provider, with which the host is installed in place of the cluster's own. Accepted
+/// until the installation begins.
 pub(super) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
     if !host.state.takes_settings() {
         return Err(Rejection::conflict(
@@ -112,7 +118,7 @@ pub(super) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Re
     Ok(())
 }
 
-/// Forgets the measurements of a check, so that they are made again.
+/// Deletes the measurements of a check, so that they are repeated.
 pub(super) fn reset_validation(host: &mut Host, id: &str) -> Result<(), Rejection> {
     let check = match CheckId::from_id(id) {
         Some(check @ (CheckId::SufficientInstallationDiskSpeed | CheckId::ContainerImagesAvailable)) => check,
@@ -150,6 +156,7 @@ mod tests {
             "-n",
             "--save-partlabel data",
             "--append-karg ip=ens3:dhcp",
+            "--image-url https://mirror.example.test/metal.raw",
         ] {
             assert_eq!(check_args(&arguments(good)), Ok(()), "{good}");
         }
@@ -159,6 +166,7 @@ mod tests {
             "--insecure",
             "--append-karg a\nb",
             "--append-karg `x`",
+            "--image-url http://mirror.example.test/metal.raw",
             "",
         ] {
             assert!(check_args(&arguments(bad)).is_err(), "{bad}");

@@ -1,4 +1,4 @@
-//! Takes reports about the progress of an installation. Source: docs/protocol/host-lifecycle.md#5.
+//! Handles reports about the progress of an installation. Source: docs/protocol/host-lifecycle.md#5.
 
 use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
@@ -73,7 +73,7 @@ fn ends_with_reboot(host: &Host, facts: &HostFacts<'_>) -> bool {
     host.data.kind == HostKind::AddToExistingClusterHost && !facts.kube
 }
 
-/// Answers true when `info` is another than before.
+/// Returns true if `info` differs from before.
 fn update_info(host: &mut Host, info: String, now: Timestamp) -> bool {
     match &mut host.data.progress {
         Some(progress) if progress.info != info => {

@@ -1,9 +1,9 @@
-//! Evaluates a host anew: disks, checks, findings and state. Source: docs/protocol/host-lifecycle.md#4.
+//! Re-evaluates a host: disks, checks, findings and state. Source: docs/protocol/host-lifecycle.md#4.
 //!
-//! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) are not implemented.
-//! Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host disconnected until
-//! it can be read again (there only the time of the loss counts), and a host whose inventory arrives without its
-//! contents goes back to discovering from every state (there a known host stays known).
+//! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) are not
+//! implemented. Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host
+//! disconnected until it can be read again (upstream only the time of the loss counts), and a host that reports an
+//! inventory without contents returns to discovering from every state (upstream a known host stays known).
 
 use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
@@ -38,7 +38,7 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         Phase::Ended => logs::give_up_late_ones(host, facts, now),
         Phase::Moving => {
             watch_move(host, facts, now);
-            // A host that fell silent on its way into its cluster is validated like every other one there.
+            // A host that became silent while entering its cluster is validated like every other host there.
             if host.state.phase() == Phase::PreInstall {
                 refresh(host, facts, now);
             }
@@ -58,7 +58,7 @@ fn evaluate(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     host.data.findings = findings::evaluate(host, facts);
 }
 
-/// The gates before everything else: the host must be connected and have reported an inventory. `None`: it has.
+/// The gates before everything else: the host must be connected and have reported an inventory. `None`: both hold.
 fn lacks(host: &Host, conditions: &Conditions) -> Option<Lack> {
     let validations = &host.data.validations;
     for check in [CheckId::Connected, CheckId::MediaConnected] {
@@ -141,8 +141,9 @@ fn message(validations: &ValidationsInfo, check: CheckId) -> &str {
 /// Rules 15, 17, 21 and 23.
 fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let over = |limit: Option<Timestamp>| limit.is_some_and(|limit| now >= limit);
+    let end_of_wait = deadline::end_of_wait(host, &facts.deadlines());
     match host.state {
-        HostState::Installing if over(deadline::start_limit(host, facts)) => {
+        HostState::Installing if over(end_of_wait) => {
             let info = format!(
                 "The host has not begun its installation within {} minutes",
                 stages::START_LIMIT.num_minutes()
@@ -156,7 +157,7 @@ fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             );
             move_to(host, HostState::Error, &info);
         }
-        HostState::InstallingInProgress if over(deadline::stage_limit(host, facts)) => {
+        HostState::InstallingInProgress if over(end_of_wait) => {
             stage_too_slow(host, facts);
         }
         _ => {}
@@ -185,7 +186,7 @@ fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
 fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     match host.state {
         HostState::Reclaiming | HostState::ReclaimingRebooting
-            if deadline::reclaim_limit(host, facts).is_some_and(|limit| now >= limit) =>
+            if deadline::end_of_wait(host, &facts.deadlines()).is_some_and(|limit| now >= limit) =>
         {
             let limit = deadline::RECLAIM_LIMIT.num_minutes();
             host.data.node_agent = NodeAgent::GaveUp;

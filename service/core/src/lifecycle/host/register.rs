@@ -1,7 +1,7 @@
 //! Registers a machine in an InfraEnv, for the first time or again. Source: docs/protocol/host-lifecycle.md#3.1.
 //!
-//! Upstream agents hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
-//! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.
+//! Upstream agents hang forever on 401, 403, 404 and 409, and retry after any other status; so the classes of the
+//! refusals here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a deleted cluster.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::text::one_line;
 /// Longest agent version that is kept, bytes: image references are shorter.
 const MAX_AGENT_VERSION: usize = 512;
 
-/// What our own agents tell of the machine; others tell nothing.
+/// The machine's identity as our agents report it; other agents report none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// Tells it from others of the same id.
+    /// Distinguishes the machine from others of the same id.
     pub fingerprint: Option<Fingerprint>,
-    /// By which it proves from now on that it is the one that registered; empty: it has none.
+    /// Key with which the machine proves in later requests that it is the one that registered; empty: it has none.
     pub public_key: String,
 }
 
@@ -36,8 +36,8 @@ pub struct Machine {
 /// Its checks are evaluated with its first report.
 ///
 /// # Errors
-/// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`); `UserConflict` when the
-/// InfraEnv's cluster is not there.
+/// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`); `UserConflict` when
+/// the InfraEnv's cluster does not exist.
 pub fn register(
     id: HostId,
     infra_env_id: InfraEnvId,
@@ -101,7 +101,7 @@ pub fn register(
     })
 }
 
-/// The refusal of a new host in an InfraEnv that has as many as it may have. Those that exist keep working.
+/// The refusal of a new host in an InfraEnv that has reached its limit. Existing hosts keep working.
 pub fn full(infra_env: &InfraEnv, most: u32) -> Refused {
     Refused {
         class: RefusalClass::BadInput,
@@ -131,7 +131,7 @@ pub(super) fn again(
         | HostState::DisconnectedUnbound
         | HostState::Unbinding
         | HostState::UnbindingPendingUserAction
-        // The agent of the installed node never registers: somebody booted the discovery image.
+        // The agent of the installed node never registers: a user booted the discovery image.
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting => anew(host, HostState::DiscoveringUnbound, agent_version),
         HostState::Binding
@@ -150,12 +150,13 @@ pub(super) fn again(
             let info = "The host restarted unexpectedly in the middle of its installation";
             move_to(host, HostState::Error, info);
         }
-        // Nothing else is written: its logs can still be fetched.
+        // Nothing else is written: the logs can still be fetched.
         HostState::Error => {
             public_key.clone_into(&mut host.data.public_key);
             return Ok(());
         }
-        // Its BMC has tried to boot it from its disk. Who registers now shows that it did not.
+        // Its BMC has tried to boot it from its disk. This registration shows that the machine booted the discovery
+        // image instead.
         HostState::InstallingPendingUserAction { .. } if host.data.bmc_boot.is_some() => {}
         HostState::InstallingPendingUserAction { .. } => {
             return Err(Rejection::bad_input(
@@ -181,7 +182,7 @@ pub(super) fn again(
     Ok(())
 }
 
-/// Forgets the reports of an earlier boot and keeps the users' choices.
+/// Deletes the reports of an earlier boot and keeps the users' choices.
 fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     wipe::session(host);
     move_to(host, state, WAITS_FOR_INVENTORY);
@@ -194,7 +195,7 @@ fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     host.data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
 }
 
-/// True once the host has been asked to reboot from its disk.
+/// True after the instruction to reboot from the disk was sent.
 fn should_boot_from_disk(host: &Host) -> bool {
     let progress = host.data.progress.as_ref();
     progress.is_some_and(|progress| matches!(progress.stage, HostStage::Rebooting | HostStage::Done))

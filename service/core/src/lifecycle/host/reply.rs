@@ -4,5 +4,5 @@ mod interpret;
 mod json;
 mod limits;
 
-pub use interpret::{ignored_because, interpret};
+pub use interpret::{ignored_because, interpret, step_of};
 pub use limits::{BadReply, Limits};

@@ -1,4 +1,4 @@
-//! Takes a host's reports. Source: docs/protocol/instructions.md#4 and §5.
+//! Handles a host's reports. Source: docs/protocol/instructions.md#4 and §5.
 //!
 //! Reports about a cluster from a host that has left it are late and ignored.
 
@@ -22,13 +22,16 @@ use crate::rules::requirements::required;
 use crate::rules::{disks, findings, identity};
 use crate::text::one_line;
 
-/// Longest reason of an agent that does not become another one.
+/// Longest reason of an agent that does not replace itself.
 const MAX_REASON: usize = 500;
+
+/// Longest name that is reported, bytes.
+const MAX_NAME: usize = 100;
 
 /// Most disks and images of which measurements are kept.
 const MAX_MEASURED: usize = 2048;
 
-/// Takes a report, and evaluates the host. A report is also a successful step, so the boot medium can be read.
+/// Applies a report, and evaluates the host. A report is also a successful step, so the boot medium can be read.
 pub(super) fn reported(
     next: &mut Host,
     event: &HostEvent,
@@ -67,7 +70,7 @@ pub(super) fn reported(
     Ok(())
 }
 
-/// Takes an inventory, in states that ask for it and while an installation is running.
+/// Stores an inventory, in states that request it and while an installation is running.
 fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     let is_asked = match host.state.phase() {
         Phase::Unbound | Phase::PreInstall => true,
@@ -78,6 +81,7 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
         return Err(Rejection::not_accepted("it is not asked for one now"));
     }
     let mut inventory = inventory.clone();
+    keep_name(host, &mut inventory);
     host.data.agent_disk_reasons = disks::adopt(&mut inventory);
     if let Some(old) = &host.inventory
         && let Some(finding) = identity::flipped(old, &inventory)
@@ -89,7 +93,21 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Takes a connectivity report as it is, hosts of other clusters included; what others are told of it is about its cluster only.
+/// After the request to install, a host keeps the name with which it was approved: certificates are approved, and nodes
+/// found and drained, by that name.
+fn keep_name(host: &mut Host, inventory: &mut Inventory) {
+    let (Some(kept), Some(old)) = (&mut host.data.installed_as, &host.inventory) else {
+        return;
+    };
+    let reported = std::mem::replace(&mut inventory.hostname, old.hostname.clone());
+    let is_known = reported.is_empty() || reported == old.hostname || reported == kept.hostname;
+    if !is_known && kept.calls_itself.is_empty() {
+        kept.calls_itself = one_line(&reported, MAX_NAME);
+    }
+}
+
+/// Stores a connectivity report unchanged, hosts of other clusters included; only its part about the host's cluster is
+/// shared with other hosts.
 fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<'_>) {
     if host.cluster_id.is_none() {
         return;
@@ -100,7 +118,7 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     if let Some(before) = &host.reports.connectivity {
         jitter::settle(&mut report, before, &latency_limits(facts));
     }
-    // A report that says the same goes on to be shared with the host as it was; of another one the old is not copied first.
+    // An equal report stays shared with the stored host; the stored one is never copied just to be replaced.
     if host.reports.connectivity.as_ref() != Some(&report) {
         host.reports = Arc::new(HostReports {
             connectivity: Some(report),
@@ -163,7 +181,7 @@ fn disk_speed(
     Ok(())
 }
 
-/// Takes the availability of images: of an image that was reported before only the result is updated.
+/// Stores the availability of images: of an image that was reported before only the result is updated.
 fn images(
     host: &mut Host,
     images: &[ContainerImageAvailability],

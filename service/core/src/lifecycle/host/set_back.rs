@@ -1,14 +1,15 @@
-//! Brings back times that lie in the future: they were written before the clock was set back.
+//! Corrects times that lie in the future: they were written before the clock was set back.
 
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
 use crate::record::Host;
 
-/// The clocks of replicas may differ by so much.
+/// Tolerated difference between the clocks of replicas.
 const TOLERANCE: Duration = Duration::seconds(30);
 
-/// Makes times of `host` that are later than now into now: waits go on from here. Answers true when there was one.
+/// Replaces times of `host` that are later than now by now, so that waits continue from here. Returns true if there was
+/// one.
 pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
     let data = &mut host.data;
     let mut times = vec![&mut host.checked_in_at, &mut data.status_updated_at];

@@ -8,7 +8,7 @@ use super::{deadline, instructions};
 use crate::record::{Host, LogsOutcome};
 use crate::rules::facts::HostFacts;
 
-/// The request and `archive`, the host's last logs that are kept.
+/// The request, and `archive`, the last stored logs of the host.
 pub fn shown_logs(host: &Host, facts: &HostFacts<'_>, archive: Option<HostLogArchive>) -> HostLogs {
     let Some(asked) = &host.data.asked_logs else {
         return HostLogs {

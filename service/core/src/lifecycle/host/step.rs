@@ -15,13 +15,13 @@ pub struct Step {
     pub events: Vec<NewEvent>,
     /// From, to and reason, when the status changed; a new host has none.
     pub transition: Option<(HostStatus, HostStatus, String)>,
-    /// False: there is nothing to write.
+    /// False: nothing has to be written.
     pub changed: bool,
     /// True: only `due_at` moved, which need not be written by a caller that keeps deadlines in memory.
     pub only_due_at: bool,
 }
 
-/// An event that was not accepted. `reason` says what to do.
+/// An event that was not accepted. `reason` holds the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Refused {
@@ -34,7 +34,7 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// The HTTP layer turns these into codes (docs/protocol/rest-behaviour.md#3.4 and #5).
+/// Classes of refusals, which the HTTP layer maps to status codes (docs/protocol/rest-behaviour.md#3.4 and #5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalClass {
     /// Well-formed, but not in this situation (409).
@@ -45,7 +45,7 @@ pub enum RefusalClass {
     NotAccepted,
 }
 
-/// A refusal before host and event are added to it.
+/// A refusal, before host and event are added.
 #[derive(Debug)]
 pub(super) struct Rejection {
     class: RefusalClass,
@@ -65,7 +65,7 @@ impl Rejection {
         Self::by_state(RefusalClass::BadInput, why)
     }
 
-    /// The agent was not asked for this report.
+    /// The report was not requested from the agent.
     pub(super) fn not_accepted(why: impl Into<String>) -> Self {
         Self::by_state(RefusalClass::NotAccepted, why)
     }

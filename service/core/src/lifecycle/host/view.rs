@@ -1,4 +1,5 @@
-//! Shows hosts as the API answers them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation decides.
+//! Shows hosts as the API returns them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation
+//! decides.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::record::{Host, HostTexts, Progress};
 use crate::rules::checks::without_secrets;
 use crate::rules::{hostname, stages};
 
-/// Facts that a view needs beside the host.
+/// Facts that a view needs in addition to the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
     /// The last poll in memory, when newer than the record.
@@ -26,16 +27,16 @@ pub struct Shown<'a> {
     pub user: &'a str,
     /// As [`HostFacts::kube`](crate::rules::facts::HostFacts): decides which stages an installation has.
     pub kube: bool,
-    /// With what only the operator may read.
+    /// True: includes what only the operator may read.
     pub secrets: bool,
 }
 
-/// The host as `GET` answers it.
+/// The host as `GET` returns it.
 pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
     listed_view(host, HostTexts::of(host), shown)
 }
 
-/// The same of a host that was read without its documents, whose texts are `texts`.
+/// The same view of a host that was read without its documents; `texts` are their texts.
 pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView {
     let Shown {
         last_seen,
@@ -145,7 +146,7 @@ fn progress(progress: Option<&Progress>) -> HostProgressInfo {
     }
 }
 
-/// By the role given, not the one suggested.
+/// Stages by the given role, not by the suggested one.
 fn progress_stages(role: HostRole, kind: HostKind, kube: bool) -> Vec<String> {
     stages::of(role, kind, kube)
         .iter()
@@ -153,7 +154,7 @@ fn progress_stages(role: HostRole, kind: HostKind, kube: bool) -> Vec<String> {
         .collect()
 }
 
-/// The answer (201) to a first registration. `told_agent_version`: see
+/// The response (201) to a first registration. `told_agent_version`: see
 /// [`told_agent_version`](super::agent_version::told_agent_version).
 pub fn registration_view(
     host: &Host,
@@ -169,8 +170,8 @@ pub fn registration_view(
     with_command(host, host_view, answered_agent_version)
 }
 
-/// The answer (201) to a repeated registration. The protocol makes it from fresh values and not from the record: status
-/// null, default role, no name (docs/protocol/host-lifecycle.md#3.1).
+/// The response (201) to a repeated registration. The protocol makes it from fresh values and not from the record:
+/// status null, default role, no name (docs/protocol/host-lifecycle.md#3.1).
 pub fn repeated_registration_view(
     host: &Host,
     answered_agent_version: &str,

@@ -1,4 +1,4 @@
-//! Notes a wait above a minute as a finding: what is waited for, since when, until when, what to do.
+//! Adds a finding for a wait above a minute: what the host waits for, since when, until when, and the remedy.
 
 use chrono::Duration;
 use muster_api::host::{HostFinding, HostStage};
@@ -19,12 +19,12 @@ struct Wait {
     name: &'static str,
     since: Timestamp,
     what: String,
-    /// The end of it, with what follows then; `None`: no time is set.
+    /// The end of the wait, and its consequence; `None`: it has no limit.
     until: Option<(Timestamp, &'static str)>,
     what_to_do: &'static str,
 }
 
-/// Notes the present wait, and takes back the note of one that is over.
+/// Adds the finding of the present wait, and removes that of one that is over.
 pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let finding = wait(host, facts)
         .filter(|wait| now >= wait.since + LONG)
@@ -44,7 +44,7 @@ pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     host.data.findings.sort();
 }
 
-/// Time at which the present wait is to be noted; `None`: there is none, or it is noted.
+/// Time at which the finding of the present wait is due; `None`: the host does not wait, or the finding exists.
 pub(super) fn is_long_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let wait = wait(host, facts)?;
     let noted = |known: &HostFinding| known.kind == WAITING && known.about == wait.name;
@@ -85,9 +85,10 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             what_to_do,
         })
     };
-    // Polls move that on; the text does not follow them.
+    let until = |then| deadline::end_of_wait(host, &facts.deadlines()).map(|at| (at, then));
+    // Polls postpone that time; the text stays the same.
     let silent = Some((
-        since + facts.limits.silence(),
+        facts.end_of_wait(since, facts.limits.silence()),
         "the host counts as disconnected if its agent is silent",
     ));
     match &host.state {
@@ -97,11 +98,11 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             silent,
             SEE_CONSOLE,
         ),
-        HostState::Installing => {
-            let until =
-                deadline::start_limit(host, facts).map(|at| (at, "the installation counts as failed"));
-            of_state("the beginning of the installation", until, SEE_CONSOLE)
-        }
+        HostState::Installing => of_state(
+            "the beginning of the installation",
+            until("the installation counts as failed"),
+            SEE_CONSOLE,
+        ),
         HostState::InstallingInProgress => stage(host, facts),
         HostState::InstallingPendingUserAction { why } => {
             let what_to_do = match why {
@@ -124,19 +125,16 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             };
             of_state("the discovery image to be booted on the host", None, what_to_do)
         }
-        HostState::Reclaiming => {
-            let until = deadline::reclaim_limit(host, facts).map(|at| (at, "somebody must boot the host"));
-            let what = "the agent on the node to download what it needs to boot into discovery";
-            of_state(
-                what,
-                until,
-                "See the journal of muster-node-agent on the node, or boot the host into the discovery image",
-            )
-        }
-        HostState::ReclaimingRebooting => {
-            let until = deadline::reclaim_limit(host, facts).map(|at| (at, "somebody must boot the host"));
-            of_state("the node to reboot into discovery", until, SEE_CONSOLE)
-        }
+        HostState::Reclaiming => of_state(
+            "the agent on the node to download what it needs to boot into discovery",
+            until("somebody must boot the host"),
+            "See the journal of muster-node-agent on the node, or boot the host into the discovery image",
+        ),
+        HostState::ReclaimingRebooting => of_state(
+            "the node to reboot into discovery",
+            until("somebody must boot the host"),
+            SEE_CONSOLE,
+        ),
         HostState::DiscoveringUnbound
         | HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
@@ -185,7 +183,7 @@ fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             progress.stage.name(),
             stages::awaited(progress)
         ),
-        until: deadline::stage_limit(host, facts).map(|at| (at, then)),
+        until: deadline::end_of_wait(host, &facts.deadlines()).map(|at| (at, then)),
         what_to_do,
     })
 }

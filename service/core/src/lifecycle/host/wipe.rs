@@ -1,4 +1,4 @@
-//! Forgets parts of a host's record. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
+//! Clears parts of a host's record. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
 
 use std::sync::Arc;
 
@@ -11,15 +11,16 @@ pub(super) fn session(host: &mut Host) {
     installation(host);
     host.data.logs = LogsState::default();
     host.data.ntp_sources = None;
-    // A new session reads the medium anew.
+    // A new session reads the medium again.
     host.data.media_status = None;
 }
 
-/// Progress, inventory and images: what a bind forgets, too.
+/// Progress, identity, inventory and images, which a bind clears, too.
 pub(super) fn installation(host: &mut Host) {
     host.inventory = None;
     let data = &mut host.data;
     data.progress = None;
+    data.installed_as = None;
     data.bootstrap = false;
     data.images_status.clear();
     data.agent_disk_reasons.clear();

@@ -10,8 +10,8 @@ use crate::rules::ignition;
 use crate::rules::input::{self, Invalid};
 use crate::rules::live_network;
 
-/// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::events::created_events).
-/// The caller has checked that the cluster exists.
+/// Creates an InfraEnv from `params`. Its events: [`created_events`](super::events::created_events). The caller has
+/// checked that the cluster exists.
 ///
 /// # Errors
 /// The first setting that cannot be accepted.
@@ -22,7 +22,7 @@ pub fn create(
     now: Timestamp,
 ) -> Result<InfraEnv, Invalid> {
     input::name(&params.name)?;
-    // An update takes an empty pull secret for "keep"; here there is none to keep.
+    // In an update an empty pull secret keeps the old one; a new InfraEnv has none to keep.
     input::pull_secret(&params.pull_secret)?;
     let mut settings = Settings {
         cpu_architecture: params.cpu_architecture.unwrap_or_default().normalized(),
@@ -36,6 +36,7 @@ pub fn create(
         kernel_arguments: params.kernel_arguments,
         network_discovery_delay_seconds: params.network_discovery_delay_seconds,
         ntp_sources: params.ntp_sources,
+        offered_to: None,
         openshift_version: params.openshift_version,
         proxy: params.proxy,
         pull_secret: Some(params.pull_secret),

@@ -79,7 +79,7 @@ pub(super) fn not_applied(infra_env: &InfraEnv, setting: Unapplied, now: Timesta
     event
 }
 
-/// An InfraEnv could not be made.
+/// An InfraEnv could not be created.
 pub fn registration_failed(id: InfraEnvId, why: &str, now: Timestamp) -> NewEvent {
     let message = format!("The InfraEnv could not be made: {why}");
     about(

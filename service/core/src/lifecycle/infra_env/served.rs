@@ -1,4 +1,4 @@
-//! Refuses what no image of this service does, before a machine is booted from one that cannot work.
+//! Refuses requests that no image of this service can meet, before a machine boots from an unusable one.
 
 use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType};
 
@@ -7,11 +7,11 @@ use crate::rules::input::{self, Invalid};
 use crate::rules::live_network::first_unapplied;
 use crate::rules::os_image::{OsImage, choose_live};
 
-/// Checks what is asked of an image by REST, which has no condition that could tell afterwards. `images`: the operator's list; `own`: the
-/// architectures beside x86_64 that the Muster live image is there for.
+/// Checks the image that a REST request describes: REST has no condition that could report the fault later. `images`:
+/// the operator's list; `own`: the architectures for which the Muster live image exists in addition to x86_64.
 ///
 /// # Errors
-/// When there is no image of this architecture or type; the text says what there is.
+/// If there is no image of this architecture or type; the text lists the available ones.
 pub fn check_image(
     images: &[OsImage],
     own: &[CpuArchitecture],
@@ -37,10 +37,10 @@ pub fn check_image(
     }
 }
 
-/// The reason why static networks are refused (409); `None`: the live image applies them all.
+/// The reason why static networks are refused (409); `None`: the live image applies all of them.
 ///
 /// # Errors
-/// When the configuration is wrong in itself.
+/// If the configuration is invalid in itself.
 pub fn refused_network(list: Option<&[HostStaticNetworkConfig]>) -> Result<Option<String>, Invalid> {
     let Some(list) = list.filter(|list| !list.is_empty()) else {
         return Ok(None);

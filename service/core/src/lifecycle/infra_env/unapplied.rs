@@ -5,7 +5,8 @@ use strum::VariantArray;
 use crate::record::Settings;
 use crate::rules::live_network::first_unapplied;
 
-/// A setting that the live image cannot apply: it has no Ignition, and knows a part of nmstate only. CoreOS images can.
+/// A setting that the live image cannot apply: it has no Ignition, and supports only a part of nmstate. CoreOS images
+/// can apply it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Unapplied {
     IgnitionOverride,

@@ -16,9 +16,9 @@ use crate::rules::live_network;
 pub struct Update {
     /// The InfraEnv from now on.
     pub infra_env: InfraEnv,
-    /// False: everything is as it was; nothing to write.
+    /// False: nothing changed, so nothing has to be written.
     pub changed: bool,
-    /// To be stored with it; those about `unapplied` included.
+    /// Events to store with it, including those about `unapplied`.
     pub events: Vec<NewEvent>,
     /// The changed settings that the Muster live image cannot apply.
     pub unapplied: Vec<Unapplied>,
@@ -31,15 +31,22 @@ pub struct Update {
 /// The first setting that cannot be accepted.
 pub fn update(infra_env: &InfraEnv, params: InfraEnvUpdateParams, now: Timestamp) -> Result<Update, Invalid> {
     let mut next = infra_env.clone();
+    let is_offered = params.offered_to.as_deref().is_some_and(|to| !to.is_empty());
+    if let Some(kube) = infra_env.kube.as_ref().filter(|_| is_offered)
+        && infra_env.belongs_to_resource()
+    {
+        let why = format!("cannot be set: the InfraEnv belongs to the custom resource {kube} already");
+        return Err(Invalid::new("offered_to", why));
+    }
     apply(&mut next.settings, params)?;
     changed_to(infra_env, next, now)
 }
 
-/// `infra_env` with these settings and this cluster and no others: for who says all of them at once, as a custom resource does.
-/// `settings` are those of an InfraEnv that [`create`](super::create()) accepted.
+/// Returns `infra_env` with exactly these settings and this cluster: for callers that give all settings at once, as a
+/// custom resource does. `settings` are those of an InfraEnv that [`create`](super::create()) accepted.
 ///
 /// # Errors
-/// When the discovery ignition becomes too large.
+/// If the discovery ignition becomes too large.
 pub fn replace(
     infra_env: &InfraEnv,
     settings: Settings,
@@ -48,8 +55,9 @@ pub fn replace(
 ) -> Result<Update, Invalid> {
     let next = InfraEnv {
         settings: Settings {
-            // Not the resource's: replaced tokens stay refused.
+            // Not the resource's: replaced tokens stay refused, and REST alone offers.
             token_generation: infra_env.settings.token_generation,
+            offered_to: infra_env.settings.offered_to.clone(),
             ..settings
         },
         cluster_id,
@@ -59,10 +67,10 @@ pub fn replace(
 }
 
 fn changed_to(infra_env: &InfraEnv, mut next: InfraEnv, now: Timestamp) -> Result<Update, Invalid> {
-    if next == *infra_env {
+    if infra_env.is_only_linked(&next) {
         return Ok(Update {
+            changed: next != *infra_env,
             infra_env: next,
-            changed: false,
             events: Vec::new(),
             unapplied: Vec::new(),
         });
@@ -123,8 +131,12 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
         next.kernel_arguments = Some(list);
     }
     if let Some(text) = params.ignition_config_override.filter(|text| !text.is_empty()) {
-        ignition::check_override(&text).map_err(|why| Invalid::new("ignition_config_override", why))?;
         next.ignition_config_override = text;
+    }
+    if !next.ignition_config_override.is_empty() {
+        ignition::check_override(&next.ignition_config_override)
+            .and_then(|config| ignition::check_known(&config, &next.openshift_version))
+            .map_err(|why| Invalid::new("ignition_config_override", why))?;
     }
     if let Some(list) = params.static_network_config {
         next.static_network_config = input::static_network(&list)?;
@@ -135,6 +147,9 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
         next.additional_trust_bundle = bundle.to_owned();
     }
     rendezvous(&mut next, params.rendezvous_ip)?;
+    if let Some(to) = params.offered_to {
+        next.offered_to = input::resource("offered_to", &to)?;
+    }
     if let Some(wanted) = params.require_host_keys {
         next.require_host_keys = wanted;
     }

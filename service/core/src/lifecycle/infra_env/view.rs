@@ -1,4 +1,4 @@
-//! Shows InfraEnvs as the API answers them; the recorded conversation decides the shape.
+//! Shows InfraEnvs as the API returns them; the recorded conversation decides the shape.
 
 use muster_api::BASE_PATH;
 use muster_api::infra_env::InfraEnv as InfraEnvView;
@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::json::to_json;
 use crate::record::InfraEnv;
 
-/// `expires`: when `download_url` stops working; `None` when it does not. `user`: the owner's name (`admin`).
+/// Returns the view. `expires`: when `download_url` stops working; `None` if it does not. `user`: the owner's name
+/// (`admin`).
 pub fn view(
     infra_env: &InfraEnv,
     download_url: &str,
@@ -35,6 +36,11 @@ pub fn view(
         static_network_config: list_text(&settings.static_network_config).unwrap_or_default(),
         rendezvous_ip: settings.rendezvous_ip.clone(),
         require_host_keys: settings.require_host_keys,
+        offered_to: settings
+            .offered_to
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         ignition_config_override: settings.ignition_config_override.clone(),
         kernel_arguments: settings.kernel_arguments.as_deref().and_then(list_text),
         additional_trust_bundle: settings.additional_trust_bundle.clone(),

@@ -4,7 +4,7 @@ use super::context::CheckContext;
 use super::verdict::Verdict;
 use crate::rules::agent_version;
 
-/// `compatible-agent`: an agent of ours must speak a protocol that the service speaks; an agent of another make always passes.
+/// `compatible-agent`: our agent must use a protocol that the service supports; an agent of another make always passes.
 pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
     let reported = &context.host.data.discovery_agent_version;
     if agent_version::is_compatible(reported) {

@@ -15,7 +15,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// From stored outcomes. `ignored`: the ids that the users of the host's cluster ignore; empty for unbound hosts.
+    /// Computes the conditions from stored outcomes. `ignored`: the ids that the users of the host's cluster ignore;
+    /// empty for unbound hosts.
     pub fn of(info: &ValidationsInfo, ignored: &[String]) -> Self {
         let rows = info.values().flatten().filter(|row| !passes(row.status));
         let mut failing: Vec<CheckId> = rows

@@ -4,7 +4,7 @@ use muster_api::inventory::Disk;
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
-use crate::rules::disks::{is_protected, missing};
+use crate::rules::disks::{is_protected, listed, missing, none_listed};
 
 /// Disks that a message names; the inventory has them all.
 const NAMED: usize = 4;
@@ -14,17 +14,10 @@ pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };
-    // A CD drive is listed, but nobody thinks of it as a disk.
-    let disks: Vec<&Disk> = inventory
-        .disks
-        .iter()
-        .filter(|disk| disk.drive_type != "ODD")
-        .collect();
-    if disks.is_empty() {
-        return Verdict::Error(
-            "The host lists no disks at all; check controllers, cabling and that the discovery image has their driver".into(),
-        );
+    if let Some(words) = none_listed(&inventory.disks) {
+        return Verdict::Error(words.into());
     }
+    let disks: Vec<&Disk> = listed(&inventory.disks).collect();
     if disks.iter().any(|disk| disk.installation_eligibility.eligible) {
         return Verdict::Success("A disk can be installed to".into());
     }
@@ -96,7 +89,7 @@ pub(super) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdi
     }
 }
 
-/// `no-skip-missing-disk`: every disk that must stay as it is exists, else another one might be meant.
+/// `no-skip-missing-disk`: every disk that must stay as it is exists, else the user may have meant another disk.
 pub(super) fn skipped_disks_exist(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();

@@ -2,7 +2,7 @@
 
 use muster_api::steps::{DomainResolution, DomainResolutionResponse};
 
-use super::context::{Bound, CheckContext};
+use super::context::CheckContext;
 use super::verdict::Verdict;
 
 /// `api-domain-name-resolved-correctly`.
@@ -15,7 +15,7 @@ pub(super) fn api_int(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "api-int", "api-int")
 }
 
-/// `apps-domain-name-resolved-correctly`: asked for one name below the wildcard.
+/// `apps-domain-name-resolved-correctly`: the host resolves one name below the wildcard.
 pub(super) fn apps(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "console-openshift-console.apps", "*.apps")
 }
@@ -27,7 +27,7 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
     if context.host.data.has_bootstrap_ignition {
         return Verdict::success("The host has bootstrap data of its own, which names the cluster's API");
     }
-    let domain = domain(&bound);
+    let domain = bound.data().domain();
     let shown = domain.as_ref().map_or_else(
         || format!("{shown} of the cluster {}", bound.data().name),
         |domain| format!("{shown}.{domain}"),
@@ -56,12 +56,6 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
             "{shown} is not known on the host; add it to the DNS that the host asks"
         ))
     }
-}
-
-/// `None` for a cluster without base domain.
-fn domain(bound: &Bound<'_>) -> Option<String> {
-    let data = bound.data();
-    (!data.base_dns_domain.is_empty()).then(|| format!("{}.{}", data.name, data.base_dns_domain))
 }
 
 fn find<'a>(answer: &'a DomainResolutionResponse, name: &str) -> Option<&'a DomainResolution> {

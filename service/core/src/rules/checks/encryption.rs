@@ -6,10 +6,10 @@ use muster_api::steps::TangConnectivityResponse;
 use super::context::{Bound, CheckContext};
 use super::verdict::{Verdict, no_inventory};
 
-/// The answer of agents without this step; they cannot be asked, so it counts as passed.
+/// The response of agents that do not support the step; the facts cannot be collected, so the check passes.
 const UNKNOWN_STEP: &str = "failed to find action for step";
 
-/// `disk-encryption-requirements-satisfied`: as the cluster's ignition says.
+/// `disk-encryption-requirements-satisfied`: as the cluster's ignition requires.
 pub(super) fn satisfied(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;

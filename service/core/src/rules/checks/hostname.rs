@@ -10,6 +10,12 @@ pub(super) fn valid(context: &CheckContext<'_>) -> Verdict {
         return Verdict::Failure("The host's name is known only with its inventory".into());
     }
     let name = hostname::effective(context.host).unwrap_or_default();
+    let domain = context.bound().and_then(|bound| bound.data().domain());
+    if hostname::is_of_cluster(name, domain.as_deref().unwrap_or_default()) {
+        return Verdict::Failure(format!(
+            "The name {name} is one of the cluster's API or services; give the host another one"
+        ));
+    }
     match hostname::check(name) {
         Ok(()) => Verdict::Success(format!("{name} is a valid host name")),
         Err(why) => Verdict::Failure(why),

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::record::CheckId;
 
-/// Checks that users may not ignore: without them nothing is known of a host.
+/// Checks that users may not ignore: they provide the basic facts about a host.
 pub(crate) const NEVER_IGNORED: [CheckId; 6] = [
     CheckId::Connected,
     CheckId::HasInventory,
@@ -17,7 +17,7 @@ pub(crate) const NEVER_IGNORED: [CheckId; 6] = [
 /// The id that stands for every check that may be ignored.
 pub(crate) const ALL_CHECKS: &str = "all";
 
-/// Ids of the protocol that no check has: switching them off changes nothing.
+/// Ids of the protocol without a check here: disabling them has no effect.
 const NEVER_MADE: [&str; 2] = [
     "release-domain-name-resolved-correctly",
     "ocs-requirements-satisfied",
@@ -33,10 +33,10 @@ pub enum BadCheckList {
     Unknown(String),
 }
 
-/// Reads `DISABLED_HOST_VALIDATIONS`: a comma list of ids. Nothing at all means none.
+/// Parses `DISABLED_HOST_VALIDATIONS`: a comma list of ids. An empty text means none.
 ///
 /// # Errors
-/// For an empty entry or one that is no id.
+/// For an empty entry or an unknown id.
 pub fn parse_disabled(list: &str) -> Result<Vec<CheckId>, BadCheckList> {
     if list.trim().is_empty() {
         return Ok(Vec::new());

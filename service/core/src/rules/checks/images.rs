@@ -5,7 +5,7 @@ use muster_api::steps::{ContainerImageAvailability, ContainerImageAvailabilityRe
 use super::context::CheckContext;
 use super::verdict::Verdict;
 
-/// Slower than this is as good as not at all, MB a second.
+/// Slower than this counts as unavailable, MB a second.
 const LEAST_RATE: f64 = 0.001;
 
 /// `container-images-available`: no image is known to be missing.

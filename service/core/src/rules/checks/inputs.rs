@@ -1,4 +1,4 @@
-//! Names what the checks of a host read of its InfraEnv: when none of it changed, no host is checked again.
+//! The fields of an InfraEnv that the checks of its hosts read: if none of them changed, no host is re-evaluated.
 
 use muster_api::ids::ClusterId;
 use muster_api::infra_env::CpuArchitecture;

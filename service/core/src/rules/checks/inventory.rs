@@ -17,7 +17,7 @@ pub(super) fn not_partially_truncated(context: &CheckContext<'_>) -> Verdict {
     truncation(context, "partial")
 }
 
-/// `inventory-not-fully-truncated`: without it there is nothing to decide on.
+/// `inventory-not-fully-truncated`: an inventory without contents is no basis for a decision.
 pub(super) fn not_fully_truncated(context: &CheckContext<'_>) -> Verdict {
     truncation(context, "full")
 }

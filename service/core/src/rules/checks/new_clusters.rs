@@ -1,5 +1,5 @@
-//! Checks that concern only clusters that are being installed. Hosts are added to clusters that exist, so these come out the same
-//! for each of them, and are hidden for hosts that belong to no cluster.
+//! Checks that concern only clusters that are being installed. Hosts are added to clusters that exist, so the outcomes
+//! are the same for all such hosts, and are hidden for hosts that belong to no cluster.
 
 use super::context::CheckContext;
 use super::verdict::Verdict;
@@ -43,7 +43,7 @@ pub(super) fn belongs_to_majority(context: &CheckContext<'_>) -> Verdict {
     )
 }
 
-/// `mtu-valid`; [`crate::findings`] has the links that are too narrow.
+/// `mtu-valid`; links with too small an MTU are found by [`crate::findings`].
 pub(super) fn mtu_valid(context: &CheckContext<'_>) -> Verdict {
     match context.bound() {
         Some(bound) if !bound.is_single_node() => {
@@ -58,7 +58,7 @@ pub(super) fn no_wildcard(context: &CheckContext<'_>) -> Verdict {
     in_a_cluster(context, "The cluster exists, so its DNS is as it should be")
 }
 
-/// `no-ip-collisions-in-network`; [`crate::findings`] has the addresses that two machines use.
+/// `no-ip-collisions-in-network`; addresses in use by two machines are found by [`crate::findings`].
 pub(super) fn no_ip_collisions(_: &CheckContext<'_>) -> Verdict {
     Verdict::success("No address of the host is known to be used twice")
 }

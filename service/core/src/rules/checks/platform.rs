@@ -6,13 +6,14 @@ use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
 use super::vsphere::VMWARE;
 
-/// Virtual machines of this product need a network that users manage, which only a cluster can say.
+/// Virtual machines of this product need user-managed networking, which is a setting of the cluster.
 const OPENSTACK: &str = "OpenStack Compute";
 
 /// Maker of the machines of Nutanix.
 const NUTANIX: &str = "Nutanix";
 
-/// `compatible-with-cluster-platform`: the machine is of the cluster's platform, where that has machines of its own.
+/// `compatible-with-cluster-platform`: the machine is of the cluster's platform, if that platform has machines of its
+/// own.
 pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;

@@ -1,5 +1,5 @@
-//! Checks latency and packet loss: here only a limit that is not set is shown, for hosts are added to clusters that
-//! exist; [`crate::findings`] has what is too slow or lossy. Source: docs/protocol/hardware-requirements.md#4.
+//! Checks latency and packet loss: here only a limit that is not set is shown, since hosts are added to clusters that
+//! exist; [`crate::findings`] reports slow and lossy links. Source: docs/protocol/hardware-requirements.md#4.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};

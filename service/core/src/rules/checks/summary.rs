@@ -1,14 +1,14 @@
-//! Says in one text why a host is not fit: causes before what follows from them, failures before waits.
+//! Summarizes in one text why a host is not fit: causes before consequences, failures before waits.
 
 use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo};
 
 use super::evaluate::find;
 use crate::record::CheckId;
 
-/// Between two messages, which hold commas and semicolons of their own. Source: docs/protocol/host-lifecycle.md#2.
+/// Separates two messages, which hold commas and semicolons of their own. Source: docs/protocol/host-lifecycle.md#2.
 const BETWEEN: &str = " ; ";
 
-/// The messages of the `failed` checks. One that can only wait until another of them passes is left out.
+/// The messages of the `failed` checks. A check that has to wait until another of them passes is left out.
 pub fn summary(info: &ValidationsInfo, failed: &[CheckId]) -> String {
     let mut rows: Vec<&ValidationResult> = failed
         .iter()
@@ -18,7 +18,7 @@ pub fn summary(info: &ValidationsInfo, failed: &[CheckId]) -> String {
         })
         .map(|(_, row)| row)
         .collect();
-    // Stable: the order of the checks has causes before what follows from them.
+    // Stable: the order of the checks has causes before consequences.
     rows.sort_by_key(|row| is_waiting(row));
     let mut messages: Vec<&str> = Vec::new();
     for row in rows {
@@ -33,7 +33,7 @@ fn is_waiting(row: &ValidationResult) -> bool {
     row.status == ValidationStatus::Pending
 }
 
-/// The check without whose facts this one cannot be decided.
+/// The check with the facts that are needed to decide this one.
 fn cause_of(check: CheckId) -> Option<CheckId> {
     match check {
         CheckId::ApiDomainNameResolvedCorrectly

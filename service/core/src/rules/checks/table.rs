@@ -53,7 +53,7 @@ pub enum Gate {
     MinHardware,
     /// Everything beyond `pending-for-input`.
     Input,
-    /// None, or one by a rule of its own.
+    /// None, or a gate of its own.
     Apart,
 }
 

@@ -7,7 +7,7 @@ use muster_api::validation::ValidationStatus;
 pub enum Verdict {
     Success(String),
     Failure(String),
-    /// Facts are missing that the host or its cluster will still report.
+    /// Facts are missing that the host or its cluster will report later.
     Pending(String),
     /// The reported facts contradict each other or cannot be read.
     Error(String),
@@ -28,7 +28,7 @@ pub(super) fn no_inventory() -> Verdict {
     Verdict::Pending("Waits for the host's inventory".into())
 }
 
-/// True for outcomes that keep a host from nothing.
+/// True for outcomes that do not block a host.
 pub(super) fn passes(status: ValidationStatus) -> bool {
     match status {
         ValidationStatus::Success | ValidationStatus::Disabled => true,

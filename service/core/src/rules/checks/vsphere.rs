@@ -6,7 +6,7 @@ use super::verdict::{Verdict, no_inventory};
 /// Maker of the machines of vSphere.
 pub(super) const VMWARE: &str = "VMware";
 
-/// `vsphere-disk-uuid-enabled`: each disk that can be installed to can be told from the others.
+/// `vsphere-disk-uuid-enabled`: each disk that can be installed to can be distinguished from the others.
 pub(super) fn disk_uuid(context: &CheckContext<'_>) -> Verdict {
     if context.bound().is_none() {
         return Verdict::Hidden;

@@ -66,9 +66,10 @@ impl WorkerIgnition {
     }
 }
 
-/// The part of an ignition that checks read, as ignition 3.2.0 again: which static pods there are, the address in the kubeconfig, and
-/// where keys of encrypted disks come from. What a machine config server hands out beside these opens the cluster: the kubeconfig
-/// holds a credential, files and keys are secret. Reducing twice changes nothing; what is no ignition becomes empty.
+/// Reduces an ignition to the part that checks read, again as ignition 3.2.0: the static pods, the address in the
+/// kubeconfig, and the key sources of encrypted disks. The rest of a machine config server's response opens the
+/// cluster: the kubeconfig holds a credential, files and keys are secret. Reducing twice changes nothing; invalid
+/// ignition becomes empty.
 pub(crate) fn without_secrets(ignition: &str) -> String {
     let Ok(config) = serde_json::from_str::<Value>(ignition) else {
         return String::new();

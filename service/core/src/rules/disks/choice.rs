@@ -28,7 +28,7 @@ fn order(disk: &Disk) -> (bool, bool, &str, i64, &str) {
     )
 }
 
-/// The disks to name to a user who named none of them: those that can be installed to; all when there is none such.
+/// The disks to suggest to a user who named none of them: those that can be installed to; all if there is none.
 pub fn suggested(disks: &[Disk]) -> Vec<&Disk> {
     let is_eligible = |disk: &&Disk| disk.installation_eligibility.eligible;
     let eligible: Vec<&Disk> = disks.iter().filter(is_eligible).collect();

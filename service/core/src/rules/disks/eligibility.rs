@@ -1,4 +1,4 @@
-//! Finds the service's reasons against a disk. The agent's own reasons stand beside these.
+//! Computes the service's reasons against a disk, which are added to the agent's own.
 
 use std::net::IpAddr;
 
@@ -21,7 +21,8 @@ pub struct DiskRules {
 }
 
 impl DiskRules {
-    /// `required_gb`: see [`required`](crate::rules::requirements::required). The version is that of the InfraEnv: hosts of a cluster run its image, too.
+    /// `required_gb`: see [`required`](crate::rules::requirements::required). The version is the InfraEnv's: hosts of a
+    /// cluster run its image, too.
     pub fn new(required_gb: i64, facts: &HostFacts<'_>, inventory: &Inventory) -> Self {
         let reported = inventory.cpu.as_ref().map_or("", |cpu| &cpu.architecture);
         let architecture = if reported.is_empty() {
@@ -35,7 +36,7 @@ impl DiskRules {
         }
     }
 
-    /// Every reason against `disk`, each of which says what is wanted.
+    /// Returns every reason against `disk`, each with the requirement.
     pub fn reasons(&self, disk: &Disk, inventory: &Inventory) -> Vec<String> {
         let mut reasons = Vec::new();
         reasons.extend(self.too_small(disk));
@@ -147,7 +148,8 @@ fn member_of_multipath(disk: &Disk, inventory: &Inventory) -> Option<String> {
     ))
 }
 
-/// The initiator's address must not be one of the interface of the default route: installed systems set that one up again.
+/// The initiator's address must not be one of the interface with the default route: installed systems configure that
+/// interface again.
 fn iscsi_network(disk: &Disk, inventory: &Inventory) -> Option<String> {
     let address = disk.iscsi.as_ref().map_or("", |iscsi| &iscsi.host_ip_address);
     if address.is_empty() {

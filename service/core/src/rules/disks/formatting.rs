@@ -8,7 +8,7 @@ use super::unit::main_path;
 pub fn to_be_formatted(disks: &[Disk]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for disk in disks {
-        // eMMC and SD cards do not call themselves removable.
+        // eMMC and SD cards do not report themselves as removable.
         let removable = disk.removable || disk.by_path.contains("mmcblk");
         let shared = matches!(disk.drive_type.as_str(), "FC" | "iSCSI" | "LVM" | "Multipath");
         if !disk.bootable || removable || disk.is_installation_media || shared {

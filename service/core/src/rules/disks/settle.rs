@@ -36,7 +36,7 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     let chosen = if requested.is_empty() {
         choose(&inventory.disks, &host.data.installation_disk_id).cloned()
     } else {
-        // A disk that somebody named is never replaced by another: an installation would wipe that one.
+        // A disk that a user chose is never replaced by another: an installation would wipe that other disk.
         let mut disks = inventory.disks.iter();
         disks
             .find(|disk| disk.id == *requested && disk.installation_eligibility.eligible)
@@ -46,7 +46,7 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
 }
 
-/// Computes eligibility alone: during an installation the choice stands.
+/// Computes only the eligibility: during an installation the choice is final.
 pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
     let required = required(host, facts).role.disk_size_gb;
     let Some(inventory) = host.inventory.as_mut() else {
@@ -68,7 +68,7 @@ pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
         }
     });
     let found: Vec<Eligibility> = found.collect();
-    // An inventory that stays the same goes on to be shared with the host as it was.
+    // An unchanged inventory stays shared with the host.
     let stays = |(disk, found): (&Disk, &Eligibility)| disk.installation_eligibility == *found;
     if inventory.disks.iter().zip(&found).all(stays) {
         return;
@@ -78,7 +78,7 @@ pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
     }
 }
 
-/// The disk that a user chose and that cannot be installed to now: its id, and why.
+/// The disk that a user chose and that cannot be installed to now: its id, and the reason.
 pub fn missing(host: &Host) -> Option<(&str, String)> {
     let requested = host.data.requested_disk_id.as_str();
     let inventory = host.inventory.as_ref()?;

@@ -1,28 +1,22 @@
-//! Writes sizes for users.
+//! Formats sizes for users.
 
-/// In SI units with up to three decimals, rounded up: `480 GB`, `1.921 TB`. Rounding up keeps a disk that is a little too small from
-/// appearing half its size; where that makes two sizes look equal, the caller names the difference.
+/// Returns a size in SI units with three digits, rounded to the nearest: `480 GB`, `1.92 TB`, `43.6 MB`. The only form
+/// of a disk's size in tables, details and reasons. If rounding makes two sizes look equal, the caller states the
+/// difference.
 pub fn si_size(bytes: i64) -> String {
-    const UNITS: [(i64, &str); 6] = [
-        (1_000_000_000_000_000_000, "EB"),
-        (1_000_000_000_000_000, "PB"),
-        (1_000_000_000_000, "TB"),
-        (1_000_000_000, "GB"),
-        (1_000_000, "MB"),
-        (1_000, "kB"),
-    ];
-    let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit) else {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
         return format!("{bytes} B");
-    };
-    let (unit, bytes) = (i128::from(unit), i128::from(bytes));
-    let thousandths = (bytes * 1000 + unit - 1) / unit;
-    let (whole, rest) = (thousandths / 1000, thousandths % 1000);
-    let decimals = format!("{rest:03}");
-    let decimals = decimals.trim_end_matches('0');
-    if decimals.is_empty() {
-        format!("{whole} {name}")
-    } else {
-        format!("{whole}.{decimals} {name}")
+    }
+    let last_digit = 10_i128.pow(bytes.ilog10() - 2);
+    let rounded = (i128::from(bytes) + last_digit / 2) / last_digit * last_digit;
+    let thousands = rounded.ilog10() / 3;
+    let unit = 1000_i128.pow(thousands);
+    let (whole, hundredths) = (rounded / unit, rounded % unit * 100 / unit);
+    let name = UNITS[thousands as usize];
+    match format!("{hundredths:02}").trim_end_matches('0') {
+        "" => format!("{whole} {name}"),
+        decimals => format!("{whole}.{decimals} {name}"),
     }
 }
 
@@ -31,13 +25,29 @@ mod tests {
     use super::si_size;
 
     #[test]
-    fn sizes_are_rounded_up_to_three_decimals() {
-        assert_eq!(si_size(0), "0 B");
-        assert_eq!(si_size(999), "999 B");
-        assert_eq!(si_size(8_000_000_000), "8 GB");
-        assert_eq!(si_size(1_920_383_410_176), "1.921 TB");
-        assert_eq!(si_size(49_999_999_999), "50 GB");
-        assert_eq!(si_size(i64::MAX), "9.224 EB");
-        assert_eq!(si_size(-5), "-5 B");
+    fn sizes_have_three_digits_and_are_rounded_to_the_nearest() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (-5, "-5 B"),
+            (999, "999 B"),
+            (1_000, "1 kB"),
+            (43_574_272, "43.6 MB"),
+            (999_499_999, "999 MB"),
+            (999_500_000, "1 GB"),
+            (1_004_999_999, "1 GB"),
+            (1_005_000_000, "1.01 GB"),
+            (8_000_000_000, "8 GB"),
+            (9_994_999_999, "9.99 GB"),
+            (9_995_000_000, "10 GB"),
+            (49_960_000_000, "50 GB"),
+            (99_949_999_999, "99.9 GB"),
+            (99_950_000_000, "100 GB"),
+            (128_849_018_880, "129 GB"),
+            (480_103_981_056, "480 GB"),
+            (1_920_383_410_176, "1.92 TB"),
+            (i64::MAX, "9.22 EB"),
+        ] {
+            assert_eq!(si_size(bytes), text, "{bytes}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! makes report each path as a disk.
 
 use muster_api::inventory::Disk;
+use muster_api::placeholder::is_placeholder;
 
 /// The reason against `disk` because of other entries with its world-wide name.
 pub fn reason_of_name(disk: &Disk, disks: &[Disk]) -> Option<String> {
@@ -18,7 +19,8 @@ pub fn reason_of_name(disk: &Disk, disks: &[Disk]) -> Option<String> {
     (main.name != disk.name).then(|| format!("This disk is another path to {}; choose that one", main.name))
 }
 
-/// Agents' reasons against one path are reasons against the unit: the indices of the entries that are paths to that of `index`.
+/// The indices of the other entries that are paths to the unit of entry `index`: agents' reasons against one path are
+/// reasons against the unit.
 pub fn other_paths(index: usize, disks: &[Disk]) -> impl Iterator<Item = usize> {
     let disk = &disks[index];
     let others = disks.iter().enumerate();
@@ -27,8 +29,8 @@ pub fn other_paths(index: usize, disks: &[Disk]) -> impl Iterator<Item = usize> 
         .map(|(other, _)| other)
 }
 
-/// True when the disk of this id is protected by one of these ids: as itself, or under another name of its unit. A world-wide name alone is
-/// enough: of two disks that share one the id may lead to either.
+/// True if the disk of this id is protected by one of these ids: as itself, or under another name of its unit. A common
+/// world-wide name is enough: the id of either disk may lead to the other.
 pub fn is_protected(id: &str, protected: &[String], disks: &[Disk]) -> bool {
     let wwn = |id: &str| {
         let disk = disks.iter().find(|disk| disk.id == id)?;
@@ -47,10 +49,11 @@ pub fn main_path<'a>(disk: &'a Disk, disks: &'a [Disk]) -> Option<&'a Disk> {
     paths.find(|path| !path.by_id.is_empty()).or(first)
 }
 
-/// Multipath devices have the name of their paths; that is told by holders.
+/// Multipath devices share the name of their paths; `holders` distinguishes them.
 fn is_path_to_same_unit(one: &Disk, other: &Disk) -> bool {
     let is_path = |disk: &Disk| disk.drive_type != "Multipath" && disk.holders.is_empty();
     has_name_of(one, other)
+        && !is_placeholder(&one.wwn)
         && one.serial == other.serial
         && one.size_bytes == other.size_bytes
         && is_path(one)
@@ -61,10 +64,30 @@ fn has_name_of(one: &Disk, other: &Disk) -> bool {
     !one.wwn.is_empty() && one.wwn == other.wwn
 }
 
-/// Of disks that share a name, one has the id that is made of it.
+/// True if the id of `disk` is derived from a name that `other`, a different unit, shares.
 fn shares_id_with_another_unit(disk: &Disk, other: &Disk) -> bool {
     let is_multipath = disk.drive_type == "Multipath" || other.drive_type == "Multipath";
     let by_name = !disk.by_id.is_empty() && disk.id == disk.by_id;
     let differs = disk.serial != other.serial || disk.size_bytes != other.size_bytes;
     by_name && differs && !is_multipath && has_name_of(disk, other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_wide_name_that_names_nothing_makes_no_paths_of_disks() {
+        let disk = |name: &str, wwn: &str| Disk {
+            name: name.to_owned(),
+            wwn: wwn.to_owned(),
+            size_bytes: 480 << 30,
+            ..Disk::default()
+        };
+        for (wwn, first) in [("0x5000c500a0b0c0d1", "sda"), ("0x0000000000000000", "sdb")] {
+            let disks = [disk("sda", wwn), disk("sdb", wwn)];
+            let main = main_path(&disks[1], &disks).map(|path| path.name.as_str());
+            assert_eq!(main.unwrap_or("sdb"), first, "{wwn}");
+        }
+    }
 }

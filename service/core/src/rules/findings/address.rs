@@ -21,16 +21,16 @@ const MAC_TEXT: usize = 59;
 struct Doubt {
     /// The host itself has it.
     is_own: bool,
-    /// Peers that have it, or answered for it.
+    /// Peers that have it, or responded for it.
     holders: BTreeSet<HostId>,
-    /// Peers that had several answers for it.
+    /// Peers that received several responses for it.
     witnesses: BTreeSet<HostId>,
-    /// Machines that answered for it and are no host of the cluster.
+    /// Machines that responded for it and are no host of the cluster.
     strangers: BTreeSet<String>,
 }
 
 impl Doubt {
-    /// A machine with that MAC answered for it.
+    /// Records the response of a machine with that MAC address.
     fn answered(&mut self, context: &ClusterContext<'_>, mac: &str) {
         match context.peers.with_mac(mac).next() {
             Some(peer) => {
@@ -43,8 +43,9 @@ impl Doubt {
     }
 }
 
-/// Addresses of which the host knows that two machines use them: its own that a peer has, too; those for which another machine answered
-/// it; its own for which another machine answered a peer, or the host itself (our agents ask for them).
+/// Addresses that two machines use, as far as the host can know: its own that a peer has, too; peers' addresses for
+/// which another machine responded to the host; its own for which another machine responded to a peer, or to the host
+/// itself (our agents probe them).
 pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let own: BTreeSet<IpAddr> = context
         .networks()
@@ -70,7 +71,7 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     }
     let report = context.host.reports.connectivity.as_ref();
     for conflict in report.into_iter().flat_map(|report| &report.address_conflicts) {
-        // Two cards of the host in one segment: agents up to 2026-11 report each other's answers.
+        // Two cards of the host in one segment: agents up to 2026-11 report each other's responses.
         if context.is_own_mac(&conflict.remote_mac) {
             continue;
         }
@@ -93,7 +94,8 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         .collect()
 }
 
-/// Answers for an address of a peer by a machine that is not that peer. Several cards of one peer may answer: that is no conflict.
+/// Responses for an address of a peer from a machine that is not that peer. Responses of several cards of one peer are
+/// no conflict.
 pub(super) fn foreign_answers(remote: &ConnectivityRemoteHost) -> impl Iterator<Item = (IpAddr, &str)> {
     remote
         .l2_connectivity

@@ -1,5 +1,5 @@
-//! Finds clocks that differ. Source of the numbers that gate: docs/protocol/host-lifecycle.md#12; these ones are stricter, for certificates, etcd
-//! and logs suffer long before.
+//! Finds clocks that differ. Source of the limits that gate: docs/protocol/host-lifecycle.md#12; these ones are
+//! stricter, since certificates, etcd and logs suffer long before.
 
 use muster_api::host::HostFinding;
 
@@ -40,8 +40,8 @@ pub(super) fn against_service(host: &Host, facts: &HostFacts<'_>) -> Option<Host
     Some(finding(CLOCK_OFFSET, "service", [], message))
 }
 
-/// The host's clock against those of others. Of two that differ, the one that is farther from the service's gets the finding, so that one
-/// wrong clock is not reported for every host.
+/// The host's clock against those of others. Of two that differ, the host with the clock farther from the service's
+/// gets the finding, so that one wrong clock is not reported for every host.
 pub(super) fn among_hosts(context: &ClusterContext<'_>) -> Option<HostFinding> {
     let own = context.clock_offset?;
     let differing: Vec<(&Peer, u64)> = context

@@ -51,12 +51,12 @@ impl<'a> ClusterContext<'a> {
         self.host.inventory.as_deref()
     }
 
-    /// Peers whose agent runs, so that they should answer.
+    /// Peers with a running agent, which should respond.
     pub(super) fn awake(&self) -> impl Iterator<Item = &'a Peer> {
         self.peers.iter().filter(|peer| is_awake(peer))
     }
 
-    /// The host's reports about peers that should answer. Peers that it was not asked about are left out.
+    /// The host's reports about peers that should respond. Peers that it did not probe are left out.
     pub(super) fn reported(&self) -> impl Iterator<Item = (&'a Peer, &'a ConnectivityRemoteHost)> {
         let report = self.host.reports.connectivity.as_ref();
         let remotes = report.into_iter().flat_map(|report| &report.remote_hosts);
@@ -91,7 +91,8 @@ impl<'a> ClusterContext<'a> {
     }
 }
 
-/// True while a host's agent runs and answers others: before that it is not asked about, and after it other software may run.
+/// True while a host's agent runs and responds to others: before that it is not probed, and afterwards other software
+/// may run.
 pub(super) fn is_awake(peer: &Peer) -> bool {
     match peer.status {
         HostStatus::Known

@@ -3,7 +3,7 @@
 use muster_api::host::HostFinding;
 
 use super::cluster_context::ClusterContext;
-use super::{address, clock, disk, mtu, quality, reach, vlan};
+use super::{address, clock, disk, image, mtu, name, network, quality, reach, vlan};
 use crate::record::Host;
 use crate::rules::facts::HostFacts;
 use crate::rules::identity;
@@ -13,7 +13,10 @@ pub fn evaluate(host: &Host, facts: &HostFacts<'_>) -> Vec<HostFinding> {
     let mut findings = identity::lasting(host);
     findings.extend(clock::against_service(host, facts));
     findings.extend(disk::missing(host));
+    findings.extend(image::unverified(host));
     findings.extend(vlan::missing(host));
+    findings.extend(network::not_as_configured(host));
+    findings.extend(name::changed(host));
     if let Some(context) = ClusterContext::of(host, facts) {
         findings.extend(clock::among_hosts(&context));
         findings.extend(address::duplicates(&context));
@@ -28,8 +31,8 @@ pub fn evaluate(host: &Host, facts: &HostFacts<'_>) -> Vec<HostFinding> {
     findings
 }
 
-/// New findings, and old ones whose subject (`kind` and `about`) has none any more. A finding that names other hosts
-/// than before is new; the old one is not gone.
+/// New findings, and old ones without a successor of the same subject (`kind` and `about`). A finding that names other
+/// hosts than before is new; the old one is not gone.
 pub fn changed<'a>(
     old: &'a [HostFinding],
     new: &'a [HostFinding],

@@ -1,19 +1,21 @@
 //! Kinds of findings, as they are shown.
 
-/// A peer answers neither on its segment nor to pings.
+/// A peer responds neither on its segment nor to pings.
 pub const PEER_UNREACHABLE: &str = "peer-unreachable";
 /// The host reaches a peer, and that does not reach the host.
 pub const ONE_WAY_LINK: &str = "one-way-link";
-/// A peer has an address in a network of the host's, and that one does not answer; others of it do.
+/// An address of a peer in one of the host's networks does not respond; others of the peer do.
 pub const ADDRESS_UNREACHABLE: &str = "address-unreachable";
-/// A peer answers on the segment and not to pings.
+/// A peer responds on the segment and not to pings.
 pub const PING_UNANSWERED: &str = "ping-unanswered";
-/// A peer in a network of the host's answers to pings and not on the segment.
+/// A peer in one of the host's networks responds to pings and not on the segment.
 pub const NOT_ON_SEGMENT: &str = "not-on-segment";
-/// Something is waited for that has not come within a minute.
+/// Something that the host has awaited for more than a minute.
 pub const WAITING: &str = "waiting";
 /// The disk that a user chose to install to is not there.
 pub const DISK_MISSING: &str = "installation-disk-missing";
+/// The user's image is downloaded by plain HTTP, without a digest.
+pub const IMAGE_UNVERIFIED: &str = "image-unverified";
 /// An address is used by two machines.
 pub const DUPLICATE_ADDRESS: &str = "duplicate-address";
 /// Full-sized packets do not get through.
@@ -26,3 +28,11 @@ pub const LATENCY_ABOVE_LIMIT: &str = "latency-above-limit";
 pub const PACKET_LOSS_ABOVE_LIMIT: &str = "packet-loss-above-limit";
 /// A switch port lacks a VLAN that the host's static network uses.
 pub const VLAN_NOT_ON_SWITCH_PORT: &str = "vlan-not-on-switch-port";
+/// An interface is not as the host's static network has it.
+pub const NETWORK_NOT_AS_CONFIGURED: &str = "network-not-as-configured";
+/// What the switch tells of a port does not reach the host, and VLANs of its static network are not checked.
+pub const SWITCH_PORT_UNHEARD: &str = "switch-port-unheard";
+/// A kernel argument about the network has a fault, or none of the effect that it seems to have.
+pub const KERNEL_ARGUMENT: &str = "kernel-argument";
+/// The host reports another name than it is installed with.
+pub const NAME_CHANGED: &str = "name-changed";

@@ -13,8 +13,8 @@ use crate::text::one_line;
 /// Longest interface name of Linux, bytes.
 const NIC_TEXT: usize = 15;
 
-/// By interface: peers to which full-sized packets from it do not get through. Upstream agents report only interfaces whose
-/// MTU is not 1500, ours all: a path may be narrower than both its ends.
+/// By interface: peers that full-sized packets from it do not reach. Upstream agents report only interfaces whose MTU
+/// is not 1500, our agents all: a path may be narrower than both its ends.
 pub(super) fn too_large(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let mut narrow: BTreeMap<String, Vec<&Peer>> = BTreeMap::new();
     for (peer, remote) in context.reported() {

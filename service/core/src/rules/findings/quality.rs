@@ -36,7 +36,7 @@ pub(super) fn latency(context: &ClusterContext<'_>) -> Option<HostFinding> {
     )
 }
 
-/// Packets that are lost. Peers that nothing reaches are another finding.
+/// Packets that are lost. Unreachable peers have another finding.
 pub(super) fn packet_loss(context: &ClusterContext<'_>) -> Option<HostFinding> {
     above(
         context,

@@ -11,7 +11,7 @@ use super::finding::finding;
 use super::kinds::{ADDRESS_UNREACHABLE, NOT_ON_SEGMENT, ONE_WAY_LINK, PEER_UNREACHABLE, PING_UNANSWERED};
 use crate::record::Peer;
 
-/// Asked, and nothing came back in any way.
+/// True if the peer was probed and did not respond in any way.
 pub(super) fn is_unreached(remote: &ConnectivityRemoteHost) -> bool {
     let asked = !remote.l3_connectivity.is_empty() || !remote.l2_connectivity.is_empty();
     asked && !is_reached(remote)
@@ -22,7 +22,7 @@ fn is_reached(remote: &ConnectivityRemoteHost) -> bool {
         || remote.l2_connectivity.iter().any(|link| link.successful)
 }
 
-/// Peers that do not answer in any way.
+/// Peers that do not respond in any way.
 pub(super) fn unreachable(context: &ClusterContext<'_>) -> Option<HostFinding> {
     let silent: Vec<&Peer> = context
         .reported()
@@ -36,7 +36,7 @@ pub(super) fn unreachable(context: &ClusterContext<'_>) -> Option<HostFinding> {
     })
 }
 
-/// Peers that are reached and say that they do not reach the host.
+/// Peers that are reached and report that they do not reach the host.
 pub(super) fn one_way(context: &ClusterContext<'_>) -> Option<HostFinding> {
     let deaf: Vec<&Peer> = context
         .reported()
@@ -59,7 +59,7 @@ pub(super) fn by_segment(context: &ClusterContext<'_>) -> Vec<HostFinding> {
             let Some((nic, _)) = networks.iter().find(|(_, net)| net.contains(&address)) else {
                 continue;
             };
-            // One that the host has itself cannot be asked.
+            // The host's own addresses cannot be probed.
             if networks.iter().any(|(_, net)| net.addr() == address) {
                 continue;
             }
@@ -77,7 +77,7 @@ pub(super) fn by_segment(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         .collect()
 }
 
-/// The kind of finding about an address of a network that both hosts are in; `None` for none, or when it was not asked for.
+/// The kind of finding about an address in a network of both hosts; `None` for none, or if the address was not probed.
 fn oddity(remote: &ConnectivityRemoteHost, address: IpAddr) -> Option<&'static str> {
     let is_it = |text: &str| text.parse() == Ok(address);
     let mut pings = remote

@@ -1,4 +1,4 @@
-//! Extracts the part of a host's report that concerns others, and compares it.
+//! Extracts the part of a host's report that concerns its peers, and compares it.
 
 use muster_api::steps::ConnectivityReport;
 
@@ -8,7 +8,7 @@ use super::reach::is_unreached;
 use crate::record::{Peer, Sees};
 use crate::rules::peers::Peers;
 
-/// Clocks that report whole seconds jitter; less than this is no change, seconds.
+/// Smaller changes of a clock are ignored, seconds: clocks that report whole seconds jitter.
 const CLOCK_NEWS_SECS: u64 = 10;
 
 /// The part of a host's report that concerns its `peers`.
@@ -35,8 +35,8 @@ pub fn sees(report: &ConnectivityReport, peers: Peers<'_>) -> Sees {
     }
 }
 
-/// True when checks or findings of the other hosts of a cluster can come out differently because one host is now `new` and was `old` when
-/// they were last evaluated; `None`: it is not of the cluster. They need not be evaluated otherwise.
+/// True if checks or findings of the other hosts of a cluster can change because one host is now `new` and was `old` at
+/// their last evaluation; `None`: it is not in the cluster. Otherwise they need no evaluation.
 pub fn matters_to_others(old: Option<&Peer>, new: Option<&Peer>) -> bool {
     let (Some(old), Some(new)) = (old, new) else {
         return old.is_some() != new.is_some();

@@ -12,8 +12,8 @@ use crate::text::one_line;
 /// Longest name of an interface, a switch or a port in a message, bytes.
 const NAME_TEXT: usize = 64;
 
-/// By interface: the VLANs of the host's static network that its switch does not tell for the port. The agent compares them, which
-/// knows the network that it applied.
+/// By interface: the VLANs of the host's static network that its switch does not announce for the port. The agent
+/// compares them, since it applied the network.
 pub(super) fn missing(host: &Host) -> Vec<HostFinding> {
     let interfaces = host.inventory.iter().flat_map(|inventory| &inventory.interfaces);
     interfaces

@@ -1,21 +1,22 @@
-//! Judges by its parts whether two machines are one. A part proves it only where it cannot be in two machines at once: MAC addresses
-//! that a maker made up, those of the network cards that management controllers show to their hosts by USB, and disks that several
-//! hosts reach prove nothing. What differs on both sides counts against it: a second host that is one too many can be deleted, an
-//! installation on the wrong machine cannot be undone.
+//! Judges by their parts whether two machines are one. A part proves it only if it cannot be in two machines at once:
+//! locally administered MAC addresses, those of the network cards that management controllers show to their hosts by
+//! USB, and disks that several hosts reach prove nothing. Parts that differ on both sides count against it: a
+//! superfluous second host can be deleted, an installation on the wrong machine cannot be undone.
 
 use std::collections::BTreeSet;
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::inventory::{Disk, Inventory};
+use muster_api::placeholder::is_placeholder;
 
-/// Cards that controllers show by USB, with one address on every board: RNDIS and CDC gadgets of AMI's and Insyde's firmware on ASPEED
-/// chips. Our agents leave USB cards out; those of others report them.
+/// Cards that controllers show by USB, with one address on every board: RNDIS and CDC gadgets of AMI's and Insyde's
+/// firmware on ASPEED chips. Our agents leave out USB cards; other agents report them.
 const GADGETS: [&str; 2] = ["b0:3a:f2:b6:05:9f", "be:3a:f2:b6:05:9f"];
 
 /// Disks of these types may be seen by several hosts.
 const SHARED_DRIVE_TYPES: [&str; 3] = ["FC", "iSCSI", "Multipath"];
 
-/// True when two fingerprints are of one machine, or there is nothing to tell them apart by.
+/// True if two fingerprints are of one machine, or have nothing by which the machines can be distinguished.
 pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
     let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
     let wwns = Common::of(&set(&a.disk_wwns), &set(&b.disk_wwns));
@@ -25,7 +26,8 @@ pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
         return false;
     }
     if macs.shared > 0 {
-        // A card more, or one less, is no other machine. One that is in both beside others on each side may be a gadget.
+        // An added or removed card does not make another machine. A card that both have, while each side has further
+        // ones, may be a gadget.
         return (unique && !(macs.only_a && macs.only_b)) || !contradicted;
     }
     if wwns.shared > 0 || wwns.is_disjoint() {
@@ -36,7 +38,7 @@ pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
         || differ(&a.system_uuid, &b.system_uuid))
 }
 
-/// True when two inventories under one host id are of two machines: no card and no disk of their own is in both.
+/// True if two inventories under one host id are of two machines: they share no card and no disk.
 pub fn are_of_two_machines(a: &Inventory, b: &Inventory) -> bool {
     let disks = Common::of(&disk_ids(a), &disk_ids(b));
     let (macs, _) = cards(&macs(a), &macs(b));
@@ -52,11 +54,11 @@ pub fn macs(inventory: &Inventory) -> BTreeSet<String> {
         .filter(|nic| matches!(nic.kind.as_str(), "physical" | ""));
     cards
         .map(|nic| nic.mac_address.to_lowercase())
-        .filter(|mac| !mac.is_empty() && !is_gadget(mac))
+        .filter(|mac| !is_placeholder(mac) && !is_gadget(mac))
         .collect()
 }
 
-/// The first of sorted MAC addresses by which a machine is known for good, as far as it has such a one.
+/// The first of sorted MAC addresses that identifies a machine permanently, if there is one.
 pub fn first_mac(macs: &[String]) -> Option<&String> {
     let mut own = macs.iter().filter(|mac| !is_gadget(mac));
     own.clone().find(|mac| !is_made_up(mac)).or_else(|| own.next())
@@ -79,13 +81,14 @@ impl Common {
         }
     }
 
-    /// Both have some, and none is in both.
+    /// True if both sets have ids, and share none.
     fn is_disjoint(&self) -> bool {
         self.shared == 0 && self.only_a && self.only_b
     }
 }
 
-/// Compares cards: those with a maker's address if both machines have such, else all. True beside it for the former.
+/// Compares cards: those with a maker's address if both machines have such, else all. The second value is true in the
+/// former case.
 fn cards(a: &BTreeSet<String>, b: &BTreeSet<String>) -> (Common, bool) {
     let own = |all: &BTreeSet<String>| -> BTreeSet<String> {
         all.iter().filter(|mac| !is_gadget(mac)).cloned().collect()
@@ -102,7 +105,7 @@ fn cards(a: &BTreeSet<String>, b: &BTreeSet<String>) -> (Common, bool) {
     }
 }
 
-/// IEEE 802: the bit of addresses that are administered locally. Virtual machines have such ones, and gadgets.
+/// IEEE 802: the bit of locally administered addresses, which virtual machines and gadgets have.
 fn is_made_up(mac: &str) -> bool {
     let first = mac.get(..2).and_then(|byte| u8::from_str_radix(byte, 16).ok());
     mac.contains(':') && first.is_some_and(|byte| byte & 0x02 != 0)
@@ -123,5 +126,5 @@ fn disk_ids(inventory: &Inventory) -> BTreeSet<&str> {
         .iter()
         .filter(own)
         .flat_map(|disk| [disk.wwn.as_str(), disk.serial.as_str()]);
-    all.filter(|id| !id.is_empty()).collect()
+    all.filter(|id| !is_placeholder(id)).collect()
 }

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::agent_unit::{self, AgentProgram};
-use super::merge;
 use super::network_files::{GuestFile, UNIT as NETWORK_UNIT, network_files, network_unit};
+use super::overrides::sentence;
 use crate::json::to_json;
 use crate::record::{InfraEnv, Secret};
-use crate::rules::input::key_lines;
+use crate::rules::ignition_spec::{self as spec, Config};
+use crate::rules::input::{comma_list, key_lines};
 use crate::rules::live_config::of_agent;
 
 /// Path of the agent's configuration: the same document that the Muster live image holds.
@@ -22,49 +23,54 @@ const MULTIPATH: &str = "defaults {\n  user_friendly_names yes\n  find_multipath
 /// The same DHCPv6 identity after each boot.
 const IPV6: &str = "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n";
 
-/// Settings of the agent beside those of the InfraEnv.
+/// Settings of the agent in addition to those of the InfraEnv.
 #[derive(Debug, Clone)]
 pub struct AgentSettings<'a> {
     /// Base URL of the service, without `/api/assisted-install`.
     pub service_url: &'a str,
-    /// The agent's token; `None` when the service asks for none.
+    /// The agent's token; `None` if the service requires none.
     pub token: Option<&'a Secret>,
     /// PEM of the service's own CA; empty when it has none.
     pub ca_pem: &'a str,
-    /// The agents that the service has. Others are taken, too, if they are what the service says then.
+    /// The service's agents. Others are accepted, too, if the service sends them by TLS.
     pub programs: &'a [AgentProgram],
     /// Whether the configuration carries static networks; else something in the initramfs does.
     pub networks: bool,
 }
 
-/// The error of a configuration. Found when the override is set, so it comes up later only with damaged data.
+/// The error of a configuration. Detected when the override is set, so it occurs later only with damaged data.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DiscoveryError {
-    /// The stored override is not what was accepted.
+    /// The stored override is damaged.
     #[error("the stored ignition_config_override cannot be merged: {0}")]
     Override(String),
     /// Each alone is fine, but not together.
-    #[error("the discovery configuration with the override merged is not valid Ignition: {0}")]
+    #[error("the discovery configuration with the override merged is not what Ignition takes: {0}")]
     Merged(String),
 }
 
-/// Ignition (3.1.0) with the agent's unit and settings, with the InfraEnv's override merged; 3.2.0 when the
-/// override is. JSON text.
+/// Ignition (3.1.0) with the agent's unit and settings, with the InfraEnv's override merged; of the override's specification when that is
+/// newer. JSON text.
 ///
 /// # Errors
-/// When the override cannot be merged.
+/// When the override cannot be merged, or Ignition would refuse the result.
 pub fn discovery(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Result<String, DiscoveryError> {
-    let mut config = base(infra_env, agent);
+    let config = Config {
+        minor: 1,
+        value: base(infra_env, agent),
+    };
     let overriding = &infra_env.settings.ignition_config_override;
-    if !overriding.is_empty() {
-        let child: Value =
-            serde_json::from_str(overriding).map_err(|error| DiscoveryError::Override(error.to_string()))?;
-        config = merge(config, &child);
-        let text = config.to_string();
-        super::check_override(&text).map_err(DiscoveryError::Merged)?;
-        return Ok(text);
+    if overriding.is_empty() {
+        return Ok(config.value.to_string());
     }
-    Ok(config.to_string())
+    let child = super::check_override(overriding).map_err(DiscoveryError::Override)?;
+    let merged = config.with(child);
+    let problems = spec::problems(&merged);
+    if problems.is_empty() {
+        Ok(merged.value.to_string())
+    } else {
+        Err(DiscoveryError::Merged(sentence(&problems, Some(&merged.value))))
+    }
 }
 
 fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
@@ -98,17 +104,18 @@ fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
 fn proxy(infra_env: &InfraEnv) -> Option<Value> {
     let proxy = &infra_env.settings.proxy;
     let mut parts = serde_json::Map::new();
-    if let Some(url) = &proxy.http_proxy {
+    let set = |part: &Option<String>| part.clone().filter(|text| !text.is_empty());
+    if let Some(url) = set(&proxy.http_proxy) {
         parts.insert("httpProxy".into(), json!(url));
     }
-    if let Some(url) = &proxy.https_proxy {
+    if let Some(url) = set(&proxy.https_proxy) {
         parts.insert("httpsProxy".into(), json!(url));
     }
     if parts.is_empty() {
         return None;
     }
-    if let Some(list) = &proxy.no_proxy {
-        let names: Vec<&str> = list.split(',').map(str::trim).collect();
+    if let Some(list) = set(&proxy.no_proxy) {
+        let names: Vec<&str> = comma_list(&list).collect();
         parts.insert("noProxy".into(), json!(names));
     }
     Some(Value::Object(parts))
@@ -173,14 +180,12 @@ fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>, networks: &[GuestFile]
 /// `makestep 1.0 -1` lets a late first answer still step the clock.
 fn chrony(infra_env: &InfraEnv) -> Option<Value> {
     const PATH: &str = "/etc/chrony.conf";
-    let sources = infra_env.ntp_source_list();
-    if sources.is_empty() {
+    let servers: String = comma_list(infra_env.ntp_source_list())
+        .map(|source| format!("server {source} iburst\n"))
+        .collect();
+    if servers.is_empty() {
         return None;
     }
-    let servers: String = sources
-        .split(',')
-        .map(|source| format!("server {} iburst\n", source.trim()))
-        .collect();
     if infra_env.settings.ntp_sources.is_empty() {
         let text = format!("\n{servers}makestep 1.0 -1\n");
         return Some(json!({"path": PATH, "append": [{"source": data_url(&text)}]}));
@@ -199,7 +204,7 @@ pub(super) fn file(path: &str, mode: u32, contents: &str) -> Value {
     })
 }
 
-fn data_url(contents: &str) -> String {
+pub(super) fn data_url(contents: &str) -> String {
     format!(
         "data:text/plain;charset=utf-8;base64,{}",
         STANDARD.encode(contents)

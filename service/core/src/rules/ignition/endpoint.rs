@@ -1,21 +1,32 @@
 //! The address from which a host takes the ignition of its cluster. Source: docs/protocol/host-lifecycle.md#13.
 
+use std::collections::HashSet;
 use std::net::Ipv6Addr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use muster_api::host::KeyValue;
 use muster_api::steps::ApiVipConnectivityRequest;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::record::{ClusterData, Host};
 use crate::rules::facts::ClusterFacts;
 use crate::rules::role;
 
+/// All but the unreserved characters of URLs. Source: RFC 3986.
+pub(super) const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// The request with which the host downloads its ignition. Source: docs/protocol/host-lifecycle.md#13.
 pub(crate) fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipConnectivityRequest> {
     let data = &cluster.cluster.data;
-    let (pool, ca) = (role::pool(&host.data), ca_bundle(host, data));
+    let ca = ca_bundle(host, data);
+    // A pool may have any name, and Ignition refuses a URL with one that makes no sense in it.
+    let pool = utf8_percent_encode(role::pool(&host.data), ESCAPED);
     let url = if !data.ignition_endpoint_url.is_empty() {
         format!("{}/{pool}", data.ignition_endpoint_url.trim_end_matches('/'))
     } else if data.api_vip_dnsname.is_empty() {
@@ -35,12 +46,15 @@ pub(crate) fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipCo
         value: format!("Bearer {}", token.reveal()),
     });
     let own = host.data.ignition_endpoint_http_headers.iter();
+    let mut names = HashSet::new();
+    // Ignition refuses duplicate and empty headers. The token has precedence over a header of that name.
     let headers: Vec<KeyValue> = bearer
         .into_iter()
         .chain(own.map(|(key, value)| KeyValue {
             key: key.clone(),
             value: value.clone(),
         }))
+        .filter(|header| !header.value.is_empty() && names.insert(header.key.to_ascii_lowercase()))
         .collect();
     Some(ApiVipConnectivityRequest {
         url,
@@ -80,7 +94,7 @@ fn ca_bundle(host: &Host, cluster: &ClusterData) -> String {
     bundle
 }
 
-/// The text in a `data:` URL, when it is in base64.
+/// Returns the text in a base64 `data:` URL.
 fn decoded(url: &str) -> Option<String> {
     let (kind, data) = url.strip_prefix("data:")?.split_once(',')?;
     if !kind.ends_with(";base64") {

@@ -1,6 +1,7 @@
 //! Writes what brings static networks to machines that boot CoreOS: the files of every machine, and the script by which each finds
 //! its own. Source: docs/protocol/static-network.md#4, #5 and #6.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use muster_api::infra_env::HostStaticNetworkConfig;
@@ -14,16 +15,16 @@ const SCRIPT: &str = "/usr/local/bin/pre-network-manager-config.sh";
 /// Name of the unit that runs the script.
 pub const UNIT: &str = "pre-network-manager-config.service";
 
-/// A file of the booted system.
+/// A file on the booted system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestFile {
-    /// Absolute.
+    /// Absolute path.
     pub path: String,
     pub permissions: u32,
     pub text: String,
 }
 
-/// The files, without the unit; none when no machine has a static network that CoreOS can be given.
+/// The files without the unit; none if no machine has a static network that CoreOS can apply.
 pub fn network_files(settings: &Settings) -> Vec<GuestFile> {
     let mut files = connection_files(settings);
     if !files.is_empty() {
@@ -36,14 +37,14 @@ pub fn network_files(settings: &Settings) -> Vec<GuestFile> {
     files
 }
 
-/// Those of the machines alone, without the script.
+/// The files of the machines only, without the script.
 pub fn connection_files(settings: &Settings) -> Vec<GuestFile> {
     let hosts = settings.static_network_config.iter().enumerate();
     hosts.flat_map(|(index, host)| host_files(index, host)).collect()
 }
 
 fn host_files(index: usize, host: &HostStaticNetworkConfig) -> Vec<GuestFile> {
-    // What cannot be applied was said when it was configured.
+    // Settings that cannot be applied were reported when they were configured.
     let Ok(network) = live_network(host) else {
         return Vec::new();
     };
@@ -62,7 +63,8 @@ fn host_files(index: usize, host: &HostStaticNetworkConfig) -> Vec<GuestFile> {
         .collect();
     cards.sort();
     let mut files = vec![secret("mac_interface.ini", cards.join("\n"))];
-    files.extend(keyfiles(&network).map(|(name, text)| secret(&name, text)));
+    // Which names the machine gives its cards is known to the script.
+    files.extend(keyfiles(&network, &BTreeMap::new()).map(|file| secret(&file.name, file.to_string())));
     files
 }
 
@@ -100,8 +102,8 @@ pub fn network_unit(in_initramfs: bool) -> String {
     text
 }
 
-/// Cards may appear late, so the script waits until their number rests. A card's address is compared as a whole and without regard to
-/// case.
+/// Cards may appear late, so the script waits until their number is stable. A card's address is compared as a whole,
+/// ignoring case. A bond's options name a port by this machine's name of the card.
 const SCRIPT_TEXT: &str = r#"#!/bin/sh
 # Puts the static network of this machine, which one of its cards tells, to its place.
 networks=/etc/assisted/network
@@ -131,6 +133,14 @@ for host in "$networks"/host*; do
       mkdir -p "$target"
       rm -f "$target"/*.nmconnection
       cp "$host"/*.nmconnection "$target"/ && chmod 600 "$target"/*.nmconnection
+      while IFS='=' read -r card name || [ -n "$card" ]; do
+        for device in /sys/class/net/*; do
+          if grep -qix "$card" "$device/address"; then
+            pattern=$(echo "$name" | sed 's/[][\.*^$/]/\\&/g')
+            sed -i -e "s/^primary=$pattern\$/primary=${device##*/}/" -e "s/^active_slave=$pattern\$/active_slave=${device##*/}/" "$target"/*.nmconnection
+          fi
+        done
+      done <"$host/mac_interface.ini"
       echo "muster: the card $mac has the static network in $host"
       exit 0
     fi

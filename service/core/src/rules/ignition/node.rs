@@ -1,19 +1,21 @@
-//! Writes the ignition of a host that is added to a cluster: a pointer to the cluster's own, or the bootstrap data that it was given,
+//! Writes the ignition of a host that is added to a cluster: a pointer to the cluster's own, or its bootstrap data,
 //! with the agent that can bring the node back. Source: docs/protocol/install-flow.md#4.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use muster_api::node_agent::{CONFIG_PATH, NodeAgentConfig, PROGRAM_PATH};
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::bootstrap::version;
-use super::endpoint::api_vip;
-use super::merge;
+use super::bootstrap::{is_known, version};
+use super::endpoint::{ESCAPED, api_vip};
+use super::overrides::{check_known, check_override, sentence};
 use crate::json::to_json;
 use crate::record::{Host, NodeAgent};
 use crate::rules::facts::ClusterFacts;
 use crate::rules::hostname;
+use crate::rules::ignition_spec::{self as spec, Config};
 
 /// Name of the unit that runs the agent on the node.
 pub const UNIT: &str = "muster-node-agent.service";
@@ -26,16 +28,19 @@ pub enum NodeIgnitionError {
         "the cluster has neither an ignition endpoint nor an API name, so nobody knows where its ignition is: import it with api_vip_dnsname"
     )]
     NoEndpoint,
-    /// The stored override is not what was accepted.
+    /// The stored override is damaged.
     #[error("the stored ignition override of the host cannot be merged: {0}")]
     Override(String),
-    /// The bootstrap data is not what was accepted.
+    /// The stored bootstrap data is damaged.
     #[error("the bootstrap data of the host cannot be used: {0}")]
-    Bootstrap(&'static str),
+    Bootstrap(String),
+    /// Each part alone is fine, but not together.
+    #[error("the ignition of the host is not what Ignition takes: {0}")]
+    Refused(String),
 }
 
-/// The ignition of a host that is installed, with its override merged. JSON text; it holds the host's token or bootstrap data.
-/// `agent`: for the agent on the node, when the installation puts one there.
+/// Returns the ignition of a host that is installed, with its override merged, as JSON text; it holds the host's token
+/// or bootstrap data. `agent`: for the agent on the node, if the installation puts one there.
 ///
 /// # Errors
 /// See [`NodeIgnitionError`].
@@ -44,47 +49,81 @@ pub fn node(
     cluster: ClusterFacts<'_>,
     agent: &NodeAgentConfig,
 ) -> Result<String, NodeIgnitionError> {
-    let base = if host.bootstrap_ignition.is_empty() {
-        pointer(host, cluster)?
-    } else {
-        serde_json::from_str(host.bootstrap_ignition.reveal())
-            .map_err(|_| NodeIgnitionError::Bootstrap("it is not JSON any more; set it again"))?
-    };
-    let Some(base_version) = version(&base) else {
+    let text = host.bootstrap_ignition.reveal();
+    if text.is_empty() {
+        let pointer = Config {
+            minor: 2,
+            value: pointer(host, cluster)?,
+        };
+        return of_known(pointer, host, cluster, agent);
+    }
+    let base: Value = serde_json::from_str(text)
+        .map_err(|_| NodeIgnitionError::Bootstrap("it is not JSON any more; set it again".into()))?;
+    let Some(version) = version(&base) else {
         return Err(NodeIgnitionError::Bootstrap(
-            "it is not Ignition any more; set it again",
+            "it is not Ignition any more; set it again".into(),
         ));
     };
-    let config = merge(base, &additions(host, agent, base_version));
-    let own = host.data.ignition_config_overrides.reveal();
-    let text = if own.is_empty() {
-        config.to_string()
+    if is_known(version) {
+        let base = spec::read(text).map_err(|problem| NodeIgnitionError::Bootstrap(problem.to_string()))?;
+        of_known(base, host, cluster, agent)
     } else {
-        with_override(config, own, base_version)?
-    };
-    if host.bootstrap_ignition.is_empty() {
-        super::check_override(&text).map_err(NodeIgnitionError::Override)?;
+        of_unknown(base, version, host, agent)
     }
-    Ok(text)
 }
 
-/// The user's own on top. The result has the newer version of the two: the older would not say all that is in it.
-fn with_override(
-    config: Value,
-    own: &str,
-    base_version: (u32, u32, u32),
+/// Merges the user's override by Ignition's rules. The result has the newest specification of its parts: an older one
+/// could not express all of their members.
+fn of_known(
+    base: Config,
+    host: &Host,
+    cluster: ClusterFacts<'_>,
+    agent: &NodeAgentConfig,
 ) -> Result<String, NodeIgnitionError> {
-    let child: Value =
-        serde_json::from_str(own).map_err(|error| NodeIgnitionError::Override(error.to_string()))?;
-    let newer = version(&child).map_or(base_version, |own| own.max(base_version));
-    if newer.0 != base_version.0 {
-        let why = "it is of Ignition's specification 3, and the bootstrap data of 2; take the override away";
-        return Err(NodeIgnitionError::Override(why.into()));
+    let additions = Config {
+        minor: base.minor,
+        value: additions(host, agent, 3),
+    };
+    let mut config = base.with(additions);
+    let own = host.data.ignition_config_overrides.reveal();
+    if !own.is_empty() {
+        let own = check_override(own)
+            .and_then(|own| check_known(&own, &cluster.cluster.data.openshift_version).map(|()| own))
+            .map_err(NodeIgnitionError::Override)?;
+        config = config.with(own);
     }
-    let mut merged = merge(config, &child);
-    let (major, minor, patch) = newer;
-    merged["ignition"]["version"] = format!("{major}.{minor}.{patch}").into();
-    Ok(merged.to_string())
+    let problems = spec::problems(&config);
+    if problems.is_empty() {
+        Ok(config.value.to_string())
+    } else {
+        Err(NodeIgnitionError::Refused(sentence(
+            &problems,
+            Some(&config.value),
+        )))
+    }
+}
+
+/// Merges an override of specification 2, or of one that is newer than this program, by form, without validation.
+fn of_unknown(
+    base: Value,
+    version: (u32, u32, u32),
+    host: &Host,
+    agent: &NodeAgentConfig,
+) -> Result<String, NodeIgnitionError> {
+    let mut config = spec::merged(base, &additions(host, agent, version.0));
+    let own = host.data.ignition_config_overrides.reveal();
+    if !own.is_empty() {
+        if version.0 == 2 {
+            let why =
+                "it is of Ignition's specification 3, and the bootstrap data of 2; take the override away";
+            return Err(NodeIgnitionError::Override(why.into()));
+        }
+        let mut own = check_override(own).map_err(NodeIgnitionError::Override)?.value;
+        // The base's version is newer.
+        own["ignition"]["version"].take();
+        config = spec::merged(config, &own);
+    }
+    Ok(config.to_string())
 }
 
 /// Ignition 3.2.0 that points to the cluster's own.
@@ -105,17 +144,18 @@ fn pointer(host: &Host, cluster: ClusterFacts<'_>) -> Result<Value, NodeIgnition
     Ok(config)
 }
 
-/// The host's name, and the agent on the node, in the words of the specification.
-fn additions(host: &Host, agent: &NodeAgentConfig, base_version: (u32, u32, u32)) -> Value {
+/// The host's name and the agent on the node, in the form of the specification.
+fn additions(host: &Host, agent: &NodeAgentConfig, specification: u32) -> Value {
     let file = |path: &str, mode: u32, source: String| {
         let mut file = json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": source}});
-        if base_version.0 == 2 {
+        if specification == 2 {
             file["filesystem"] = "root".into();
         }
         file
     };
-    let name = format!("data:,{}", hostname::display(host));
-    let mut files = vec![file("/etc/hostname", 0o644, name)];
+    let name = hostname::display(host);
+    let name = utf8_percent_encode(&name, ESCAPED);
+    let mut files = vec![file("/etc/hostname", 0o644, format!("data:,{name}"))];
     let mut config = json!({});
     if host.data.node_agent == NodeAgent::Installed {
         let settings = STANDARD.encode(to_json(agent));

@@ -12,24 +12,36 @@ use crate::rules::input::Invalid;
 /// Size of the area that CoreOS images keep for the archive, bytes.
 pub const MAX_ARCHIVE_BYTES: usize = 262_144;
 
-/// Kept free for what the service adds when the image is made and may change later: its URL, token and CA. Bytes.
+/// Reserved for the service's additions at the time the image is made, which may change later: its URL, token and CA.
+/// Bytes.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Checks that the archive of `infra_env`'s configuration fits, before its image is known, and without static networks.
+/// Checks that the archive of `infra_env`'s configuration fits, before its image is known, and without static networks;
+/// and that an override can be merged with all possible additions of the service.
 ///
 /// # Errors
-/// Names the setting that is most probably too large.
+/// Names the setting that is most probably too large, or the override.
 pub fn check_size(infra_env: &InfraEnv) -> Result<(), Invalid> {
     let token = Secret::default();
-    let agent = AgentSettings {
+    let least = AgentSettings {
         service_url: "",
         token: Some(&token),
         ca_pem: "",
         programs: &[],
         networks: false,
     };
-    let config = discovery(infra_env, &agent)
-        .map_err(|error| Invalid::new("ignition_config_override", error.to_string()))?;
+    let written = |agent: &AgentSettings<'_>| {
+        discovery(infra_env, agent)
+            .map_err(|error| Invalid::new("ignition_config_override", error.to_string()))
+    };
+    if !infra_env.settings.ignition_config_override.is_empty() {
+        written(&AgentSettings {
+            ca_pem: "of the service, if it has one",
+            networks: true,
+            ..least.clone()
+        })?;
+    }
+    let config = written(&least)?;
     let bytes = archive_bytes(config.as_bytes());
     let limit = MAX_ARCHIVE_BYTES - RESERVED_BYTES;
     if bytes <= limit {

@@ -11,6 +11,7 @@ use regex::Regex;
 use url::Url;
 
 use super::{Invalid, is_host_name, trust_bundle};
+use crate::rules::ignition_spec;
 use crate::text::has_control_characters;
 
 /// Longest name, characters (docs/protocol/rest-schemas.json).
@@ -37,7 +38,7 @@ pub(crate) fn name(name: &str) -> Result<(), Invalid> {
     ))
 }
 
-/// Empty is fine where the caller says that it clears.
+/// Empty is accepted if the caller clears the setting by it.
 pub(crate) fn domain(field: &'static str, text: &str) -> Result<(), Invalid> {
     if text.is_empty() || is_host_name(text) {
         return Ok(());
@@ -125,11 +126,12 @@ pub(crate) fn vips(field: &'static str, list: &[Vip]) -> Result<Vec<String>, Inv
         .collect()
 }
 
-/// Empty is fine: it clears.
+/// Empty clears the setting.
 pub(crate) fn ignition_url(text: &str) -> Result<(), Invalid> {
     let good = text.is_empty()
-        || Url::parse(text)
-            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+        || ignition_spec::scheme(text).is_some()
+            && Url::parse(text)
+                .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
     if good && !text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Ok(());
     }
@@ -139,7 +141,7 @@ pub(crate) fn ignition_url(text: &str) -> Result<(), Invalid> {
     ))
 }
 
-/// The PEM inside; empty is fine: it clears.
+/// Returns the PEM inside; empty clears the setting.
 pub(crate) fn ca_certificate(base64: &str) -> Result<String, Invalid> {
     let field = "ignition_endpoint.ca_certificate";
     let decoded = STANDARD.decode(base64.trim()).ok();
@@ -151,7 +153,7 @@ pub(crate) fn ca_certificate(base64: &str) -> Result<String, Invalid> {
     Ok(pem.to_owned())
 }
 
-/// Free text for people and programs.
+/// Validates free text.
 pub(crate) fn text(field: &'static str, text: &str) -> Result<(), Invalid> {
     if text.len() > MAX_TEXT || has_control_characters(text) {
         return Err(Invalid::new(

@@ -3,7 +3,8 @@ use muster_api::infra_env::InfraEnvUpdateParams;
 use super::Invalid;
 use crate::text::has_control_characters;
 
-/// In texts of several lines, which the other checks let pass: databases refuse NUL, terminals obey the rest.
+/// Refuses control characters in texts of several lines, which pass the other checks: databases refuse NUL, terminals
+/// interpret the rest.
 pub(crate) fn no_control_characters(params: &InfraEnvUpdateParams) -> Result<(), Invalid> {
     let yaml = params
         .static_network_config

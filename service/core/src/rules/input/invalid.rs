@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-/// A setting that cannot be accepted (400): which, and what is wrong with it. Never holds a secret.
+/// A setting that cannot be accepted (400), and the fault. Never holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {reason}")]
 pub struct Invalid {

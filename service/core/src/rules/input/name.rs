@@ -3,7 +3,7 @@ use super::Invalid;
 /// Longest name, characters.
 const MAX_CHARS: usize = 253;
 
-/// Any text for people, on one line.
+/// Validates any text for users, on one line.
 pub(crate) fn name(name: &str) -> Result<(), Invalid> {
     let wrong = |reason: &str| Err(Invalid::new("name", reason));
     if name.trim().is_empty() {

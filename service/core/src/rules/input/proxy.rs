@@ -6,8 +6,9 @@ use url::Url;
 
 use super::Invalid;
 use super::ntp::is_host_name;
+use crate::rules::ignition_spec;
 
-/// Each setting for itself; unset and empty ones are fine.
+/// Validates each setting separately; unset and empty ones are accepted.
 pub(crate) fn proxy(proxy: &Proxy) -> Result<(), Invalid> {
     url_with("proxy.http_proxy", proxy.http_proxy.as_deref(), &["http"])?;
     url_with(
@@ -26,6 +27,8 @@ fn url_with(field: &'static str, text: Option<&str>, schemes: &[&str]) -> Result
     }
     let good = !text.chars().any(|c| c.is_whitespace() || c.is_control())
         && text.contains("://")
+        // The crate escapes characters that Ignition and other agents refuse.
+        && ignition_spec::scheme(text).is_some()
         && Url::parse(text).is_ok_and(|url| {
             schemes.contains(&url.scheme()) && url.host_str().is_some_and(|host| !host.is_empty())
         });
@@ -38,7 +41,10 @@ fn url_with(field: &'static str, text: Option<&str>, schemes: &[&str]) -> Result
         .collect();
     Err(Invalid::new(
         field,
-        format!("must be a URL of the form {}", forms.join(" or ")),
+        format!(
+            "must be a URL of the form {}; in user and password write other characters than letters, digits and -._~ as % and two hexadecimal digits",
+            forms.join(" or ")
+        ),
     ))
 }
 

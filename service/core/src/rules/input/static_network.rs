@@ -14,12 +14,17 @@ static MAC: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\A(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\z").expect("the pattern is constant")
 });
 
-/// Names that the kernel gives by the place of a card, so no MAC is needed.
+/// Names that the kernel derives from the place of a card, so no MAC is needed.
 static PREDICTABLE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\Aen[PsvxXbucaipod]").expect("the pattern is constant"));
 
-/// Checks the list and returns it in its canonical order, so that the same configuration in another order is the same.
-/// A MAC may stand in one host only, whatever its case: it decides which configuration a machine takes.
+/// True for a name that the kernel derives from the place of a card. Source: docs/protocol/static-network.md#3.
+pub(crate) fn is_predictable(name: &str) -> bool {
+    PREDICTABLE.is_match(name)
+}
+
+/// Checks the list and returns it in its canonical order, so that the same configuration in another order is equal. A
+/// MAC may be in one host only, whatever its case: it selects the machine's configuration.
 ///
 /// # Errors
 /// The first host of the list that cannot be accepted.
@@ -89,7 +94,7 @@ fn canonical(list: &[HostStaticNetworkConfig]) -> Vec<HostStaticNetworkConfig> {
     list
 }
 
-/// The rules of docs/protocol/static-network.md#3 but the one that needs the nmstate library.
+/// The rules of docs/protocol/static-network.md#3, except the one that needs the nmstate library.
 fn network_yaml(text: &str, known: &BTreeSet<&str>) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("must not be empty: write the nmstate configuration of the host".into());
@@ -134,7 +139,7 @@ fn network_yaml(text: &str, known: &BTreeSet<&str>) -> Result<(), String> {
 }
 
 fn can_be_found(name: &str, known: &BTreeSet<&str>) -> Result<(), String> {
-    if known.contains(name) || PREDICTABLE.is_match(name) {
+    if known.contains(name) || is_predictable(name) {
         return Ok(());
     }
     Err(format!(

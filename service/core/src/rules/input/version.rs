@@ -1,6 +1,6 @@
 use super::Invalid;
 
-/// The version of a cluster, as clients send it, so far as it can stand in a URL.
+/// The version of a cluster, as clients send it, restricted to characters that can be in a URL.
 pub(crate) fn openshift_version(version: &str) -> Result<(), Invalid> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     if version.len() <= 64 && version.chars().all(allowed) {
@@ -12,7 +12,8 @@ pub(crate) fn openshift_version(version: &str) -> Result<(), Invalid> {
     ))
 }
 
-/// The version of an InfraEnv's image: two or three numbers, and what follows '-' or '+' (`5.0.0-rc.1`). Empty: none is asked for.
+/// The version of an InfraEnv's image: two or three numbers, and a suffix after '-' or '+' (`5.0.0-rc.1`). Empty: any
+/// version.
 pub(crate) fn image_version(version: &str) -> Result<(), Invalid> {
     openshift_version(version)?;
     let release = version.split(['-', '+']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The part of nmstate's documents that the live image applies. Members of other names are refused, but for those that
-//! only describe.
+//! The part of nmstate's documents that the live image applies. Unknown members are refused; members without an effect
+//! were removed before.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+
+use super::scalars::{flag, needed, number};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -27,20 +29,13 @@ pub(super) struct RawInterface {
     pub(super) identifier: Option<String>,
     pub(super) mac_address: Option<String>,
     pub(super) copy_mac_from: Option<String>,
+    #[serde(default, deserialize_with = "number")]
     pub(super) mtu: Option<u16>,
     pub(super) ipv4: Option<RawAddressing>,
     pub(super) ipv6: Option<RawAddressing>,
     pub(super) link_aggregation: Option<RawBond>,
     pub(super) vlan: Option<RawVlan>,
     pub(super) bridge: Option<RawBridge>,
-    #[serde(rename = "description")]
-    _description: Option<IgnoredAny>,
-    #[serde(rename = "lldp")]
-    _lldp: Option<IgnoredAny>,
-    #[serde(rename = "profile-name")]
-    _profile_name: Option<IgnoredAny>,
-    #[serde(rename = "wait-ip")]
-    _wait_ip: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -68,23 +63,28 @@ pub(super) enum State {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RawAddressing {
+    #[serde(default, deserialize_with = "flag")]
     pub(super) enabled: Option<bool>,
+    #[serde(default, deserialize_with = "flag")]
     pub(super) dhcp: Option<bool>,
+    #[serde(default, deserialize_with = "flag")]
     pub(super) autoconf: Option<bool>,
+    #[serde(default, deserialize_with = "flag")]
     pub(super) auto_dns: Option<bool>,
+    #[serde(default, deserialize_with = "flag")]
     pub(super) auto_gateway: Option<bool>,
+    #[serde(default, deserialize_with = "flag")]
     pub(super) auto_routes: Option<bool>,
+    #[serde(default, deserialize_with = "number")]
+    pub(super) auto_route_metric: Option<u32>,
     pub(super) address: Option<Vec<RawAddress>>,
-    #[serde(rename = "addr-gen-mode")]
-    _addr_gen_mode: Option<IgnoredAny>,
-    #[serde(rename = "auto-route-metric")]
-    _auto_route_metric: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RawAddress {
     pub(super) ip: IpAddr,
+    #[serde(deserialize_with = "needed")]
     pub(super) prefix_length: u8,
 }
 
@@ -101,8 +101,8 @@ pub(super) struct RawBond {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RawVlan {
     pub(super) base_iface: String,
+    #[serde(deserialize_with = "needed")]
     pub(super) id: u16,
-    pub(super) protocol: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -128,6 +128,7 @@ pub(super) struct RawBridgeOptions {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RawStp {
+    #[serde(default, deserialize_with = "flag")]
     pub(super) enabled: Option<bool>,
 }
 
@@ -148,7 +149,9 @@ pub(super) struct RawRoute {
     pub(super) next_hop_address: Option<String>,
     pub(super) next_hop_interface: Option<String>,
     /// -1: the default.
+    #[serde(default, deserialize_with = "number")]
     pub(super) metric: Option<i64>,
+    #[serde(default, deserialize_with = "number")]
     pub(super) table_id: Option<u32>,
 }
 

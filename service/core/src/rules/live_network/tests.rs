@@ -114,13 +114,24 @@ fn a_card_may_be_named_by_its_address_in_the_document_and_documents_may_be_json(
 }
 
 #[test]
+fn a_card_that_the_document_names_by_its_address_has_the_name_that_it_has_there() {
+    let yaml = "interfaces: [{name: uplink, type: ethernet, identifier: mac-address, mac-address: '52:54:00:AA:00:01'}]";
+    let network = live_network(&host(yaml, &CARDS)).unwrap();
+    assert_eq!(network.cards[0].name, "uplink");
+    assert_eq!(
+        (network.cards.len(), network.interfaces[0].name.as_str()),
+        (2, "uplink")
+    );
+}
+
+#[test]
 fn what_would_change_the_network_and_is_not_applied_is_refused_by_name() {
     let one = |rest: &str| format!("interfaces: [{{name: one, type: ethernet, {rest}}}]");
     refused(&one("ethtool: {feature: {rx-gro: true}}"), "ethtool");
     refused(&one("ethernet: {sr-iov: {total-vfs: 2}}"), "ethernet");
     refused(
-        &one("ipv4: {enabled: true, dhcp: true, auto-dns: false}"),
-        "auto-dns",
+        &one("ipv4: {enabled: true, dhcp: true, auto-gateway: false}"),
+        "auto-gateway",
     );
     refused(
         &one("ipv4: {enabled: true, address: [{ip: 10.0.0.1, prefix-length: 33}]}"),
@@ -132,7 +143,10 @@ fn what_would_change_the_network_and_is_not_applied_is_refused_by_name() {
     );
     refused("interfaces: [{name: ib, type: infiniband}]", "infiniband");
     refused("interfaces: [{name: br-ex, type: ovs-bridge}]", "ovs-bridge");
-    refused("interfaces: []\nroute-rules: {config: []}", "route-rules");
+    refused(
+        "interfaces: []\nroute-rules: {config: [{ip-from: 192.0.2.0/24, route-table: 100}]}",
+        "route-rules",
+    );
     refused(
         "interfaces: [{name: one, type: ethernet}]\nroutes: {config: [{destination: 0.0.0.0/0, next-hop-interface: one, table-id: 100}]}",
         "main one",
@@ -169,8 +183,231 @@ fn what_would_change_the_network_and_is_not_applied_is_refused_by_name() {
 }
 
 #[test]
-fn what_only_describes_is_passed_over() {
-    let yaml = "interfaces: [{name: one, type: ethernet, state: up, description: uplink, lldp: {enabled: true}, wait-ip: any}, {name: old, type: bond, state: absent}]";
+fn what_changes_nothing_is_taken_whatever_its_name() {
+    let plain = "interfaces: [{name: one, type: ethernet, ipv4: {enabled: true, dhcp: true}}]";
+    let plain = live_network(&host(plain, &CARDS)).unwrap();
+    let one = |members: &str| {
+        format!("interfaces: [{{name: one, type: ethernet, {members}, ipv4: {{enabled: true, dhcp: true}}}}]")
+    };
+    let ipv4 = |members: &str| {
+        format!("interfaces: [{{name: one, type: ethernet, ipv4: {{enabled: true, dhcp: true, {members}}}}}]")
+    };
+    for yaml in [
+        one("description: uplink, lldp: {enabled: true}, wait-ip: any, profile-name: a, driver: ice"),
+        one("ethernet: {auto-negotiation: true, duplex: full, speed: 10000}"),
+        one("ethernet: {sr-iov: {total-vfs: 0}}"),
+        one("accept-all-mac-addresses: false, mac-address: '52:54:00:aa:00:01'"),
+        one("permanent-mac-address: '52:54:00:aa:00:01', min-mtu: 68, max-mtu: 9000, ethtool: {}, controller: ''"),
+        ipv4("auto-route-table-id: 0, dhcp-client-id: mac, auto-route-metric: -1"),
+        ipv4("auto-dns: true, auto-routes: true, dhcp-send-hostname: true, forwarding: false"),
+        format!("{}\nroute-rules: {{config: []}}\novs-db: {{}}\nhostname: {{running: a}}", one("mtu: null")),
+        "interfaces: [{name: one, type: ethernet, ipv4: {enabled: true, dhcp: true}}, {name: d, type: dummy, state: down}, \
+         {name: old, type: ovs-bridge, state: absent}, {name: v, type: vxlan, state: ignore}]"
+            .to_owned(),
+    ] {
+        let read = live_network(&host(&yaml, &CARDS));
+        assert_eq!(read.as_ref(), Ok(&plain), "{yaml}");
+    }
+    let one = |members: &str| format!("interfaces: [{{name: one, type: ethernet, {members}}}]");
+    refused(
+        &one("ethernet: {auto-negotiation: false, speed: 1000}"),
+        "ethernet",
+    );
+    refused(&one("accept-all-mac-addresses: true"), "accept-all");
+    refused(
+        &one("ipv6: {enabled: true, dhcp: true, autoconf: true, addr-gen-mode: stable-privacy}"),
+        "addr-gen-mode",
+    );
+}
+
+#[test]
+fn numbers_and_truth_values_may_be_in_quotes() {
+    let with = |quote: &str| {
+        let q = |value: &str| format!("{quote}{value}{quote}");
+        let yaml = format!(
+            "interfaces: [{{name: one, type: ethernet, mtu: {}, ipv4: {{enabled: {}, dhcp: {}, address: [{{ip: 192.0.2.10, prefix-length: {}}}]}}}}, \
+             {{name: one.100, type: vlan, vlan: {{base-iface: one, id: {}}}}}]\n\
+             routes: {{config: [{{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: one, metric: {}, table-id: {}}}]}}",
+            q("1500"),
+            q("true"),
+            q("false"),
+            q("24"),
+            q("100"),
+            q("200"),
+            q("254")
+        );
+        live_network(&host(&yaml, &CARDS))
+    };
+    assert_eq!(with("\""), with(""));
+    assert_eq!(with("\"").unwrap().interfaces[0].mtu, Some(1500));
+    refused(
+        "interfaces: [{name: one, type: ethernet, mtu: large}]",
+        "interfaces[0].mtu: \"large\" is not a number",
+    );
+}
+
+#[test]
+fn addresses_without_enabled_are_refused_with_the_way_out() {
+    for addressing in ["dhcp: true", "address: [{ip: 192.0.2.10, prefix-length: 24}]"] {
+        let yaml = format!("interfaces: [{{name: one, type: ethernet, ipv4: {{{addressing}}}}}]");
+        refused(&yaml, "interface one: ipv4: enabled: true is missing");
+    }
+}
+
+#[test]
+fn metrics_and_name_servers_of_leases_are_as_they_are_said() {
+    let yaml = "interfaces: [{name: one, type: ethernet, ipv4: {enabled: true, dhcp: true, auto-route-metric: 700, auto-dns: false}}]";
     let network = live_network(&host(yaml, &CARDS)).unwrap();
-    assert_eq!(network.interfaces.len(), 1);
+    let ipv4 = &network.interfaces[0].ipv4;
+    assert_eq!((ipv4.metric, ipv4.own_name_servers_alone), (Some(700), true));
+}
+
+#[test]
+fn a_card_takes_another_mac_address_and_not_its_own() {
+    let mac = |mac: &str| {
+        let yaml = format!("interfaces: [{{name: one, type: ethernet, mac-address: '{mac}'}}]");
+        live_network(&host(&yaml, &CARDS)).unwrap().interfaces[0]
+            .mac
+            .clone()
+    };
+    assert_eq!(mac("52:54:00:AA:00:01"), None);
+    assert_eq!(mac("02:00:00:AA:3C:4D").as_deref(), Some("02:00:00:aa:3c:4d"));
+    refused(
+        "interfaces: [{name: one, type: ethernet, mac-address: none}]",
+        "mac-address",
+    );
+}
+
+#[test]
+fn every_name_of_a_document_is_there_or_is_named() {
+    let bond = "{name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [one, ens7]}}";
+    let good = format!(
+        "interfaces: [{bond}, {{name: v, type: vlan, vlan: {{base-iface: bond0, id: 5}}}}, \
+         {{name: w, type: vlan, vlan: {{base-iface: two, id: 6}}}}, {{name: x, type: vlan, vlan: {{base-iface: enp1s0, id: 7}}}}]"
+    );
+    assert!(live_network(&host(&good, &CARDS)).is_ok());
+    for (interface, part) in [
+        (
+            "{name: bond0.250, type: vlan, vlan: {base-iface: bond7, id: 250}}",
+            "interface bond0.250: vlan.base-iface names \"bond7\", which is neither among the interfaces nor in mac_interface_map",
+        ),
+        (
+            "{name: b, type: bond, link-aggregation: {mode: active-backup, port: [one, three]}}",
+            "link-aggregation.port names \"three\"",
+        ),
+        (
+            "{name: br0, type: linux-bridge, bridge: {port: [{name: eth9}]}}",
+            "bridge.port names \"eth9\"",
+        ),
+        (
+            "{name: eth9}",
+            "interface eth9: no card of mac_interface_map has this name",
+        ),
+        (
+            "{name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [one, two], options: {primary: eth9}}}",
+            "interface bond0: the bond option primary names \"eth9\", which is none of its ports",
+        ),
+        (
+            "{name: bond0, type: bond, link-aggregation: {mode: 1, port: [one], options: {active_slave: two}}}",
+            "the bond option active_slave names \"two\"",
+        ),
+        (
+            "{name: v, type: vlan, vlan: {base-iface: old, id: 5}}, {name: old, type: bond, state: absent}",
+            "vlan.base-iface names \"old\"",
+        ),
+        (
+            "{name: br0, type: linux-bridge, copy-mac-from: eth9, bridge: {port: [{name: one}]}}",
+            "copy-mac-from: eth9",
+        ),
+    ] {
+        refused(&format!("interfaces: [{interface}]"), part);
+    }
+}
+
+#[test]
+fn names_by_place_are_taken_and_can_be_told() {
+    let bond = "{name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [one, eno3]}}";
+    let network = live_network(&host(&format!("interfaces: [{bond}, {{name: enp1s0}}]"), &CARDS));
+    let network = network.unwrap();
+    assert_eq!(cards_by_place(&network).collect::<Vec<_>>(), ["enp1s0", "eno3"]);
+}
+
+#[test]
+fn every_next_hop_is_on_a_network_of_its_interface() {
+    let routes = |ipv4: &str, ipv6: &str, routes: &str| {
+        format!(
+            "interfaces: [{{name: one, type: ethernet, ipv4: {{{ipv4}}}, ipv6: {{{ipv6}}}}}]\nroutes: {{config: [{routes}]}}"
+        )
+    };
+    let to = |to: &str, by: &str| {
+        let by = if by.is_empty() {
+            String::new()
+        } else {
+            format!("next-hop-address: '{by}', ")
+        };
+        format!("{{destination: '{to}', {by}next-hop-interface: one}}")
+    };
+    let own = "enabled: true, address: [{ip: 192.0.2.10, prefix-length: 24}]";
+    let own6 = "enabled: true, address: [{ip: '2001:db8::10', prefix-length: 64}]";
+    let dhcp = "enabled: true, dhcp: true";
+    for yaml in [
+        routes(own, own6, &to("0.0.0.0/0", "192.0.2.1")),
+        routes(own, own6, &to("::/0", "2001:db8::1")),
+        routes(own, own6, &to("::/0", "fe80::1")),
+        routes(dhcp, "", &to("10.0.0.0/8", "10.9.9.1")),
+        routes(
+            own,
+            "enabled: true, dhcp: true, autoconf: true",
+            &to("::/0", "2001:db8:9::1"),
+        ),
+        routes(
+            own,
+            "",
+            &format!("{}, {}", to("0.0.0.0/0", "10.9.9.1"), to("10.9.9.1/32", "")),
+        ),
+        routes(
+            "enabled: true, address: [{ip: 192.0.2.10, prefix-length: 31}]",
+            "enabled: true",
+            &format!("{}, {}", to("0.0.0.0/0", "192.0.2.11"), to("::/0", "fe80::1")),
+        ),
+    ] {
+        assert_eq!(live_network(&host(&yaml, &CARDS)).err(), None, "{yaml}");
+    }
+    refused(
+        &routes(own, "", &to("0.0.0.0/0", "10.9.9.1")),
+        "route to 0.0.0.0/0: the next hop 10.9.9.1 is on no network of one (192.0.2.10/24); correct it or the prefix-length, \
+         or add a route to 10.9.9.1/32 over one without next-hop-address",
+    );
+    refused(
+        &routes(own, "", &to("::/0", "2001:db8::1")),
+        "on no network of one (none of this family)",
+    );
+    refused(
+        &routes("enabled: false", "", &to("0.0.0.0/0", "192.0.2.1")),
+        "on no network of one",
+    );
+    for (route, part) in [
+        (
+            to("0.0.0.0/0", "192.0.2.10"),
+            "the next hop 192.0.2.10 is an address of one itself",
+        ),
+        (
+            to("0.0.0.0/0", "192.0.2.255"),
+            "192.0.2.255 is no address of a router: it is an end of 192.0.2.0/24",
+        ),
+        (
+            to("0.0.0.0/0", "192.0.2.0"),
+            "192.0.2.0 is no address of a router",
+        ),
+        (
+            to("0.0.0.0/0", "127.0.0.1"),
+            "127.0.0.1 is no address of a router",
+        ),
+        (
+            to("::/0", "fe80::1"),
+            "the next hop fe80::1 needs IPv6, which is off on one",
+        ),
+    ] {
+        refused(&routes(own, "", &route), part);
+    }
 }

@@ -9,7 +9,7 @@ use super::list::OsImage;
 use crate::rules::input::Invalid;
 use crate::rules::role::minor_version;
 
-/// No entry fits. The text says what to do.
+/// No entry fits. The text holds the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoImage {
     #[error(
@@ -27,12 +27,12 @@ pub enum NoImage {
     NoDefault(&'static str),
 }
 
-/// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same minor version
-/// (the one named by the minor version alone before others, then the newest). A cluster without a version takes the default, or the
-/// only one.
+/// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same
+/// minor version (an entry for the minor version itself before others, then the newest). A cluster without a version
+/// gets the default entry, or the only one.
 ///
 /// # Errors
-/// When none fits, or it is not clear which.
+/// If no entry fits, or several do.
 pub fn choose<'a>(
     images: &'a [OsImage],
     version: &str,
@@ -41,8 +41,8 @@ pub fn choose<'a>(
     best(images, version, architecture, |image| image.metal.is_some())
 }
 
-/// The entry that hosts of an InfraEnv are discovered with; `None`: with the Muster live image. The choice among the entries that have
-/// a live ISO is that of [`choose`].
+/// The entry that hosts of an InfraEnv are discovered with; `None`: the Muster live image. Chosen as in [`choose`],
+/// among the entries that have a live ISO.
 pub fn choose_live<'a>(
     images: &'a [OsImage],
     version: &str,
@@ -51,8 +51,8 @@ pub fn choose_live<'a>(
     best(images, version, architecture, |image| image.live.is_some()).ok()
 }
 
-/// The same for an address of upstream's form, whose version may be the build of the system, too.
-/// Source: docs/protocol/image-service.md#2.
+/// The same for an address of upstream's form, whose version may also be the build of the system. Source:
+/// docs/protocol/image-service.md#2.
 pub fn choose_live_by_name<'a>(
     images: &'a [OsImage],
     version: &str,
@@ -106,12 +106,12 @@ fn best<'a>(
         })
 }
 
-/// Checks that an InfraEnv of this version (empty: not said) can lead to an installation: the list has an image of this or the same
-/// minor version, or the version is one of those `offered` to clients. An empty list says nothing about versions: the live image
-/// boots for all of them. Source: docs/protocol/rest-behaviour.md#4.
+/// Checks that an InfraEnv of this version (empty: any) can lead to an installation: the list has an image of this or
+/// the same minor version, or the version is among those `offered` to clients. With an empty list every version is
+/// accepted: the live image boots for all of them. Source: docs/protocol/rest-behaviour.md#4.
 ///
 /// # Errors
-/// None is known; the reason names those that are.
+/// If no image is known; the reason names the known versions.
 pub fn check_offered(images: &[OsImage], offered: &[String], version: &str) -> Result<(), Invalid> {
     let known = || images.iter().map(|image| &image.openshift_version).chain(offered);
     let minor = minor_version(version);

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use url::Url;
 
+use crate::text::is_sha256;
+
 /// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsImage {
@@ -48,7 +50,7 @@ pub struct MetalImage {
 /// The place of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Another server; of images for disks, hosts ask it themselves.
+    /// Another server; hosts download images for disks directly from it.
     Url(String),
     /// A file of the service.
     Path(String),
@@ -62,14 +64,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// True readiness of an image: a file is served only once its digest was checked.
+/// True readiness of an image: a file is served only after its digest was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// `size`: bytes, where known.
     Ready { size: Option<u64> },
     /// The file is being read.
     Checking,
-    /// It cannot be served: why, and what to do.
+    /// It cannot be served: the reason and the remedy.
     Unusable(String),
 }
 
@@ -82,8 +84,7 @@ impl Digest {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("sha256:").unwrap_or(text);
-        let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_digest.then(|| Self(text.to_ascii_lowercase()))
+        is_sha256(text).then(|| Self(text.to_ascii_lowercase()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -96,7 +97,7 @@ impl Digest {
 #[error("{0}")]
 pub struct BadList(String);
 
-/// An entry as it is written. Fields of upstream's that are of no use here are taken and ignored.
+/// An entry in the operator's form. Fields of upstream's that are of no use here are accepted and ignored.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -124,7 +125,7 @@ struct Entry {
 /// Reads a list in JSON or YAML. An empty text is an empty list.
 ///
 /// # Errors
-/// The first entry that cannot be used, by its number and field, with what to write.
+/// The first entry that cannot be used, by its number and field, with the remedy.
 pub fn parse(text: &str) -> Result<Vec<OsImage>, BadList> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -187,7 +188,7 @@ fn read(entry: Entry) -> Result<OsImage, String> {
     // The root file system is taken from the live ISO.
     let _ = entry.rootfs_url;
     let live = match (given(entry.url), given(entry.sha256)) {
-        // Made by a program of upstream's for a cluster that it installs without a service.
+        // Made by an upstream program for a cluster that it installs without a service.
         _ if entry.kind.as_deref() == Some("disconnected-iso") => None,
         (None, None) => None,
         (None, Some(_)) => return Err("sha256 without url; say where the live ISO is".into()),

@@ -1,4 +1,4 @@
-//! Chooses the image of one host, where it needs one from the service.
+//! Chooses the image of one host, if it needs one from the service.
 
 use muster_api::BASE_PATH;
 use muster_api::steps;
@@ -10,7 +10,7 @@ use crate::record::Host;
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, architecture};
 
-/// There is no image for a host that needs one. The text says what to do.
+/// There is no image for a host that needs one. The text holds the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Missing {
     #[error(transparent)]
@@ -24,7 +24,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// True when it ends by itself, soon.
+    /// True if the obstacle ends soon without a user's help.
     pub fn passes(&self) -> bool {
         match self {
             Self::Checking(_) => true,
@@ -33,11 +33,11 @@ impl Missing {
     }
 }
 
-/// The image for the host's install step. `None`: it needs none from the service, for it is an agent of another make, its live system
-/// is CoreOS, which brings one, or a user named one in the installer's arguments.
+/// The image for the host's install step. `None`: it needs none from the service, since it has an agent of another
+/// make, or its live system is CoreOS, which contains one, or a user named one in the installer's arguments.
 ///
 /// # Errors
-/// When it needs one and there is none (yet).
+/// If it needs one and there is none (yet).
 pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsImage>, Missing> {
     if brings_its_own(host) {
         return Ok(None);
@@ -75,7 +75,7 @@ pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsIma
 /// The entry for a host, available or not.
 ///
 /// # Errors
-/// When none fits.
+/// If none fits.
 pub fn entry<'a>(host: &Host, facts: &HostFacts<'a>) -> Result<(&'a OsImage, &'a MetalImage), NoImage> {
     let version = facts
         .cluster

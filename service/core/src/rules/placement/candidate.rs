@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use crate::record::KubeRef;
 
-/// Key of the label that says in which failure domain a host is.
+/// Key of the label with the failure domain of a host.
 pub const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// Annotation of InfraEnvs: namespaces whose machines may use their hosts, separated by commas.
+pub(super) const OPEN_TO: &str = "infraenv.agent-install.openshift.io/agents-for-namespaces";
 
 /// A host, by its Agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub host: KubeRef,
     pub labels: BTreeMap<String, String>,
+    pub infra_env: Option<KubeRef>,
     pub is_approved: bool,
     /// The Agent is being deleted.
     pub is_leaving: bool,
@@ -19,9 +23,9 @@ pub struct Candidate {
     pub bound: Option<bool>,
     pub connected: Option<bool>,
     pub validated: Option<bool>,
-    /// State of the host, for people.
+    /// State of the host, for users.
     pub state: String,
-    /// The cluster that it belongs to, or shall.
+    /// The cluster to which it belongs or will belong.
     pub cluster: Option<KubeRef>,
     /// The machine that it was taken for.
     pub taken_by: Option<KubeRef>,
@@ -37,7 +41,8 @@ impl Candidate {
             .filter(|zone| !zone.is_empty())
     }
 
-    /// True when machines that have not taken it judge both alike: what else happens to a taken host is nothing to them.
+    /// True if machines that have not taken the host judge both alike: other changes of a taken host do not concern
+    /// them.
     pub fn is_the_same_to_others(&self, other: &Self) -> bool {
         if self.taken_by.is_none() || other.taken_by.is_none() {
             return self == other;
@@ -56,7 +61,7 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// What is too small for `minimum`, as a part of a sentence.
+    /// The resources that are below `minimum`, as a part of a sentence.
     pub(super) fn lacks(&self, minimum: &Self) -> Option<String> {
         if self.cpus < minimum.cpus {
             return Some(format!(
@@ -80,7 +85,7 @@ impl Hardware {
         })
     }
 
-    /// How much larger it is than `minimum`: the sum over what `minimum` names, in thousandths of it.
+    /// The surplus over `minimum`: the sum over the members of `minimum`, in thousandths of each.
     pub(super) fn surplus(&self, minimum: &Self) -> u128 {
         let of = |have: u64, need: u64| match need {
             0 => 0,

@@ -6,21 +6,23 @@ use strum::IntoStaticStr;
 
 use crate::record::KubeRef;
 
-/// The reason why a host was not taken. Its name is for programs, its text for people.
+/// The reason why a host was not taken. Its name is for programs, its text for users.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 pub enum NotTaken {
-    /// The machine's selector does not select it: the requirement that it does not meet.
+    /// The requirement of the machine's selector that it does not meet.
     NotSelected(String),
+    /// Its InfraEnv is not open to machines of this namespace.
+    OfAnotherNamespace(String),
     /// It was taken for this machine.
     TakenBy(KubeRef),
-    /// It belongs to this cluster, or shall.
+    /// It belongs to this cluster, or will.
     OfAnotherCluster(KubeRef),
     BeingDeleted,
     InAnotherFailureDomain {
         wanted: String,
         found: Option<String>,
     },
-    /// What it has too little of.
+    /// The resources that are too small.
     TooSmall(String),
     NotApproved,
     /// With the state of the host.
@@ -31,7 +33,7 @@ pub enum NotTaken {
     LaterInOrder,
     /// It is fit, and it changed while it was being taken.
     Changed,
-    /// It is fit, and the API server refused to have it taken: why.
+    /// It is fit, and the API server refused the write: the reason.
     Refused(String),
 }
 
@@ -50,6 +52,11 @@ impl fmt::Display for NotTaken {
         };
         match self {
             Self::NotSelected(unmet) => write!(f, "its labels do not match: {unmet}"),
+            Self::OfAnotherNamespace(machines) => write!(
+                f,
+                "its InfraEnv does not give hosts to AgentMachines of the namespace {machines}; name that in its annotation {}",
+                super::candidate::OPEN_TO
+            ),
             Self::TakenBy(other) => write!(f, "it was taken for the AgentMachine {other}"),
             Self::OfAnotherCluster(cluster) => write!(f, "it belongs to the cluster {cluster}"),
             Self::BeingDeleted => write!(f, "it is being deleted"),

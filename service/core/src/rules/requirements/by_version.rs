@@ -6,7 +6,7 @@ use super::roles::{RoleRequirements, RoleTable};
 use super::version::Version;
 use crate::record::CheckId;
 
-/// Requirements for hosts. The default is what is shipped.
+/// Requirements for hosts. The default is the built-in list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirements {
     /// For versions that have no table of their own.
@@ -15,9 +15,9 @@ pub struct Requirements {
     pub exact: BTreeMap<String, RoleTable>,
     /// For these versions and later ones, up to the next.
     pub since: BTreeMap<Version, RoleTable>,
-    /// Products (lower case, no spaces) that are edge workers when their architecture is `aarch64`.
+    /// Products (lower case, no spaces) that are edge workers if their architecture is `aarch64`.
     pub edge_products: Vec<String>,
-    /// Checks that count as passed on every host whose cluster ignores none by itself (`DISABLED_HOST_VALIDATIONS`).
+    /// Checks that count as passed on the hosts of clusters that ignore none (`DISABLED_HOST_VALIDATIONS`).
     pub disabled_checks: Vec<CheckId>,
 }
 

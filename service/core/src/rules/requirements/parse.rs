@@ -1,4 +1,5 @@
-//! Parses requirements as an operator writes them: a JSON list of entries, each for a version. Source: docs/protocol/hardware-requirements.md#1.
+//! Parses requirements as an operator writes them: a JSON list of entries, each for a version. Source:
+//! docs/protocol/hardware-requirements.md#1.
 
 use std::collections::BTreeMap;
 
@@ -67,17 +68,17 @@ struct Details {
     installation_disk_speed_threshold_ms: i64,
     network_latency_threshold_ms: Option<f64>,
     packet_loss_percentage: Option<f64>,
-    /// Part of the answered form of requirements; never required.
+    /// Part of the returned form of requirements; never required.
     #[serde(rename = "tpm_enabled_in_bios")]
     _tpm_enabled_in_bios: Option<bool>,
 }
 
 const DEFAULT: &str = "default";
 
-/// Reads a list of requirements. Versions that it says nothing of, and an empty list, mean what is shipped.
+/// Parses a list of requirements. Versions that the list omits, and an empty list, have the built-in requirements.
 ///
 /// # Errors
-/// When the list cannot be used; the message names entry, role and number.
+/// If the list cannot be used; the message names entry, role and number.
 pub fn parse(json: &str) -> Result<Requirements, BadRequirements> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let entries: Vec<Entry> = serde_path_to_error::deserialize(&mut reader)

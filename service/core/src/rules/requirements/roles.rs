@@ -32,7 +32,7 @@ pub struct RoleTable {
     pub edge_worker: RoleRequirements,
 }
 
-/// The least that any role needs, each number for itself.
+/// The least that any role needs, for each number separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyRole {
     /// Logical cores.

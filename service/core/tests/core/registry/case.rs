@@ -33,7 +33,7 @@ pub enum Outcome {
     Disabled,
 }
 
-/// A check, where, how it comes out, and what is changed in a world where nothing is wrong to make it so.
+/// A check, where it applies, its outcome, and the change for that outcome in a world without faults.
 pub type Case = (CheckId, Where, Outcome, fn(&mut Scene));
 
 impl Outcome {

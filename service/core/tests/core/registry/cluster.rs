@@ -1,4 +1,4 @@
-//! Cases of checks that look at the host's place in a cluster.
+//! Cases of checks that depend on the host's place in a cluster.
 
 use muster_api::cluster::{DiskEncryption, DiskEncryptionMode, Hyperthreading, Platform, PlatformType};
 use muster_api::inventory::Interface;

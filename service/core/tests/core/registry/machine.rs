@@ -1,4 +1,4 @@
-//! Cases of checks that look at the machine, wherever it is.
+//! Cases of checks that depend only on the machine.
 
 use muster_api::host::{HostStage, MediaStatus};
 use muster_api::inventory::Truncation;
@@ -128,7 +128,7 @@ fn of_inventory() -> Vec<Case> {
         (C::HostnameUnique, Bound, Failure, |s| {
             s.peers[1].hostname = "host-1".into()
         }),
-        // A peer that has told no inventory may be renamed by it.
+        // The name of a peer without an inventory may still change.
         (C::HostnameUnique, Bound, Success, |s| {
             s.peers[1].hostname = "host-1".into();
             s.peers[1].nics.clear();

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::world::{World, start};
 
-/// True for a check of the upstream protocol; recordings know no others.
+/// True for a check of the upstream protocol; recordings contain no others.
 pub fn is_upstream(check: &str) -> bool {
     let table = include_str!("../../../../../docs/protocol/host-validations.tsv");
     table.lines().any(|line| line.split('\t').next() == Some(check))
@@ -32,7 +32,7 @@ pub enum Place {
     Cluster,
 }
 
-/// A host and what is known around it.
+/// A host and the facts around it.
 pub struct Scene {
     pub world: World,
     pub host: Host,

@@ -1,4 +1,4 @@
-//! Runs effects of changes that take long beside each other, one at a time for each record, while their claims are renewed.
+//! Runs long effects of changes concurrently, one at a time for each record, while their claims are renewed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,23 +12,24 @@ use tokio::time::{Instant, interval_at, sleep};
 /// Effects that run at once.
 const AT_ONCE: usize = 4;
 
-/// A record that changes all the time is worked on for a third of the time: what comes during the rest, which is twice as long as the work
-/// took, is one look at it. Nobody waits for longer than this: ten thousand hosts of a cluster take ten seconds.
+/// Work on a record that changes all the time takes a third of the time: changes during the pause, which is twice as
+/// long as the work took, are handled together. No pause is longer than this: ten thousand hosts of a cluster take ten
+/// seconds.
 const LONGEST_REST: Duration = Duration::from_secs(20);
 
 /// The work on changes of one kind.
 pub(super) trait Work: Send + Sync + 'static {
-    /// Runs the effect of a change; false when it must be tried again.
+    /// Runs the effect of a change; returns false if it has to be retried.
     fn run(&self, entry: &OutboxEntry) -> impl Future<Output = bool> + Send;
 
-    /// Keeps others from taking these entries.
+    /// Prevents other replicas from taking these entries.
     fn renew(&self, ids: Vec<String>) -> impl Future<Output = ()> + Send;
 
-    /// The change has been handled.
+    /// Records that the change has been handled.
     fn acknowledge(&self, id: String) -> impl Future<Output = ()> + Send;
 }
 
-/// Effects that run or wait.
+/// Running and waiting effects.
 pub(super) struct Effects<W> {
     shared: Arc<Shared<W>>,
     tasks: JoinSet<()>,
@@ -39,7 +40,7 @@ struct Shared<W> {
     /// Between two renewals of claims.
     renewal: Duration,
     permits: Semaphore,
-    /// The records that are worked on, each with the change that came meanwhile.
+    /// The records in work, each with the change that arrived meanwhile.
     busy: Mutex<HashMap<Subject, Option<OutboxEntry>>>,
 }
 
@@ -56,7 +57,7 @@ impl<W: Work> Effects<W> {
         }
     }
 
-    /// Begins the effect of a change. Of several changes of a record that is being worked on, only the last follows.
+    /// Begins the effect of a change. Of several changes of a record in work, only the last follows.
     pub(super) fn begin(&mut self, entry: OutboxEntry) {
         while let Some(ended) = self.tasks.try_join_next() {
             if let Err(error) = ended
@@ -83,7 +84,7 @@ impl<W: Work> Shared<W> {
             .expect("no code panics while it holds the records")
     }
 
-    /// Works on a change, and on those of the same record that come meanwhile.
+    /// Handles a change, and those of the same record that arrive meanwhile.
     async fn work_on(self: Arc<Self>, first: OutboxEntry) {
         let subject = first.subject;
         let mut next = Some(first);
@@ -102,7 +103,7 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    /// Answers whether it is done, and how long it took after the rest.
+    /// Returns true if the effect is done, and its duration after the pause.
     async fn run(&self, entry: &OutboxEntry, rest: Duration) -> (bool, Duration) {
         let effect = async {
             sleep(rest).await;
@@ -111,8 +112,8 @@ impl<W: Work> Shared<W> {
             let began = Instant::now();
             (self.work.run(entry).await, began.elapsed())
         };
-        // Beside the effect, not between its steps: an effect that is next in the queue for a database connection must be polled
-        // while a renewal waits behind it.
+        // Concurrent with the effect, not between its steps: an effect that is next in the queue for a database
+        // connection must be polled while a renewal waits behind it.
         let renewals = async {
             let mut ticks = interval_at(Instant::now() + self.renewal, self.renewal);
             loop {
@@ -137,7 +138,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
     use tokio::sync::watch;
 
-    /// Reports all that happens, and works on InfraEnvs until told to end.
+    /// Reports all calls, and works on InfraEnvs until `ends` is set.
     struct Told {
         told: UnboundedSender<String>,
         ends: watch::Receiver<bool>,
@@ -174,7 +175,7 @@ mod tests {
     async fn a_long_effect_keeps_its_claim_and_holds_up_no_other_record() {
         let (told, mut heard) = unbounded_channel();
         let (end, ends) = watch::channel(false);
-        // No renewal falls into a rest.
+        // No renewal occurs during a pause.
         let renewal = LONGEST_REST + Duration::from_secs(10);
         let mut effects = Effects::new(Told { told, ends }, renewal);
         let infra_env = Subject::InfraEnv(InfraEnvId::random());
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(heard.recv().await.unwrap(), "begins deletion");
         assert_eq!(heard.recv().await.unwrap(), "done deletion");
         assert_eq!(heard.recv().await.unwrap(), "renews long");
-        // Two more edits are one more look.
+        // Two more edits lead to one more effect.
         effects.begin(entry("second", infra_env));
         effects.begin(entry("third", infra_env));
         assert_eq!(heard.recv().await.unwrap(), "renews long third");
@@ -232,7 +233,7 @@ mod tests {
         let shared = effects.shared.clone();
         let others = shared.work.connection.acquire().await;
         effects.begin(entry("queued", Subject::Cluster(ClusterId::random())));
-        // The renewal stands in the queue by now, behind the effect.
+        // The renewal is in the queue by now, behind the effect.
         sleep(renewal * 2).await;
         drop(others);
         let limit = Duration::from_secs(3600);

@@ -1,11 +1,11 @@
-//! Packs the static networks as CoreOS is given them. Source: docs/protocol/static-network.md#4.
+//! Packs the static networks in the form that CoreOS takes. Source: docs/protocol/static-network.md#4.
 
 use muster_api::time::Timestamp;
 use muster_core::rules::ignition::GuestFile;
 
 use muster_http::Problem;
 
-/// An uncompressed tar, whose entries have absolute paths; empty when there are no files.
+/// An uncompressed tar with entries of absolute paths; empty if there are no files.
 pub fn pack(files: &[GuestFile], modified: Timestamp) -> Result<Vec<u8>, Problem> {
     if files.is_empty() {
         return Ok(Vec::new());
@@ -24,7 +24,7 @@ pub fn pack(files: &[GuestFile], modified: Timestamp) -> Result<Vec<u8>, Problem
 
 fn header(file: &GuestFile, modified: Timestamp) -> Result<tar::Header, Problem> {
     let mut header = tar::Header::new_ustar();
-    // `set_path` refuses absolute paths; the longest of ours is that of a card whose name has the 15 characters that Linux takes.
+    // `set_path` refuses absolute paths; the longest used here is that of a card with a name of 15 characters, Linux's limit.
     let name = &mut header.as_old_mut().name;
     let place = name.get_mut(..file.path.len());
     place

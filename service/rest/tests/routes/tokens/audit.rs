@@ -1,4 +1,4 @@
-//! The log tells who changed what.
+//! The log has each change with its author.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Every operation that the service describes is refused to those who may not call it. Rules:
+//! Every operation of the service's description is refused to callers without the right to it. Rules:
 //! docs/protocol/rest-behaviour.md#2.
 
 mod operations;
@@ -99,9 +99,9 @@ fn call(
 struct Targets {
     service: Service,
     operator: String,
-    /// The last one that was made, which has a host of the InfraEnv made with it.
+    /// The last one that was made, with a host of the InfraEnv that was made with it.
     cluster: RefCell<String>,
-    /// The last one that was added, whose machine nobody has asked for.
+    /// The last one that was added; no discovery of its machine was requested.
     bmc: RefCell<String>,
 }
 
@@ -145,7 +145,7 @@ impl Targets {
     }
 }
 
-/// An operation of the list, where the description has it.
+/// An operation of the list, with its place in the description.
 struct Asked<'a> {
     operation: &'a Operation,
     method: &'a str,
@@ -317,7 +317,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones() {
                 (infra_env, own) = targets.fresh(id);
             }
         }
-        // Nothing is left of the InfraEnv, or its token has been replaced.
+        // The InfraEnv is gone, or its token has been replaced.
         if method == "DELETE" || id == "RegenerateInfraEnvAgentToken" {
             (infra_env, own) = targets.target();
         }
@@ -328,7 +328,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones() {
     }
 }
 
-/// `{"alg":"none"}` `{"operator":true}`: what a careless verifier would take.
+/// `{"alg":"none"}` `{"operator":true}`: a careless verifier would accept it.
 const UNSIGNED: &str = "eyJhbGciOiJub25lIn0.eyJvcGVyYXRvciI6dHJ1ZX0.";
 
 /// The same token with another payload and the old signature.
@@ -338,7 +338,7 @@ fn tampered(token: &str) -> String {
     format!("{}.{payload}.{}", parts[0], parts[2])
 }
 
-/// Nor does it open an image then: `tests/scenarios/rest/downloads.rs`.
+/// It gives no access to an image then, either: `tests/scenarios/rest/downloads.rs`.
 #[test]
 fn a_token_dies_with_its_infra_env() {
     let service = Service::start_with_tokens();
@@ -348,8 +348,7 @@ fn a_token_dies_with_its_infra_env() {
     let agent = service.http().with("X-Secret-Key", &token);
     let host = known_host(&agent, &path, 1);
     agent.get(&format!("{host}/instructions")).expect(200);
-    // The agent's token does not open events of others, not even by naming foreign hosts beside its own
-    // InfraEnv.
+    // The agent's token gives no access to events of others, not even if foreign hosts are named together with its own InfraEnv.
     let other = infra_env(&operator);
     let foreign_host = known_host(&operator, &other, 2);
     let id = path.trim_start_matches("/infra-envs/");
@@ -368,7 +367,7 @@ fn a_token_dies_with_its_infra_env() {
     ] {
         signed.get(&format!("/events{query}")).expect(404).error_message();
     }
-    // The machine of the other InfraEnv, registered here as well, shows nothing of its life there.
+    // The machine of the other InfraEnv, registered here as well, shows nothing of the other record.
     known_host(&agent, &path, 2);
     let events = signed
         .get(&format!("/events?host_ids={}", host_id(2)))

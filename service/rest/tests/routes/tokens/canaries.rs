@@ -1,5 +1,5 @@
-//! Every field that can hold a secret holds a canary, and every operation that reads is asked with each kind of token. The table of
-//! those who see one is docs/security.md.
+//! Every field that can hold a secret holds a canary, and every operation that reads is called with each kind of token. The table of
+//! the tokens that may see one is docs/security.md.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Credential, World, host_id};
 
-/// Secrets, by the field that they were put into.
+/// Secrets, by the field that holds them.
 const CANARIES: [&str; 9] = [
     "pull-secret-of-infra-env",
     "override-of-infra-env",
@@ -25,7 +25,7 @@ const CANARIES: [&str; 9] = [
     "password-of-bmc",
 ];
 
-/// A caller, the canary it sees, and the operations in which it does. All else shows none.
+/// A caller, a canary, and the operations that show it to that caller. All others show none.
 const SEEN: [(&str, &str, &[&str]); 14] = [
     (
         "operator",
@@ -101,7 +101,7 @@ fn ignition(canary: &str) -> String {
     json!({"ignition": {"version": "3.1.0"}, "storage": {"files": [file]}}).to_string()
 }
 
-/// What the machine config server answers, as foreign agents send it on.
+/// The response of the machine config server, as foreign agents pass it on.
 fn worker_ignition() -> String {
     let kubeconfig = format!(
         "clusters:\n- cluster:\n    server: https://192.0.2.5:6443\n  name: local\nusers:\n- user:\n    token: {}\n",
@@ -153,7 +153,7 @@ async fn planted() -> Planted {
     });
     world.patch(&operator, &host, &settings).await.expect(201);
     let agent = world.agent(infra_env).await;
-    // Its agent starts anew in the cluster.
+    // Its agent starts again in the cluster.
     world.host(infra_env, 1).await;
     let output = json!({"is_success": true, "ignition": worker_ignition()});
     world
@@ -208,7 +208,7 @@ fn reading_operations(ids: &[(&str, String)]) -> Vec<(String, String)> {
         for (name, value) in ids {
             path = path.replace(&format!("{{{name}}}"), value);
         }
-        // Names of things that hold nothing of ours.
+        // Names of objects without secrets.
         while let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
             path.replace_range(from..=to, "none");
         }

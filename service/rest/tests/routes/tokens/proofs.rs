@@ -1,4 +1,4 @@
-//! A host that registered with a key is nobody else, whoever has the token of its image.
+//! No machine can pose as a host that registered with a key, even with the token of its image.
 
 use muster_api::host_key::{HOST_KEY_HEADER, HOST_PROOF_HEADER, Proof, signed_text};
 use muster_api::ids::InfraEnvId;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Credential, World, host_id};
 
-/// A machine, or somebody who plays one.
+/// A machine, or one that poses as it.
 struct Machine {
     pair: Ed25519KeyPair,
 }
@@ -117,7 +117,7 @@ async fn a_host_with_a_key_is_not_played_by_others() {
         let proved = own.asks(&world, pool, method, &path, body).await;
         assert_ne!(proved.status, 401, "{method} {path}: {}", proved.text());
     }
-    // Those of the pool without one are as before.
+    // Hosts of the pool without a key are as before.
     world.host(pool, 2).await;
 
     // A proof is good once, and not for long.
@@ -137,7 +137,7 @@ async fn a_host_with_a_key_is_not_played_by_others() {
         .await
         .expect(401);
 
-    // Nobody registers in its place while it is heard; it does so itself.
+    // No other machine registers in its place while it polls; it does so itself.
     let refused = thief.registers(&world, pool, 1).await.expect(503);
     assert!(refused.text().contains("another machine"), "{}", refused.text());
     let body = json!({"host_id": host_id(1)});
@@ -153,7 +153,7 @@ async fn a_host_with_a_key_is_not_played_by_others() {
     own.registers(&world, pool, 1).await.expect(201);
     own.asks(&world, pool, "GET", &steps, None).await.expect(200);
 
-    // A key must be had, not only named.
+    // The private key is needed, not only the public one.
     let path = format!("/infra-envs/{pool}/hosts");
     let mut headers = thief.proof("POST", &path, 3, now().timestamp());
     headers.push((HOST_KEY_HEADER, hex::encode(own.pair.public_key())));
@@ -225,7 +225,7 @@ async fn an_installed_host_with_a_key_outlasts_its_token_and_is_given_the_new_on
     let host = format!("/infra-envs/{pool}/hosts/{}", host_id(1));
     let steps = format!("{host}/instructions");
 
-    // In discovery: the image is to be booted anew.
+    // In discovery: the machine must boot a new image.
     let refused = says(&world, &own, &old, ("GET", &steps), None).await.expect(401);
     assert!(refused.text().contains("downloaded since"), "{}", refused.text());
     assert!(!refused.headers.contains_key(REPLACING_TOKEN_HEADER));
@@ -251,7 +251,7 @@ async fn an_installed_host_with_a_key_outlasts_its_token_and_is_given_the_new_on
         .await
         .expect(204);
 
-    // Nobody else, and nothing else.
+    // No other machine, and no other operation.
     let body = json!({"host_id": host_id(1)});
     let hosts = format!("/infra-envs/{pool}/hosts");
     for (who, method, path, body) in [

@@ -1,4 +1,4 @@
-//! Tokens open what they were made for, and end.
+//! Tokens give access to what they were made for, and end.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ async fn another_replica_refuses_replaced_and_revoked_tokens() {
     let (old, url) = (one.agent(infra_env).await, one.url(infra_env).await);
     let hosts = format!("/infra-envs/{infra_env}/hosts");
     let path = format!("/infra-envs/{infra_env}");
-    // The other one remembers the InfraEnv now.
+    // The other service has the InfraEnv in memory now.
     two.get(&old, &hosts).await.expect(200);
     two.get(&url, &path).await.expect(200);
     let (id, named) = operator(&two, false, None).await;
@@ -200,11 +200,11 @@ async fn an_agent_sends_no_logs_of_the_controller() {
     let path = format!("/clusters/{cluster}/logs?logs_type=controller");
     let refused = world.post(&agent, &path, &json!({})).await.expect(403);
     assert!(refused.text().contains("operator's token"), "{}", refused.text());
-    // The operator's is read: it is no form.
+    // The operator's request reaches the handler; its body is no form.
     world.post(&world.operator, &path, &json!({})).await.expect(400);
 }
 
-/// An operator's token that the database knows, with its id.
+/// An operator's token that is in the database, with its id.
 pub async fn operator(world: &World, read_only: bool, only: Option<InfraEnvId>) -> (String, Credential) {
     let made = OperatorToken {
         id: format!("t{}", InfraEnvId::random()),
@@ -314,7 +314,7 @@ async fn an_operators_token_opens_no_more_than_it_was_made_for() {
         )
         .await
         .expect(403);
-    // It is no agent's.
+    // It is not an agent's token.
     let Credential::Operator(text) = &limited else {
         unreachable!()
     };

@@ -3,7 +3,7 @@
 use crate::quirks::{Product, Quirks, Slot, SlotKind};
 
 impl Quirks {
-    /// CIMC: drives of the console first, the one that takes a URL only says DVD; no `EthernetInterfaces`.
+    /// CIMC: drives of the console first, the only drive that accepts a URL has the type DVD; no `EthernetInterfaces`.
     pub fn cisco() -> Self {
         let product = Product {
             vendor: "Cisco Systems Inc.".to_owned(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::quirks::{ETags, Product, Quirks, Tasks};
 
 impl Quirks {
-    /// iRMC: `PATCH` wants `If-Match`.
+    /// iRMC: `PATCH` requires `If-Match`.
     pub fn fujitsu() -> Self {
         let product = Product {
             vendor: "Fujitsu".to_owned(),

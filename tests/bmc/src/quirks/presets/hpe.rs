@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::quirks::{Product, Quirks, Slot};
 
 impl Quirks {
-    /// iLO 4: `InsertMedia` takes `Image` and nothing else; media at the Manager.
+    /// iLO 4: `InsertMedia` accepts `Image` and nothing else; media at the Manager.
     pub fn hpe_ilo4() -> Self {
         Self {
             only_image: true,

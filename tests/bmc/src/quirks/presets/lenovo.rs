@@ -3,7 +3,8 @@
 use crate::quirks::{ETags, ImageRules, Product, Quirks, Slot, SlotKind};
 
 impl Quirks {
-    /// XCC of the first generation: media by `PATCH` and only in EXT members, at the Manager; Boot wants a fresh tag.
+    /// XCC of the first generation: media by `PATCH` and only in EXT members, at the Manager; Boot requires a fresh
+    /// tag.
     pub fn lenovo_xcc() -> Self {
         let product = Product {
             vendor: "Lenovo".to_owned(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::quirks::{Lockout, Product, Quirks, Slot, SlotKind};
 
 impl Quirks {
-    /// OpenBMC: one drive of the console and one that takes a URL; a lock-out.
+    /// OpenBMC: one drive of the console and one that accepts a URL; a lock-out.
     pub fn openbmc() -> Self {
         let product = Product {
             vendor: "OpenBMC".to_owned(),

@@ -29,7 +29,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
             ntp_source: ntp_sources(facts).to_owned(),
         })]),
         StepType::ConnectivityCheck => Some(vec![peers(host, facts)?]),
-        // What the host is installed with is here already.
+        // The Ignition for the installation is stored with the host.
         StepType::ApiVipConnectivityCheck if host.data.has_bootstrap_ignition => None,
         StepType::ApiVipConnectivityCheck => Some(vec![to_json(&api_vip(host, facts.cluster?)?)]),
         StepType::TangConnectivityCheck => Some(vec![to_json(&tang(host)?)]),
@@ -45,6 +45,8 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
                 initrd_url: artifacts.initrd_url.to_owned(),
                 host_fs_mount_dir: artifacts.host_fs_mount_dir.to_owned(),
                 kernel_arguments: artifacts.kernel_arguments.to_vec(),
+                // Kernel arguments are added where the image can be read.
+                ..DownloadBootArtifactsRequest::default()
             })])
         }
         StepType::RebootForReclaim => {
@@ -55,7 +57,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
                 host_fs_mount_dir: dir.to_owned(),
             })])
         }
-        // Only asked when a new cluster is installed, or never.
+        // Only of use while a new cluster is installed, or never.
         StepType::FreeNetworkAddresses
         | StepType::DhcpLeaseAllocate
         | StepType::InstallationDiskSpeedCheck
@@ -78,8 +80,8 @@ fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
         .unwrap_or(&facts.infra_env.settings.additional_ntp_sources)
 }
 
-/// The other hosts of the cluster that are reachable; in a large one those of its neighbours. `None` while one of
-/// them has reported no network interfaces.
+/// The other hosts of the cluster that are reachable; in a large cluster only the neighbours. `None` while one of them
+/// has reported no network interfaces.
 fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     use muster_api::host::HostStatus::{Binding, Disconnected, Discovering};
 
@@ -97,14 +99,15 @@ fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     Some(format!("[{}]", texts.join(",")))
 }
 
-/// In a large cluster hosts take turns by the minute, so that at most some [`MANY_PEERS`] check at a time.
+/// True if it is the host's turn: in a large cluster hosts take turns by the minute, so that about [`MANY_PEERS`] check
+/// at a time.
 fn has_its_turn(host: &Host, facts: &HostFacts<'_>, hosts: usize) -> bool {
     let turns = hosts.div_ceil(MANY_PEERS) as u128;
     let minute = u128::try_from(facts.seen(host).timestamp() / 60).unwrap_or_default();
     turns < 2 || host.id.0.as_u128() % turns == minute % turns
 }
 
-/// The servers of disk keys that the cluster's ignition names.
+/// The tang servers that the cluster's ignition names.
 fn tang(host: &Host) -> Option<TangConnectivityRequest> {
     let download = host.data.api_vip_connectivity.as_ref()?;
     let ignition: Value = serde_json::from_str(&download.ignition).ok()?;
@@ -124,7 +127,7 @@ fn tang(host: &Host) -> Option<TangConnectivityRequest> {
     })
 }
 
-/// The names that every node must resolve, and two that must not exist.
+/// The names that every node must resolve, and two that must not resolve.
 fn domains(cluster: &ClusterData) -> Option<DomainResolutionRequest> {
     if cluster.name.is_empty() || cluster.base_dns_domain.is_empty() {
         return None;
@@ -179,7 +182,8 @@ fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
         enable_skip_mco_reboot: saves_a_reboot(host, facts, cluster),
         notify_num_reboots: !facts.kube,
         proxy: proxy(cluster),
-        // Refused before it began, so it may be missing here only for a moment; without it nothing is begun.
+        // The request would have been refused without an image, so the image is missing only for a moment; nothing
+        // begins without it.
         os_image: os_image::of_host(host, facts).ok()?,
         node_agent: data.node_agent == NodeAgent::Installed,
         skip_formatting_disks: data.skip_formatting_disks.clone(),
@@ -229,8 +233,8 @@ fn logs(host: &Host) -> Option<LogsGatherRequest> {
     Some(logs_to(host, host.cluster_id?.to_string()))
 }
 
-/// Arguments of `logs-gather` while an operator waits for the host's logs. Our agents send them to a place of the host's own; others know
-/// none but that of their cluster.
+/// Arguments of `logs-gather` while an operator waits for the host's logs. Our agents send them to a URL of the host;
+/// others only to that of their cluster.
 pub(super) fn of_asked_logs(host: &Host) -> Option<Vec<String>> {
     if !are_wanted(host) {
         return None;

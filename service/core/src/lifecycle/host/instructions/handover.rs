@@ -1,4 +1,5 @@
-//! Tells agents of ours to become the program that the service's live image holds. Not part of the protocol.
+//! The step with which our agents replace themselves by the program in the service's live image. Not part of the
+//! protocol.
 
 use muster_api::steps::{AgentProgram, Step, StepType, UpgradeAgentRequest};
 
@@ -17,8 +18,8 @@ pub struct Offer {
 /// Digits of the digest in the name of a program.
 const SHOWN_DIGITS: usize = 12;
 
-/// The step for an agent whose program has the SHA-256 `build`, which only agents tell that can become another one. `None`: it stays as it is.
-/// A host that is being installed, is installed, or is on its way between both is left alone: its agent has other things to do.
+/// The upgrade step for an agent of the SHA-256 `build`, which only agents report that can replace themselves. `None`:
+/// no upgrade. Agents of hosts that are being installed, are installed, or are moving between both are never upgraded.
 pub fn handover(host: &Host, build: &str, offer: &Offer) -> Option<Step> {
     let in_discovery = match host.state.phase() {
         Phase::Unbound | Phase::PreInstall => !host.state.waits_for_poll(),

@@ -11,7 +11,7 @@ use crate::rules::addresses::addresses_of;
 use crate::rules::disks;
 use crate::rules::facts::HostFacts;
 
-/// Kernel arguments of the discovery system that a mainframe needs again.
+/// Kernel arguments of the discovery system that a mainframe needs after the installation, too.
 const MAINFRAME: [&str; 5] = [
     "rd.neednet",
     "zfcp.allow_lun_scan",
@@ -20,7 +20,7 @@ const MAINFRAME: [&str; 5] = [
     "rd.zfcp",
 ];
 
-/// True when a user wants partitions of the installation disk kept.
+/// True if partitions of the installation disk are kept at a user's request.
 pub(super) fn keeps_partitions(data: &HostData) -> bool {
     data.installer_args
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn for_host(host: &Host, facts: &HostFacts<'_>) -> String {
     to_json(&arguments)
 }
 
-/// Answers true when the network is set up by arguments that are carried over.
+/// Adds a mainframe's arguments. Returns true if the network is set up by arguments that are carried over.
 fn mainframe(inventory: &Inventory, architecture: &str, append: &mut impl FnMut(&str)) -> bool {
     let vendor = inventory.system_vendor.as_ref();
     let is_kvm = vendor.is_some_and(|vendor| vendor.is_virtual);
@@ -87,7 +87,7 @@ fn mainframe(inventory: &Inventory, architecture: &str, append: &mut impl FnMut(
     overridden
 }
 
-/// Adds the arguments for the installation disk's kind. Answers the interface that an iSCSI disk is reached through.
+/// Adds the arguments for the installation disk's kind. Returns the interface that an iSCSI disk is reached through.
 fn disk_needs<'a>(
     data: &HostData,
     inventory: &'a Inventory,
@@ -119,7 +119,7 @@ fn disk_needs<'a>(
     nics.find(|nic| addresses_of(nic).any(|net| net.addr() == address))
 }
 
-/// Cards with an address in the first machine network; none when it is not known of an imported cluster.
+/// Cards with an address in the first machine network; none if an imported cluster has no known machine network.
 fn in_machine_network<'a>(inventory: &'a Inventory, facts: &HostFacts<'_>) -> Vec<&'a Interface> {
     let first = facts
         .cluster

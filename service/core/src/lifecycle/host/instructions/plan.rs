@@ -1,4 +1,4 @@
-//! Plans the steps that a host is asked to run. Source: docs/protocol/instructions.md#2 and §3.
+//! Plans the steps of a host. Source: docs/protocol/instructions.md#2 and §3.
 
 use chrono::Duration;
 use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
@@ -11,18 +11,18 @@ use crate::rules::{agent_version, stages};
 
 /// Seconds until the next poll.
 const USUAL_SECS: i64 = 60;
-/// Seconds until the next poll of a host whose next report can wait.
+/// Seconds until the next poll of a host without urgent reports.
 const SLOW_SECS: i64 = 120;
-/// Seconds until the next poll of our own agents where somebody may wait for them: to notice that a host is taken out of its cluster.
+/// Seconds until the next poll of our agents where users or controllers may be waiting: to notice that a host was
+/// unbound.
 const OWN_SECS: i64 = 30;
-/// Seconds until the next poll of our own agents on approved hosts: to notice that a Machine has got the host.
+/// Seconds until the next poll of our agents on approved hosts: to notice that a Machine has claimed the host.
 const APPROVED_SECS: i64 = 20;
-/// Seconds until the next poll of our own agents on hosts that are on their way into a cluster: each poll may bring the next
-/// step of it.
+/// Seconds until the next poll of our agents on hosts that are entering a cluster: each poll may bring the next step.
 const ENTERING_SECS: i64 = 10;
-/// A host in a cluster that has been in its state for less than this is on its way.
+/// A host that has been in its present state for less than this is still entering its cluster.
 const ENTERING_FOR: Duration = Duration::minutes(2);
-/// Seconds until the next poll of a node that is on its way out.
+/// Seconds until the next poll of a node that is leaving its cluster.
 const LEAVING_SECS: i64 = 10;
 
 /// The instructions of a state.
@@ -32,9 +32,9 @@ struct Plan {
     then: PostStepAction,
 }
 
-/// The answer to a poll. `step_id` makes ids: `<step type>-<8 hex digits>`.
+/// Returns the response to a poll. `step_id` makes ids: `<step type>-<8 hex digits>`.
 ///
-/// A step whose arguments cannot be made is left out; the others go out all the same.
+/// A step without complete arguments is left out; the others are sent.
 pub fn instructions(
     host: &Host,
     facts: &HostFacts<'_>,
@@ -49,7 +49,7 @@ pub fn instructions(
         .iter()
         .filter_map(|step| Some((*step, arguments::of(*step, host, facts)?)))
         .collect();
-    // Logs that are due without a request go to the cluster, from where the operator gets them, too.
+    // Logs that are due without a request are uploaded to the cluster, where the operator finds them, too.
     if asked.iter().all(|(step, _)| *step != StepType::LogsGather) {
         asked.extend(arguments::of_asked_logs(host).map(|args| (StepType::LogsGather, args)));
     }
@@ -82,8 +82,8 @@ pub fn needs_inventory(state: &HostState) -> bool {
     *state == HostState::Installing
 }
 
-/// The image to which the host's agent must upgrade, if any: an upstream agent that is not of the image set for such
-/// agents, while the host is not installed (and can be reached).
+/// The image to which the host's agent must upgrade, if any: only for upstream agents of another image than the one set
+/// for them, while the host is not installed and can be reached.
 pub fn upgrade<'a>(host: &Host, facts: &HostFacts<'a>) -> Option<&'a str> {
     let image = facts.agent_image?;
     let present = &host.data.discovery_agent_version;
@@ -95,7 +95,7 @@ pub fn upgrade<'a>(host: &Host, facts: &HostFacts<'a>) -> Option<&'a str> {
     (open && !agent_version::is_own(present) && present != image).then_some(image)
 }
 
-/// Everything else waits; this step has no id in the protocol.
+/// All other steps wait; this step has no id in the protocol.
 fn upgrade_to(image: &str) -> Steps {
     let request = UpgradeAgentRequest {
         agent_image: image.to_owned(),
@@ -166,9 +166,9 @@ fn plan(host: &Host) -> Plan {
             TangConnectivityCheck,
         ]),
         HostState::Installing => usual(&[Install]),
-        // Only the agent of the node polls: it waits until it is needed, and never registers.
+        // Only the agent of the node polls: it waits for requests, and never registers.
         _ if host.data.node_agent != NodeAgent::Absent && waits_on_node(&host.state) => every(OWN_SECS, &[]),
-        // Our agent ends what it does on exit: an installation must not go on after it was reset.
+        // Our agent ends its work on exit: an installation must not continue after a reset.
         HostState::ResettingPendingUserAction if is_own && stages::has_agent(&host.data) => exit(0, &[]),
         HostState::InstallingInProgress
         | HostState::InstallingPendingUserAction { .. }
@@ -183,9 +183,9 @@ fn plan(host: &Host) -> Plan {
     }
 }
 
-/// Seconds after which somebody waits for the next poll of our own agent: a free host that is approved may have got a Machine,
-/// and one that came into its present state on the way to an installation just now may go on. One that stays there, for it is
-/// unfit or nobody starts it, polls as others do.
+/// Seconds until the next poll of our agent if users or controllers may be waiting for it: a free, approved host may
+/// have been claimed by a Machine, and a host that has just entered its state on the way to an installation may
+/// continue. Hosts that stay in such a state, since they are unfit or not started, poll at the usual interval.
 fn awaited_secs(host: &Host, facts: &HostFacts<'_>) -> Option<i64> {
     if !agent_version::is_own(&host.data.discovery_agent_version) {
         return None;
@@ -200,7 +200,7 @@ fn awaited_secs(host: &Host, facts: &HostFacts<'_>) -> Option<i64> {
     }
 }
 
-/// True where a host that polls has been installed.
+/// True for states of installed hosts in which the node agent polls.
 fn waits_on_node(state: &HostState) -> bool {
     matches!(
         state,

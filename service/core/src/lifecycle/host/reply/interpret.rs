@@ -16,29 +16,36 @@ use crate::text::one_line;
 
 /// Exit code of a step that could not read the boot medium.
 const MEDIA_LOST: i64 = 256;
-/// Of `podman`, when a container of that name is there; agents of another make run their installer in one.
+/// Of `podman`, if a container of that name exists; agents of another make run their installer in one.
 const NAME_TAKEN: (i64, &str) = (125, "the container name \"assisted-installer\" is already in use");
 /// Longest error text that is kept, bytes.
 const MAX_ERROR: usize = 4096;
 
-/// The events of a reply; for replies without an effect of their own, see [`ignored_because`].
+/// Returns the events of a reply; for replies without an effect of their own, see [`ignored_because`].
 ///
-/// A reply that went well also means that the boot medium can be read: reports say so themselves, others give
-/// [`HostEvent::MediaBack`]. What a failed step means is never the agent's business: when such an event is refused, or its output cannot
-/// be read, that is for the log (204).
+/// A successful reply also means that the boot medium can be read: reports imply that, others give
+/// [`HostEvent::MediaBack`]. A failed step is never an error of the agent's request: if its event is refused, or its
+/// output cannot be read, that is only logged (204).
 ///
 /// # Errors
-/// When the output of a step that went well is too large or not what the step answers.
+/// If the output of a successful step is too large or not of the step's form.
 pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, BadReply> {
-    let Some(step) = reply.step_type else {
-        return Err(BadReply::NoStepType);
-    };
     if reply.exit_code == MEDIA_LOST {
         return Ok(vec![HostEvent::MediaLost]);
     }
     if reply.exit_code != 0 {
-        return Ok(failed(step, reply, limits).into_iter().collect());
+        let event = match step_of(reply) {
+            Some(step) => failed(step, reply, limits),
+            None => Some(HostEvent::StepFailed {
+                exit_code: reply.exit_code,
+                reason: one_line(&reply.error, MAX_ERROR),
+            }),
+        };
+        return Ok(event.into_iter().collect());
     }
+    let Some(step) = reply.step_type else {
+        return Err(BadReply::NoStepType);
+    };
     let (name, output) = (step.name(), reply.output.as_str());
     let event = match step {
         StepType::Inventory => {
@@ -84,6 +91,16 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
     Ok(vec![event])
 }
 
+/// The step of a reply. A reply about a failed step may lack the type: agents of another make omit it for steps that
+/// they could not run. The id contains it, too: `<step type>-<8 hex digits>`.
+pub fn step_of(reply: &StepReply) -> Option<StepType> {
+    let by_id = || {
+        let (name, _) = reply.step_id.rsplit_once('-')?;
+        name.parse().ok()
+    };
+    reply.step_type.or_else(by_id)
+}
+
 /// The event of a failed step.
 fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEvent> {
     let (name, output) = (step.name(), reply.output.as_str());
@@ -126,7 +143,7 @@ fn disk_speed(exit_code: i64, response: DiskSpeedCheckResponse) -> HostEvent {
     HostEvent::DiskSpeedReported { exit_code, response }
 }
 
-/// The reason why a reply has no effect beyond the boot medium's state, for the debug log; `None` when it has one.
+/// The reason why a reply has no effect beyond the boot medium's state, for the debug log; `None` if it has one.
 pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     if exit_code == MEDIA_LOST {
         return None;
@@ -157,7 +174,7 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     }
 }
 
-/// Virtual interfaces come and go; an interface without a kind counts as real, and a bridge that the default route goes through.
+/// Removes virtual interfaces, which change; an interface without a kind counts as real, as does a bridge of the default route.
 fn keep_real_interfaces(inventory: &mut Inventory) {
     let Inventory {
         interfaces, routes, ..

@@ -7,7 +7,7 @@ use super::limits::{BadReply, Limits};
 /// Texts in which line breaks belong.
 const MULTI_LINE: [&str; 2] = ["command_line", "smart"];
 
-/// Parses `text`, refuses what is too large, and replaces control characters in texts by U+FFFD.
+/// Parses `text`, refuses too large values, and replaces control characters in texts by U+FFFD.
 pub(super) fn read(step: &'static str, text: &str, limits: &Limits) -> Result<Value, BadReply> {
     let too_much = |what: &str, found, limit| {
         Err(BadReply::TooMuch {
@@ -35,8 +35,8 @@ pub(super) fn read(step: &'static str, text: &str, limits: &Limits) -> Result<Va
     Ok(value)
 }
 
-/// Size of a text as values, found before any is made: small texts can hold many values, and each takes far more
-/// memory than its text.
+/// Size of a text as values, computed before any value is built: small texts can hold many values, and each takes far
+/// more memory than its text.
 struct Shape {
     /// The deepest nesting; exact for valid JSON.
     depth: usize,
@@ -114,7 +114,7 @@ fn clean(value: &mut Value, key: &str, step: &'static str, limits: &Limits) -> R
     Ok(())
 }
 
-/// Marks that turn the direction of text around, with which one text can pass for another.
+/// Marks that reverse the direction of text, with which one text can pass for another.
 fn is_invisible_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

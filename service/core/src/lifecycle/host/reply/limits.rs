@@ -41,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// A reply that cannot be used (400). The message says what is wrong with which part.
+/// A reply that cannot be used (400). The message names the faulty part and the fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadReply {
     #[error("step_type is missing: say which step this is the reply to")]

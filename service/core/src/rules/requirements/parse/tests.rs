@@ -33,7 +33,7 @@ fn other_entries_are_merged_over_the_default_field_by_field() {
     assert_eq!((later.arbiter.disk_size_gb, later.arbiter.ram_mib), (50, 8192));
     let only = all.of("4.20.7");
     assert_eq!(only.worker.packet_loss_percentage, Some(5.0));
-    // Over the default and not over the entry since 4.20.
+    // Based on the default and not on the entry since 4.20.
     assert_eq!(only.sno.cpu_cores, 8);
     assert_eq!(all.of("4.19.9"), &all.default);
     assert_eq!(all.of(""), &all.default);

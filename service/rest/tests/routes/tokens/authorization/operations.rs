@@ -1,10 +1,10 @@
-//! The list of operations, with those who may call each.
+//! The list of operations, with the callers of each.
 
 use muster_tests::plain_host::host_id;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
-/// In which ways an InfraEnv's own token opens an operation. The operator's opens every one, in
+/// The places in which an InfraEnv's own token is accepted for an operation. The operator's is accepted for every one, in
 /// `Authorization`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenTo {
@@ -31,7 +31,7 @@ const BOTH: OpenTo = OpenTo {
     url: true,
 };
 
-/// One operation: its id in the description, who else than the operator may call it, a query, a good body.
+/// One operation: its id in the description, its callers other than the operator, a query, a good body.
 pub struct Operation {
     pub id: &'static str,
     pub open_to: OpenTo,
@@ -42,7 +42,7 @@ pub struct Operation {
 }
 
 /// Operations about new clusters, which are refused to every caller.
-const DAY1: [(&str, OpenTo, u16); 30] = [
+const DAY1: [(&str, OpenTo, u16); 27] = [
     ("v2RegisterCluster", OPERATOR_ONLY, 400),
     ("v2RegisterDisconnectedCluster", OPERATOR_ONLY, 400),
     ("v2InstallCluster", OPERATOR_ONLY, 409),
@@ -69,10 +69,7 @@ const DAY1: [(&str, OpenTo, u16); 30] = [
     ("GetClusterSupportedPlatforms", OPERATOR_ONLY, 404),
     ("V2ListOfClusterOperators", AGENT, 405),
     ("V2ReportMonitoredOperatorStatus", AGENT, 409),
-    ("V2GetClusterUISettings", OPERATOR_ONLY, 400),
-    ("V2UpdateClusterUISettings", OPERATOR_ONLY, 400),
     ("V2GetBundle", OPERATOR_ONLY, 404),
-    ("V2ListOperatorProperties", OPERATOR_ONLY, 404),
 ];
 
 /// A query that the operations about features need.
@@ -95,8 +92,8 @@ fn refusable(id: &'static str, open_to: OpenTo, refusal: u16, body: Option<Value
     }
 }
 
-/// The checked-in list. An operation that is not in it fails the test: decide who may call it and write it
-/// down here.
+/// The checked-in list. An operation that is missing here fails the test: decide who may call it and add
+/// it.
 pub fn operations() -> Vec<Operation> {
     let mut list = of_infra_envs();
     list.extend(of_hosts_and_bmcs());
@@ -152,7 +149,7 @@ fn of_hosts_and_bmcs() -> Vec<Operation> {
         refusable("MusterAskHostForLogs", OPERATOR_ONLY, 409, None),
         operation("MusterGetHostLogs", OPERATOR_ONLY, "", None),
         refusable("MusterDownloadHostLogs", OPERATOR_ONLY, 409, None),
-        // The right form of it stands in `logs.rs`.
+        // `logs.rs` has the right form of it.
         refusable("MusterUploadHostLogs", AGENT, 409, Some(json!({}))),
         operation("MusterListBmcs", OPERATOR_ONLY, "", None),
         // The second one has the address of the first.
@@ -165,7 +162,7 @@ fn of_hosts_and_bmcs() -> Vec<Operation> {
         ),
         operation("MusterGetBmc", OPERATOR_ONLY, "", None),
         operation("MusterUpdateBmc", OPERATOR_ONLY, "", Some(json!({}))),
-        // It is under way when it is asked for again.
+        // It is under way when the second request arrives.
         refusable("MusterDiscoverBmc", OPERATOR_ONLY, 409, None),
         operation("MusterStopBmc", OPERATOR_ONLY, "", None),
         operation(
@@ -202,6 +199,8 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
     vec![
         operation("v2ListComponentVersions", OPERATOR_ONLY, "", None),
         operation("V2ListSupportedOperators", OPERATOR_ONLY, "", None),
+        // The placeholder in its path is no operator's name.
+        refusable("V2ListOperatorProperties", OPERATOR_ONLY, 404, None),
         operation("v2ListSupportedOpenshiftVersions", OPERATOR_ONLY, "", None),
         operation("GetSupportedFeatures", OPERATOR_ONLY, LEVEL, None),
         operation("GetDetailedSupportedFeatures", OPERATOR_ONLY, LEVEL, None),
@@ -223,9 +222,16 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("V2GetClusterDefaultConfig", OPERATOR_ONLY, "", None),
         operation("v2GetIgnoredValidations", OPERATOR_ONLY, "", None),
         operation("v2SetIgnoredValidations", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("V2GetClusterUISettings", OPERATOR_ONLY, "", None),
+        operation(
+            "V2UpdateClusterUISettings",
+            OPERATOR_ONLY,
+            "",
+            Some(json!("dark")),
+        ),
         operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
         refusable("V2DownloadClusterLogs", URL, 409, None),
-        // The right form of it stands in `tests/scenarios/faults/cluster_logs.rs`.
+        // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {
             refusal: Some(400),
             ..operation(
@@ -262,7 +268,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
             Some(json!({"args": []})),
         ),
         refusable("v2ResetHostValidation", OPERATOR_ONLY, 409, None),
-        // The host of the InfraEnv is bound by the first of them, and on its way for the others.
+        // The first of them binds the host of the InfraEnv, which is on its way for the others.
         refusable("BindHost", OPERATOR_ONLY, 400, Some(json!({"cluster_id": "{c}"}))),
         refusable("UnbindHost", OPERATOR_ONLY, 409, None),
         refusable("v2InstallHost", OPERATOR_ONLY, 409, None),

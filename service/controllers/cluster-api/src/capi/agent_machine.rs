@@ -1,0 +1,119 @@
+//! Reconciles AgentMachines: each takes an Agent for a Machine of Cluster API, and gives it back. Source:
+//! docs/protocol/capi-agent-provider.md#2, §4.
+
+mod binding;
+mod claim;
+mod delete;
+mod prerequisites;
+mod reconcile;
+mod reservation;
+mod status;
+mod triggers;
+mod waits;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream;
+use kube::runtime::reflector::{self, store::Writer};
+use muster_controller::drive::drive;
+use muster_controller::watch;
+use muster_resources::AgentMachine;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::claims::Claims;
+use super::kinds::Kinds;
+use super::memory::Memory;
+use super::prepared::Prepared;
+use super::provider::{Leaving, Provider};
+use crate::context::Context;
+use triggers::Triggers;
+
+/// AgentMachines reconciled at the same time: a whole NodePool may be scaled up at once.
+const WORKERS: u16 = 16;
+
+/// Time for which the namespace of a HostedCluster's Agents is remembered.
+const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Least time between two statuses that differ only in the reasons of Agents: the reasons of a thousand hosts change all the time.
+const REASONS_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Runs the controller until `stop`.
+pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
+    let (agents, agent_writer) = reflector::store();
+    let machine_writer = Writer::new(kinds.machine.clone());
+    let cluster_writer = Writer::new(kinds.cluster.clone());
+    let (agent_clusters, agent_cluster_writer) = reflector::store();
+    let (infra_envs, infra_env_writer) = reflector::store();
+    let (secrets, secret_writer) = reflector::store();
+    let (requests, mut requested) = unbounded_channel();
+    let controller = watch::controller::<AgentMachine>(&context);
+    let provider = Arc::new(Provider {
+        context: context.clone(),
+        kinds,
+        agents,
+        machines: machine_writer.as_reader(),
+        clusters: cluster_writer.as_reader(),
+        agent_clusters,
+        infra_envs,
+        claims: Claims::default(),
+        prepared: Prepared::new(secrets),
+        leaving: Leaving::default(),
+        agent_namespaces: Memory::new(NAMESPACE_LIFETIME),
+        explained: Memory::new(REASONS_INTERVAL),
+    });
+    let triggers = Arc::new(Triggers {
+        provider: provider.clone(),
+        own: controller.store(),
+        requests,
+        freed: Notify::new(),
+        taken: Notify::new(),
+    });
+    let mut tasks = JoinSet::new();
+    tasks.spawn(triggers.clone().agents(agent_writer));
+    tasks.spawn(triggers.clone().machines(machine_writer));
+    tasks.spawn(triggers.clone().clusters(cluster_writer));
+    tasks.spawn(triggers.clone().agent_clusters(agent_cluster_writer));
+    tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
+    tasks.spawn(triggers.clone().secrets(secret_writer));
+    tasks.spawn(triggers.waiting());
+    let all_listed = async {
+        // Each wait fails only when its task ended, which ends the loop below.
+        let _ = provider.agents.wait_until_ready().await;
+        let _ = provider.machines.wait_until_ready().await;
+        let _ = provider.clusters.wait_until_ready().await;
+        let _ = provider.agent_clusters.wait_until_ready().await;
+        let _ = provider.infra_envs.wait_until_ready().await;
+    };
+    let is_ready = tokio::select! {
+        () = all_listed => true,
+        () = stop.cancelled() => false,
+    };
+    if is_ready {
+        let controller =
+            controller.reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
+        let work = drive(
+            "agent_machine",
+            WORKERS,
+            controller,
+            context,
+            stop,
+            move |object, _| {
+                let provider = provider.clone();
+                async move { reconcile::reconcile(object, provider).await }
+            },
+        );
+        tokio::select! {
+            () = work => {}
+            // None of the tasks ends by itself.
+            Some(ended) = tasks.join_next() => {
+                tracing::error!(?ended, "a part of the controller of AgentMachines ended");
+            }
+        }
+    }
+    // Work that is interrupted is found again by the next start.
+    tasks.shutdown().await;
+}

@@ -1,0 +1,267 @@
+//! Finds an Agent for an AgentMachine and takes it. Source: docs/protocol/capi-agent-provider.md#2 steps 9 and 10.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Instant;
+
+use kube::ResourceExt;
+use muster_controller::error::{Error, unless_absent, words};
+use muster_controller::references::kube_ref;
+use muster_core::record::KubeRef;
+use muster_core::rules::placement::{
+    Candidate, Hardware, Need, NotTaken, Operator, Requirement, Selector, place,
+};
+use muster_resources::names::annotation;
+use muster_resources::{AgentMachine, LabelSelector};
+
+use super::binding::{Binding, api, send};
+use crate::capi::agents::AgentView;
+use crate::capi::provider::Provider;
+use crate::capi::quantity;
+
+/// Agents that are tried in one reconcile.
+const TRIES: usize = 5;
+
+/// The outcome for an AgentMachine.
+pub struct Outcome {
+    /// The Agent that is taken, as it is now.
+    pub agent: Option<AgentView>,
+    /// Every other Agent, and why it was not taken.
+    pub others: Vec<(KubeRef, NotTaken)>,
+    /// True when some were fit, and none could be taken: the AgentMachine is reconciled again.
+    pub again: bool,
+}
+
+/// Returns the need of an AgentMachine.
+///
+/// # Errors
+/// Returns the annotation or the part of the selector that cannot be read, and what to do.
+pub fn need(
+    machine: &AgentMachine,
+    cluster: &KubeRef,
+    (namespace, open): (String, BTreeSet<KubeRef>),
+    failure_domain: Option<&str>,
+) -> Result<Need, String> {
+    let size = |key: &str, wanted: &str| match machine.annotations().get(key) {
+        None => Ok(0),
+        Some(text) => {
+            quantity::parse(text).ok_or_else(|| format!("The annotation {key} is {text:?}; give {wanted}"))
+        }
+    };
+    Ok(Need {
+        machine: kube_ref(machine),
+        cluster: cluster.clone(),
+        namespace,
+        open,
+        selector: selector(machine.spec.agent_label_selector.as_ref())?,
+        failure_domain: failure_domain.map(str::to_owned),
+        minimum: Hardware {
+            cpus: size(annotation::MINIMUM_CPUS, "a number of processors")?,
+            memory_bytes: size(annotation::MINIMUM_MEMORY, "an amount of memory such as 64Gi")?,
+            disk_bytes: size(annotation::MINIMUM_DISK, "a size such as 500G")?,
+        },
+    })
+}
+
+fn selector(selector: Option<&LabelSelector>) -> Result<Selector, String> {
+    let Some(selector) = selector else {
+        return Ok(Selector::default());
+    };
+    let labels = selector.match_labels.iter().flatten();
+    let mut requirements: Vec<Requirement> = labels
+        .map(|(key, value)| Requirement {
+            key: key.clone(),
+            operator: Operator::In(vec![value.clone()]),
+        })
+        .collect();
+    for expression in selector.match_expressions.iter().flatten() {
+        let values = expression.values.clone().unwrap_or_default();
+        let operator = match expression.operator.as_str() {
+            "In" => Operator::In(values),
+            "NotIn" => Operator::NotIn(values),
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            other => {
+                return Err(format!(
+                    "The operator {other:?} in spec.agentLabelSelector is none of In, NotIn, Exists, DoesNotExist"
+                ));
+            }
+        };
+        requirements.push(Requirement {
+            key: expression.key.clone(),
+            operator,
+        });
+    }
+    Ok(Selector(requirements))
+}
+
+/// Takes the best Agent that can be taken.
+///
+/// # Errors
+/// Fails if the API server does.
+pub async fn claim(provider: &Provider, need: &Need, binding: &Binding) -> Result<Outcome, Error> {
+    let mut failed = HashMap::new();
+    loop {
+        let choice = provider
+            .claims
+            .choose(need, &provider.agents, &failed, Instant::now());
+        let Some(agent) = choice.agent else {
+            return Ok(Outcome {
+                agent: None,
+                others: choice.others,
+                again: !failed.is_empty(),
+            });
+        };
+        let name = agent.candidate.host.clone();
+        if failed.len() >= TRIES {
+            provider.claims.forget(&name);
+            let mut others = choice.others;
+            others.push((name, NotTaken::Changed));
+            return Ok(Outcome {
+                agent: None,
+                others,
+                again: true,
+            });
+        }
+        match take(provider, need, binding, &agent).await {
+            Ok(Ok(taken)) => {
+                return Ok(Outcome {
+                    agent: Some(taken),
+                    others: choice.others,
+                    again: false,
+                });
+            }
+            Ok(Err(why)) => {
+                tracing::debug!(machine = %need.machine, agent = %name, %why, "an Agent could not be taken");
+                provider.claims.forget(&name);
+                failed.insert(name, why);
+            }
+            Err(error) => {
+                // The Agent may be taken or not; the next reconcile finds out.
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Takes `agent`. An Agent that changed since it was read is judged again, once.
+async fn take(
+    provider: &Provider,
+    need: &Need,
+    binding: &Binding,
+    agent: &AgentView,
+) -> Result<Result<AgentView, NotTaken>, Error> {
+    let (client, name) = (&provider.context.client, &agent.candidate.host);
+    let first = match binding.patch(agent) {
+        None => return Ok(Ok(agent.clone())),
+        Some(patch) => answer(send(client, name, patch).await)?,
+    };
+    if !matches!(first, Err(NotTaken::Changed)) {
+        return Ok(first);
+    }
+    let Some(newer) = unless_absent(api(client, name).get(&name.name).await)? else {
+        return Ok(Err(NotTaken::BeingDeleted));
+    };
+    if let Some(why) = unfitness(need, &newer.candidate) {
+        return Ok(Err(why));
+    }
+    match binding.patch(&newer) {
+        None => Ok(Ok(newer)),
+        Some(patch) => answer(send(client, name, patch).await),
+    }
+}
+
+fn unfitness(need: &Need, candidate: &Candidate) -> Option<NotTaken> {
+    let placement = place(need, [candidate]);
+    placement.unfit.into_iter().next().map(|(_, why)| why)
+}
+
+/// Classifies the response: taken, not taken for a reason in this Agent, or a failure of the API server.
+fn answer(answered: kube::Result<AgentView>) -> Result<Result<AgentView, NotTaken>, Error> {
+    match answered {
+        Ok(agent) => Ok(Ok(agent)),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Err(NotTaken::Changed)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Err(NotTaken::BeingDeleted)),
+        Err(error @ kube::Error::Api(_)) if is_refusal(&error) => Ok(Err(NotTaken::Refused(words(&error)))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_refusal(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if (400..500).contains(&status.code) && status.code != 429)
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_resources::AgentMachineSpec;
+    use serde_json::json;
+
+    use super::*;
+
+    fn machine(annotations: &[(&str, &str)], selector: serde_json::Value) -> AgentMachine {
+        let mut machine = AgentMachine::new(
+            "m",
+            AgentMachineSpec {
+                agent_label_selector: serde_json::from_value(selector).unwrap(),
+                ..AgentMachineSpec::default()
+            },
+        );
+        machine.metadata.namespace = Some("c".into());
+        let pairs = annotations
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        machine.metadata.annotations = Some(pairs.collect());
+        machine
+    }
+
+    /// The namespace of the machine; hosts of it need no permission of an InfraEnv.
+    fn of_c() -> (String, BTreeSet<KubeRef>) {
+        ("c".into(), BTreeSet::new())
+    }
+
+    #[test]
+    fn annotations_say_how_large_a_host_must_be() {
+        let cluster = KubeRef::new("c", "one");
+        let sized = machine(
+            &[
+                (annotation::MINIMUM_CPUS, "8"),
+                (annotation::MINIMUM_MEMORY, "16Gi"),
+                (annotation::MINIMUM_DISK, "1T"),
+            ],
+            json!(null),
+        );
+        let need = need(&sized, &cluster, of_c(), None).unwrap();
+        assert_eq!(
+            need.minimum,
+            Hardware {
+                cpus: 8,
+                memory_bytes: 16 << 30,
+                disk_bytes: 1_000_000_000_000
+            }
+        );
+        let wrong = machine(&[(annotation::MINIMUM_CPUS, "many")], json!(null));
+        let error = super::need(&wrong, &cluster, of_c(), None).unwrap_err();
+        assert!(error.contains("minimum-cpus is \"many\""), "{error}");
+    }
+
+    #[test]
+    fn a_selector_with_an_unknown_operator_is_refused() {
+        let cluster = KubeRef::new("c", "one");
+        let good = machine(
+            &[],
+            json!({
+                "matchLabels": {"a": "b"},
+                "matchExpressions": [{"key": "c", "operator": "NotIn", "values": ["d"]}],
+            }),
+        );
+        assert_eq!(need(&good, &cluster, of_c(), None).unwrap().selector.0.len(), 2);
+        let wrong = machine(
+            &[],
+            json!({"matchExpressions": [{"key": "c", "operator": "Like"}]}),
+        );
+        assert!(
+            need(&wrong, &cluster, of_c(), None)
+                .unwrap_err()
+                .contains("\"Like\"")
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! Reconciles one AgentMachine: takes an Agent for it, and reports to Cluster API when its host is installed. Source:
+//! docs/protocol/capi-agent-provider.md#2.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::api::Patch;
+use kube::core::DynamicObject;
+use kube::runtime::controller::Action;
+use kube::{Api, Client, ResourceExt};
+use muster_api::time::now;
+use muster_controller::error::Error;
+use muster_controller::references::{cluster_api_owner, kube_ref, provider_id};
+use muster_controller::retry::{RETRY_INTERVAL, soonest};
+use muster_controller::status::write;
+use muster_controller::writes::patch_params;
+use muster_core::record::KubeRef;
+use muster_resources::names::{annotation, finalizer};
+use muster_resources::{AgentMachine, AgentMachineStatus};
+use serde_json::json;
+
+use super::binding::{Binding, give_back};
+use super::claim;
+use super::delete;
+use super::prerequisites::{Prerequisites, missing_data, prerequisites};
+use super::reservation::Reserved;
+use super::status::{self, Found, Reason, Type};
+use super::waits;
+use crate::capi::agents::{self, AgentView};
+use crate::capi::objects::{Cluster, Machine, adopted, find, is_paused};
+use crate::capi::provider::Provider;
+
+/// Wait before Agents are tried again that changed while they were being taken.
+const CLAIM_RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Brings the AgentMachine, its Machine and its Agent in line.
+pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Result<Action, Error> {
+    let provider = &*provider;
+    let is_deleting = object.metadata.deletion_timestamp.is_some();
+    let Some(machine) = owner_machine(&object, provider).await? else {
+        return delete::without_machine(&object, provider).await;
+    };
+    let machine = Machine(&machine);
+    let cluster = cluster_of(&object, machine, provider);
+    if is_paused(&*object) {
+        if is_deleting {
+            return delete::let_go(&object, machine, provider).await;
+        }
+        let why = format!("The annotation {} is set", annotation::CAPI_PAUSED);
+        return pause(&object, provider, &why).await;
+    }
+    if let Some(paused) = cluster.as_deref().filter(|cluster| Cluster(cluster).is_paused()) {
+        return pause(
+            &object,
+            provider,
+            &format!("The Cluster {} is paused", paused.name_any()),
+        )
+        .await;
+    }
+    // Cluster API deletes the AgentMachine as soon as the hook is removed, perhaps before its finalizer is removed here.
+    let is_past_hook = is_deleting && machine.is_deleting() && !machine.has_hook();
+    if is_past_hook || machine.awaits_hook() && (machine.is_deleting() || is_deleting) {
+        return delete::deprovision(&object, machine, provider).await;
+    }
+    if is_deleting {
+        return delete::await_machine(&object, machine, provider).await;
+    }
+    if machine.is_deleting() {
+        // The hook is reached when Cluster API has drained the node.
+        return Ok(Action::await_change());
+    }
+    let object = adopted(&api(&object, provider), &object, finalizer::AGENT_MACHINE)
+        .await?
+        .map_or(object, Arc::new);
+    add_hook(machine, provider).await?;
+    release_strays(&object, provider).await?;
+    if let Some(before) = object.status.as_ref().filter(|status| status.ready) {
+        // The status stays as it was when it became ready; only a pause may have left a trace.
+        let next = status::without_notice(before, Type::Paused);
+        write(&provider.context, &*object, Some(before), &next).await?;
+        return Ok(Action::await_change());
+    }
+    let (found, again) = reserve(&object, machine, cluster.as_deref(), provider).await?;
+    settle(&object, found, again, provider).await
+}
+
+/// The Machine that owns the AgentMachine; `None`: it has no owner (yet).
+async fn owner_machine(
+    object: &AgentMachine,
+    provider: &Provider,
+) -> Result<Option<Arc<DynamicObject>>, Error> {
+    let Some(owner) = cluster_api_owner(object, "Machine") else {
+        return Ok(None);
+    };
+    let name = KubeRef::new(object.namespace().unwrap_or_default(), &owner.name);
+    if let Some(found) = find(&provider.machines, &provider.kinds.machine, &name) {
+        return Ok(Some(found));
+    }
+    // The watch may not have shown it yet.
+    let api = machines(&provider.context.client, provider, &name.namespace);
+    Ok(api.get_opt(&name.name).await?.map(Arc::new))
+}
+
+/// The API for Machines of a namespace.
+pub(super) fn machines(client: &Client, provider: &Provider, namespace: &str) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), namespace, &provider.kinds.machine)
+}
+
+/// The API for AgentMachines in the namespace of `object`.
+pub(super) fn api(object: &AgentMachine, provider: &Provider) -> Api<AgentMachine> {
+    Api::namespaced(
+        provider.context.client.clone(),
+        &object.namespace().unwrap_or_default(),
+    )
+}
+
+fn cluster_of(
+    object: &AgentMachine,
+    machine: Machine<'_>,
+    provider: &Provider,
+) -> Option<Arc<DynamicObject>> {
+    let name = KubeRef::new(object.namespace().unwrap_or_default(), machine.cluster()?);
+    find(&provider.clusters, &provider.kinds.cluster, &name)
+}
+
+async fn pause(object: &AgentMachine, provider: &Provider, why: &str) -> Result<Action, Error> {
+    let message = format!("Nothing is done while this holds: {why}");
+    let before = object.status.as_ref();
+    let next = status::with_notice(before, Type::Paused, Reason::Paused, &message, now());
+    write(&provider.context, object, before, &next).await?;
+    waits::end(object, provider);
+    Ok(Action::await_change())
+}
+
+/// Makes Cluster API keep the Machine until its Agent is given back.
+async fn add_hook(machine: Machine<'_>, provider: &Provider) -> Result<(), Error> {
+    if machine.has_hook() {
+        return Ok(());
+    }
+    let annotations = json!({"annotations": {annotation::PRE_TERMINATE_HOOK: ""}});
+    let patch: Patch<serde_json::Value> = Patch::Merge(json!({"metadata": annotations}));
+    let name = kube_ref(machine.0);
+    let api = machines(&provider.context.client, provider, &name.namespace);
+    api.patch_metadata(&name.name, &patch_params(), &patch).await?;
+    Ok(())
+}
+
+/// Gives back Agents that were taken in addition to the one that counts, e.g. by a replica that lost its lease.
+async fn release_strays(object: &AgentMachine, provider: &Provider) -> Result<(), Error> {
+    let Some(counts) = agent_ref(object.status.as_ref()) else {
+        return Ok(());
+    };
+    for stray in agents::taken_for(&provider.agents, &kube_ref(object)) {
+        if stray.candidate.host != counts {
+            tracing::warn!(machine = %kube_ref(object), agent = %stray.candidate.host, "a second Agent was taken; it is given back");
+            give_back(&provider.context.client, &stray).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The Agent that was taken.
+pub(super) fn agent_ref(status: Option<&AgentMachineStatus>) -> Option<KubeRef> {
+    let reference = status?.agent_ref.as_ref().filter(|it| !it.name.is_empty())?;
+    Some(KubeRef::new(&reference.namespace, &reference.name))
+}
+
+/// The reservation, and the Agent after it.
+struct Reservation {
+    reserved: Reserved,
+    agent: Option<AgentView>,
+}
+
+impl Reservation {
+    fn not_yet(why: impl Into<String>) -> Self {
+        Self {
+            reserved: Reserved::NotYet(why.into()),
+            agent: None,
+        }
+    }
+}
+
+/// Takes an Agent unless one is taken, and makes it refer to the bootstrap data. Also returns the time after which to try
+/// again.
+async fn reserve(
+    object: &AgentMachine,
+    machine: Machine<'_>,
+    cluster: Option<&DynamicObject>,
+    provider: &Provider,
+) -> Result<(Reservation, Option<Duration>), Error> {
+    let taken = agent_ref(object.status.as_ref());
+    let wanted = match prerequisites(object, machine, cluster, provider).await? {
+        Ok(wanted) => wanted,
+        Err(why) => {
+            let reservation = match taken {
+                // The data that it was taken with is gone by now, e.g. by a roll-out that replaced the bootstrap data.
+                Some(name) => kept(name, provider, None).await?,
+                None => Reservation::not_yet(why),
+            };
+            return Ok((reservation, None));
+        }
+    };
+    let Prerequisites {
+        deployment,
+        data,
+        namespace,
+    } = wanted;
+    let data = match data {
+        Ok(data) => data,
+        Err(no_data) => {
+            let why = missing_data(no_data)?;
+            let reservation = match taken {
+                Some(name) => kept(name, provider, None).await?,
+                None => Reservation::not_yet(why),
+            };
+            // Secrets that were never read are not watched.
+            return Ok((reservation, Some(RETRY_INTERVAL)));
+        }
+    };
+    let binding = Binding::new(kube_ref(object), &deployment, data.as_ref());
+    if let Some(name) = taken {
+        return Ok((kept(name, provider, Some(&binding)).await?, None));
+    }
+    let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
+    let need = match claim::need(object, &deployment, (namespace, open), machine.failure_domain()) {
+        Ok(need) => need,
+        Err(why) => return Ok((Reservation::not_yet(why), None)),
+    };
+    let outcome = claim::claim(provider, &need, &binding).await?;
+    let reserved = match &outcome.agent {
+        Some(agent) => {
+            tracing::info!(machine = %need.machine, agent = %agent.candidate.host, "an Agent was taken");
+            Reserved::Taken {
+                agent: agent.candidate.host.clone(),
+                others: Some(outcome.others),
+            }
+        }
+        None => Reserved::NoneFits {
+            others: outcome.others,
+            namespace: need.namespace,
+        },
+    };
+    let reservation = Reservation {
+        reserved,
+        agent: outcome.agent,
+    };
+    Ok((reservation, outcome.again.then_some(CLAIM_RETRY_INTERVAL)))
+}
+
+/// Returns the Agent that was taken before, with its references corrected. Nothing is written when they are correct.
+async fn kept(name: KubeRef, provider: &Provider, binding: Option<&Binding>) -> Result<Reservation, Error> {
+    let agent = agents::get(&provider.agents, &name).map(|agent| (*agent).clone());
+    let taken = |agent| Reservation {
+        reserved: Reserved::Taken {
+            agent: name.clone(),
+            others: None,
+        },
+        agent,
+    };
+    let Some(agent) = agent else {
+        return Ok(taken(None));
+    };
+    let Some(binding) = binding else {
+        return Ok(taken(Some(agent)));
+    };
+    if let Some(other) = agent
+        .candidate
+        .taken_by
+        .as_ref()
+        .filter(|it| *it != binding.machine())
+    {
+        return Ok(Reservation::not_yet(format!(
+            "The Agent {name} was taken for the AgentMachine {other} meanwhile; delete the Machine, so that another one is made"
+        )));
+    }
+    let agent = match binding.patch(&agent) {
+        None => agent,
+        Some(patch) => super::binding::send(&provider.context.client, &name, patch).await?,
+    };
+    Ok(taken(Some(agent)))
+}
+
+/// Writes spec and status.
+async fn settle(
+    object: &AgentMachine,
+    found: Reservation,
+    again: Option<Duration>,
+    provider: &Provider,
+) -> Result<Action, Error> {
+    let mut newest = None;
+    if let Reserved::Taken { agent, .. } = &found.reserved {
+        let id = provider_id(&agent.name);
+        if object.spec.provider_id.as_ref() != Some(&id) {
+            let patch: Patch<serde_json::Value> = Patch::Merge(json!({
+                "metadata": {"resourceVersion": object.resource_version()}, "spec": {"providerID": id},
+            }));
+            newest = Some(
+                api(object, provider)
+                    .patch(&object.name_any(), &patch_params(), &patch)
+                    .await?,
+            );
+        }
+    }
+    let object = newest.as_ref().unwrap_or(object);
+    let found = Found {
+        reserved: found.reserved,
+        agent: found.agent.as_ref(),
+        generation: object.metadata.generation,
+    };
+    let before = object.status.as_ref();
+    let mut next = status::status(before, &found, now());
+    let overdue = waits::set(object, &mut next, provider);
+    status::summarize(&mut next, now());
+    let (name, at) = (kube_ref(object), Instant::now());
+    let later = match provider.explained.get(&name, at) {
+        Some(((), left)) if status::differs_in_reasons_only(before, &next) => Some(left),
+        _ => None,
+    };
+    if later.is_none() && before != Some(&next) {
+        write(&provider.context, object, before, &next).await?;
+        provider.explained.set(name, (), at);
+    }
+    Ok(soonest([again, later, overdue]))
+}

@@ -1,0 +1,479 @@
+//! Computes the status of an AgentMachine. Source: docs/protocol/capi-agent-provider.md#2.1.
+
+use kube::runtime::events::EventType;
+use muster_api::time::Timestamp;
+use muster_controller::conditions::ConditionStatus::{False, True};
+use muster_controller::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
+use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
+use strum::{EnumString, IntoStaticStr};
+
+use super::reservation::{Reserved, is_said, reserved, set_candidates};
+use crate::capi::addresses::{HOST_NAME, addresses};
+use crate::capi::agents::AgentView;
+
+/// Longest message taken over from another object, characters: the limit of the CRD (32,768) and room for what is added.
+const LONGEST_MESSAGE: usize = 32_000;
+
+/// States of hosts from the request to install them on: the name of then is that of their nodes.
+const NAMED: [&str; 5] = [
+    "installing",
+    "installing-in-progress",
+    "installing-pending-user-action",
+    "added-to-existing-cluster",
+    "error",
+];
+
+/// Types of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+pub enum Type {
+    /// Summary of the five below.
+    Ready,
+    AgentRequirementsMet,
+    AgentReserved,
+    AgentSpecSynced,
+    AgentValidated,
+    Installed,
+    /// Present only while the AgentMachine is being deleted.
+    Deleting,
+    /// Present only while the object is paused.
+    Paused,
+}
+
+/// Conditions of the Agent that are shown, by their types there and here.
+const MIRRORED: [(&str, Type); 4] = [
+    ("RequirementsMet", Type::AgentRequirementsMet),
+    ("SpecSynced", Type::AgentSpecSynced),
+    ("Validated", Type::AgentValidated),
+    ("Installed", Type::Installed),
+];
+
+/// Reasons of conditions. Reasons of Agents are passed on in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+pub enum Reason {
+    NoSuitableAgents,
+    AgentNotYetFound,
+    AgentReserved,
+    AgentConditionTrue,
+    ConditionNotFound,
+    IssuesReported,
+    InfoReported,
+    WaitingForMachine,
+    WaitingForAgent,
+    Paused,
+    /// The reason is taken over from the Agent.
+    InstallationFailed,
+}
+
+impl ConditionReason for Reason {
+    fn event_type(self, is_new: bool) -> Option<EventType> {
+        match self {
+            Self::NoSuitableAgents | Self::InstallationFailed | Self::WaitingForMachine => {
+                Some(EventType::Warning)
+            }
+            Self::AgentReserved | Self::InfoReported | Self::WaitingForAgent => Some(EventType::Normal),
+            Self::AgentNotYetFound => (!is_new).then_some(EventType::Normal),
+            Self::AgentConditionTrue | Self::ConditionNotFound | Self::IssuesReported | Self::Paused => None,
+        }
+    }
+}
+
+muster_controller::has_conditions!(AgentMachineStatus, StandardCondition, Reason);
+
+/// An AgentMachine's state.
+#[derive(Debug)]
+pub struct Found<'a> {
+    pub reserved: Reserved,
+    /// The Agent that was taken, if it exists.
+    pub agent: Option<&'a AgentView>,
+    pub generation: Option<i64>,
+}
+
+/// The status from now on; the same as `before` when nothing differs.
+pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Timestamp) -> AgentMachineStatus {
+    let mut next = before.cloned().unwrap_or_default();
+    set_candidates(&mut next, &found.reserved);
+    if let Reserved::Taken { agent, .. } = &found.reserved {
+        next.agent_ref = Some(AgentReference {
+            name: agent.name.clone(),
+            namespace: agent.namespace.clone(),
+        });
+    }
+    if let Some(agent) = found.agent {
+        // A host that boots reports its addresses again; the former ones are kept until then. Its Node is found by the name.
+        let told = next
+            .addresses
+            .iter()
+            .find(|one| one.type_ == HOST_NAME && NAMED.contains(&agent.state.as_str()));
+        let name = told.map(|one| one.address.as_str()).or(agent.hostname.as_deref());
+        let found = addresses(&agent.interfaces, name);
+        if !found.is_empty() {
+            next.addresses = found;
+        }
+        next.failure_domain = agent.candidate.zone().map(str::to_owned);
+    }
+    let mut list = std::mem::take(&mut next.conditions);
+    for type_ in [Type::Deleting, Type::Paused] {
+        conditions::remove(&mut list, type_);
+    }
+    if !is_said(&list, &found.reserved) {
+        conditions::set(&mut list, reserved(&found.reserved), now);
+    }
+    for (of_agent, type_) in MIRRORED {
+        conditions::put(&mut list, mirrored(of_agent, type_, found.agent, now));
+    }
+    let ready = summary(&list);
+    conditions::set(&mut list, ready, now);
+    next.conditions = in_order(list, found.generation);
+    next.ready = is_true(&next.conditions, Type::Ready);
+    next.initialization = Some(Initialization {
+        provisioned: Some(next.ready),
+    });
+    next
+}
+
+/// Updates the summary from the other conditions.
+pub fn summarize(status: &mut AgentMachineStatus, now: Timestamp) {
+    let ready = summary(&status.conditions);
+    conditions::set(&mut status.conditions, ready, now);
+}
+
+/// True if two statuses differ at most in the reasons why Agents are not taken.
+pub fn differs_in_reasons_only(before: Option<&AgentMachineStatus>, next: &AgentMachineStatus) -> bool {
+    let without_reasons = |status: &AgentMachineStatus| {
+        let mut status = status.clone();
+        status.candidates.clear();
+        status.candidates_omitted = None;
+        for condition in &mut status.conditions {
+            condition.message.clear();
+        }
+        status
+    };
+    next.agent_ref.is_none() && before.is_some_and(|before| without_reasons(before) == without_reasons(next))
+}
+
+/// Returns `before` with one more condition, while nothing else is read.
+pub fn with_notice(
+    before: Option<&AgentMachineStatus>,
+    type_: Type,
+    reason: Reason,
+    message: &str,
+    now: Timestamp,
+) -> AgentMachineStatus {
+    let mut next = before.cloned().unwrap_or_default();
+    conditions::set(
+        &mut next.conditions,
+        DesiredCondition::new(type_, True, reason, message),
+        now,
+    );
+    next
+}
+
+/// Returns `before` without that condition.
+pub fn without_notice(before: &AgentMachineStatus, type_: Type) -> AgentMachineStatus {
+    let mut next = before.clone();
+    conditions::remove(&mut next.conditions, type_);
+    next
+}
+
+/// True when the list has a condition of this type that is true.
+pub fn is_true(list: &[StandardCondition], type_: Type) -> bool {
+    let type_: &str = type_.into();
+    list.iter().any(|one| one.type_ == type_ && one.status == "True")
+}
+
+fn mirrored(of_agent: &str, type_: Type, agent: Option<&AgentView>, now: Timestamp) -> StandardCondition {
+    let new = |status: &str, reason: &str, message: String| {
+        StandardCondition::new(type_.into(), status, reason, message, now)
+    };
+    let Some(agent) = agent else {
+        return new(
+            "False",
+            Reason::AgentNotYetFound.into(),
+            "There is no Agent yet".into(),
+        );
+    };
+    match agent.condition(of_agent) {
+        None => new(
+            "False",
+            Reason::ConditionNotFound.into(),
+            format!("The Agent has no condition {of_agent} yet"),
+        ),
+        Some(found) if found.status == "True" => {
+            new("True", Reason::AgentConditionTrue.into(), message_of(found))
+        }
+        Some(found) => new("False", &acceptable(found.reason.as_deref()), message_of(found)),
+    }
+}
+
+fn message_of(condition: &Condition) -> String {
+    let message = condition.message.as_deref().unwrap_or_default();
+    message.chars().take(LONGEST_MESSAGE).collect()
+}
+
+/// The reason in a form that the API server accepts. That of an Agent may be empty, or a sentence.
+fn acceptable(reason: Option<&str>) -> String {
+    let reason = reason.unwrap_or_default();
+    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | ':');
+    let kept: String = reason.chars().filter(|c| known(*c)).take(1024).collect();
+    let kept = kept.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let kept = kept.trim_end_matches([',', ':']);
+    if kept.is_empty() {
+        "ReasonNotGiven".into()
+    } else {
+        kept.to_owned()
+    }
+}
+
+fn summary(list: &[StandardCondition]) -> DesiredCondition<Type, Reason> {
+    let parts = [
+        Type::AgentRequirementsMet,
+        Type::AgentReserved,
+        Type::AgentSpecSynced,
+        Type::AgentValidated,
+        Type::Installed,
+    ];
+    let of = |type_: Type| {
+        let name: &str = type_.into();
+        list.iter().find(|one| one.type_ == name)
+    };
+    let issues: Vec<String> = parts
+        .into_iter()
+        .filter_map(of)
+        .filter(|one| one.status != "True")
+        .map(|one| {
+            let text = if one.message.is_empty() {
+                &one.reason
+            } else {
+                &one.message
+            };
+            format!("* {}: {text}", one.type_)
+        })
+        .collect();
+    if issues.is_empty() {
+        return DesiredCondition::new(Type::Ready, True, Reason::InfoReported, "");
+    }
+    let message: String = issues.join("\n").chars().take(LONGEST_MESSAGE).collect();
+    DesiredCondition::new(Type::Ready, False, Reason::IssuesReported, message)
+}
+
+/// Sorts the conditions: `Ready` first, the rest by name.
+fn in_order(mut list: Vec<StandardCondition>, generation: Option<i64>) -> Vec<StandardCondition> {
+    list.sort_by(|a, b| {
+        let key = |one: &StandardCondition| (one.type_ != "Ready", one.type_.clone());
+        key(a).cmp(&key(b))
+    });
+    for condition in &mut list {
+        condition.observed_generation = generation;
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use muster_core::record::KubeRef;
+    use muster_core::rules::placement::NotTaken;
+
+    fn now() -> Timestamp {
+        Timestamp::from_timestamp(1_795_000_000, 0).unwrap()
+    }
+
+    fn agent(conditions: &Value) -> AgentView {
+        serde_json::from_value(json!({
+            "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": ""},
+            "status": {"conditions": conditions, "inventory": {"hostname": "w0", "interfaces": [
+                {"hasCarrier": true, "ipV4Addresses": ["192.0.2.1/24"], "ipV6Addresses": []},
+            ]}},
+        }))
+        .unwrap()
+    }
+
+    fn taken(agent: &AgentView) -> AgentMachineStatus {
+        let found = Found {
+            reserved: Reserved::Taken {
+                agent: agent.candidate.host.clone(),
+                others: None,
+            },
+            agent: Some(agent),
+            generation: Some(3),
+        };
+        status(None, &found, now())
+    }
+
+    fn find<'a>(status: &'a AgentMachineStatus, type_: &str) -> &'a StandardCondition {
+        status.conditions.iter().find(|one| one.type_ == type_).unwrap()
+    }
+
+    #[test]
+    fn the_name_of_the_request_to_install_is_the_machines_whatever_is_said_afterwards() {
+        let mut agent = agent(&json!([]));
+        let name = |status: &AgentMachineStatus| {
+            let mut names = status.addresses.iter().filter(|one| one.type_ == HOST_NAME);
+            names.next().map(|one| one.address.clone())
+        };
+        let next = |before: Option<&AgentMachineStatus>, agent: &AgentView| {
+            let found = Found {
+                reserved: Reserved::Taken {
+                    agent: agent.candidate.host.clone(),
+                    others: None,
+                },
+                agent: Some(agent),
+                generation: Some(3),
+            };
+            status(before, &found, now())
+        };
+        agent.state = "known".into();
+        let first = next(None, &agent);
+        assert_eq!(name(&first).as_deref(), Some("w0"));
+        agent.hostname = Some("w1".into());
+        let renamed = next(Some(&first), &agent);
+        assert_eq!(name(&renamed).as_deref(), Some("w1"));
+        agent.hostname = Some("another-node".into());
+        for state in NAMED {
+            agent.state = state.into();
+            assert_eq!(
+                name(&next(Some(&renamed), &agent)).as_deref(),
+                Some("w1"),
+                "{state}"
+            );
+            assert_eq!(
+                name(&next(None, &agent)).as_deref(),
+                Some("another-node"),
+                "{state}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_is_ready_when_all_that_the_agent_says_is_true() {
+        let all = ["SpecSynced", "Validated", "RequirementsMet", "Installed"];
+        let all_true: Vec<Value> = all
+            .iter()
+            .map(|type_| json!({"type": type_, "status": "True"}))
+            .collect();
+        let done = taken(&agent(&json!(all_true)));
+        assert!(
+            done.ready
+                && done.initialization
+                    == Some(Initialization {
+                        provisioned: Some(true)
+                    })
+        );
+        let types: Vec<_> = done.conditions.iter().map(|one| one.type_.as_str()).collect();
+        assert_eq!(
+            types,
+            [
+                "Ready",
+                "AgentRequirementsMet",
+                "AgentReserved",
+                "AgentSpecSynced",
+                "AgentValidated",
+                "Installed"
+            ]
+        );
+        assert!(
+            done.conditions
+                .iter()
+                .all(|one| one.status == "True" && one.observed_generation == Some(3))
+        );
+        assert_eq!(find(&done, "Ready").reason, "InfoReported");
+        assert_eq!(done.addresses.len(), 2);
+        // Any one of them missing is enough.
+        for missing in 0..all.len() {
+            let mut some = all_true.clone();
+            some.remove(missing);
+            assert!(!taken(&agent(&json!(some))).ready);
+        }
+    }
+
+    #[test]
+    fn an_agents_reason_is_passed_on_in_a_form_that_the_api_server_accepts() {
+        let status = taken(&agent(&json!([
+            {"type": "SpecSynced", "status": "False", "reason": "InputError", "message": "correct it"},
+            {"type": "Validated", "status": "Unknown", "reason": ""},
+            {"type": "RequirementsMet", "status": "Unknown", "reason": "is not ready: 1."},
+        ])));
+        let of = |type_| {
+            let found = find(&status, type_);
+            (found.status.as_str(), found.reason.as_str())
+        };
+        assert_eq!(of("AgentSpecSynced"), ("False", "InputError"));
+        assert_eq!(of("AgentValidated"), ("False", "ReasonNotGiven"));
+        assert_eq!(of("AgentRequirementsMet"), ("False", "isnotready:1"));
+        assert_eq!(of("Installed"), ("False", "ConditionNotFound"));
+        let ready = find(&status, "Ready");
+        assert_eq!(ready.reason, "IssuesReported");
+        assert!(
+            ready
+                .message
+                .starts_with("* AgentRequirementsMet: isnotready:1\n* AgentSpecSynced: correct it\n")
+        );
+    }
+
+    #[test]
+    fn every_agent_that_was_not_taken_is_named_with_its_reason_up_to_a_limit() {
+        let others = (0..30)
+            .map(|n| {
+                let why = if n < 25 {
+                    NotTaken::TakenBy(KubeRef::new("c", "x"))
+                } else {
+                    NotTaken::NotApproved
+                };
+                (KubeRef::new("hardware", format!("a{n:02}")), why)
+            })
+            .collect();
+        let found = Found {
+            reserved: Reserved::NoneFits {
+                others,
+                namespace: "hardware".into(),
+            },
+            agent: None,
+            generation: Some(1),
+        };
+        let status = status(None, &found, now());
+        assert_eq!(
+            (status.candidates.len(), status.candidates_omitted),
+            (20, Some(10))
+        );
+        assert_eq!(
+            (
+                status.candidates[0].name.as_str(),
+                status.candidates[0].reason.as_str()
+            ),
+            ("a25", "NotApproved")
+        );
+        let reserved = find(&status, "AgentReserved");
+        assert_eq!(
+            (reserved.status.as_str(), reserved.reason.as_str()),
+            ("False", "NoSuitableAgents")
+        );
+        assert!(
+            reserved.message.starts_with(
+                "None of 30 Agents in the namespace hardware can be taken: hardware/a25: it is not approved"
+            ),
+            "{}",
+            reserved.message
+        );
+        assert!(reserved.message.contains("and 25 more"));
+        assert_eq!(find(&status, "Installed").reason, "AgentNotYetFound");
+        assert!(!status.ready && status.agent_ref.is_none());
+    }
+
+    #[test]
+    fn the_same_state_gives_the_same_status() {
+        let agent = agent(&json!([{"type": "SpecSynced", "status": "True"}]));
+        let first = taken(&agent);
+        let found = Found {
+            reserved: Reserved::Taken {
+                agent: agent.candidate.host.clone(),
+                others: None,
+            },
+            agent: Some(&agent),
+            generation: Some(3),
+        };
+        let later = Timestamp::from_timestamp(1_795_000_100, 0).unwrap();
+        assert_eq!(status(Some(&first), &found, later), first);
+    }
+}

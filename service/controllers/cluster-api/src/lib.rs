@@ -1,0 +1,7 @@
+//! Controllers that take Agents for Machines: the infrastructure provider of Cluster API, and node pools without HyperShift.
+
+pub mod capi;
+pub mod context;
+pub mod nodepool;
+
+pub use context::Context;

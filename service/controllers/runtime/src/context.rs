@@ -1,0 +1,63 @@
+//! Holds what every controller needs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio::time::timeout;
+use tower::service_fn;
+
+use crate::echoes::WrittenStatuses;
+use crate::events::Events;
+use crate::namespaces::Namespaces;
+use crate::waits::Waits;
+use crate::watches::Watches;
+
+/// Limit of one request, until the answer begins: its retries included. Watches answer at once and go on.
+const REQUEST_LIMIT: Duration = Duration::from_secs(30);
+
+/// Shared by all controllers of a replica.
+pub struct Context {
+    /// To the Kubernetes API. No request waits for an answer longer than [`REQUEST_LIMIT`].
+    pub client: Client,
+    /// The namespaces that are watched.
+    pub namespaces: Namespaces,
+    /// Kubernetes Events to publish.
+    pub events: Events,
+    /// Waits of objects, for Events.
+    pub waits: Waits,
+    /// Statuses that were written.
+    pub statuses: WrittenStatuses,
+    /// Receives which watches fail.
+    pub watches: Arc<dyn Watches>,
+}
+
+impl Context {
+    pub fn new(client: &Client, events: Events, namespaces: Namespaces, watches: Arc<dyn Watches>) -> Self {
+        Self {
+            client: with_deadline(client.clone()),
+            namespaces,
+            events,
+            waits: Waits::default(),
+            statuses: WrittenStatuses::default(),
+            watches,
+        }
+    }
+}
+
+/// The client with a limit of each request.
+pub fn with_deadline(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request| {
+        let client = client.clone();
+        async move {
+            timeout(REQUEST_LIMIT, client.send(request))
+                .await
+                .unwrap_or_else(|_| {
+                    let limit = REQUEST_LIMIT.as_secs();
+                    Err(kube::Error::Service(format!("no answer within {limit} s").into()))
+                })
+        }
+    });
+    Client::new(service, namespace)
+}

@@ -1,0 +1,43 @@
+//! What every controller of a kind is made of:
+//!
+//! - [`watch`]: kube's `Controller` over objects that are decoded one by one; watches whose failures are reported
+//! - [`gather`]: merges triggers that are repeated
+//! - [`echoes`]: own writes of statuses trigger nothing when a watch shows them
+//! - [`drive`]: deadline of a reconcile, growing retries, a fresh object after a conflict, metrics
+//! - [`Context`]: a client with a deadline for each request, namespaces, Events, waits
+//! - [`Error`], [`error::Failure`]: how to continue after a failure: a retry, or waiting for a change of the object
+//! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
+//! - [`unreadable`]: the condition of an object that cannot be read
+//! - [`waits`]: what objects wait for, which becomes Kubernetes Events when it takes longer than a minute
+//! - [`lease`]: the rules by which replicas hold a Lease
+//! - [`writes`], [`merge_patch`], [`finalizers`], [`references`], [`secrets`], [`retry`], [`times`]: parameters of writes, differences,
+//!   finalizers, owners and names, values that objects refer to, intervals, times
+//!
+//! It sees no records of the service: crates above it do.
+
+pub mod conditions;
+pub mod context;
+pub mod digest;
+pub mod drive;
+pub mod echoes;
+pub mod error;
+pub mod events;
+pub mod finalizers;
+pub mod gather;
+pub mod kinds;
+pub mod lease;
+pub mod merge_patch;
+pub mod namespaces;
+pub mod references;
+pub mod retry;
+pub mod secrets;
+pub mod status;
+pub mod times;
+pub mod unreadable;
+pub mod waits;
+pub mod watch;
+pub mod watches;
+pub mod writes;
+
+pub use context::Context;
+pub use error::Error;

@@ -1,0 +1,140 @@
+//! Drains the Node of a Machine like `kubectl drain`: no new pods, and the present ones are evicted. Source: Cluster API v1.11,
+//! internal/controllers/machine/drain.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{EvictParams, ListParams, Patch};
+use kube::{Api, Client, ResourceExt};
+use muster_controller::error::{Error, unless_absent};
+use muster_controller::writes::patch_params;
+use serde_json::json;
+
+/// Annotation of pods that a kubelet has from a file: they cannot be evicted.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// Most pods that one message names.
+const NAMED: usize = 5;
+
+/// The progress of a drain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Drained {
+    /// No pods are left.
+    Yes,
+    /// Pods that the drain waits for, and why.
+    Waiting(String),
+}
+
+/// Keeps new pods off the node, and evicts the present ones. If `is_own` is false, another machine has joined under the name, and
+/// nothing is done.
+///
+/// # Errors
+/// Fails if the workload cluster does.
+pub async fn drain(client: &Client, node: &str, is_own: impl Fn(&Node) -> bool) -> Result<Drained, Error> {
+    let nodes = Api::<Node>::all(client.clone());
+    let found = nodes.get_opt(node).await?;
+    let Some(found) = found.filter(is_own) else {
+        return Ok(Drained::Yes);
+    };
+    let spec = found.spec.unwrap_or_default();
+    if spec.unschedulable != Some(true) {
+        let patch = Patch::Merge(json!({"spec": {"unschedulable": true}}));
+        unless_absent(nodes.patch(node, &patch_params(), &patch).await)?;
+    }
+    let params = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    // A cluster that consists of an API alone has no pods.
+    let pods = unless_absent(Api::<Pod>::all(client.clone()).list(&params).await)?;
+    let pods: Vec<Pod> = pods
+        .into_iter()
+        .flat_map(|pods| pods.items)
+        .filter(goes)
+        .collect();
+    let mut left: BTreeMap<String, &'static str> = BTreeMap::new();
+    for pod in &pods {
+        if let Some(why) = evict(client, pod).await? {
+            left.insert(
+                format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any()),
+                why,
+            );
+        }
+    }
+    Ok(message(&left).map_or(Drained::Yes, Drained::Waiting))
+}
+
+/// True for pods that must leave before their node is deleted.
+fn goes(pod: &Pod) -> bool {
+    let is_mirror = pod.annotations().contains_key(MIRROR);
+    // A DaemonSet places its pods on cordoned nodes, too.
+    let is_everywhere = pod
+        .owner_references()
+        .iter()
+        .any(|owner| owner.kind == "DaemonSet" && owner.controller == Some(true));
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    let is_over = matches!(phase, Some("Succeeded" | "Failed"));
+    !is_mirror && !is_everywhere && !is_over
+}
+
+/// Evicts a pod; `None`: it is gone.
+async fn evict(client: &Client, pod: &Pod) -> Result<Option<&'static str>, Error> {
+    if pod.metadata.deletion_timestamp.is_some() {
+        return Ok(Some("is ending"));
+    }
+    let api = Api::<Pod>::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
+    match api.evict(&pod.name_any(), &EvictParams::default()).await {
+        Ok(_) => Ok(Some("is ending")),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(kube::Error::Api(status)) if status.code == 429 => Ok(Some("is kept by a PodDisruptionBudget")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn message(left: &BTreeMap<String, &'static str>) -> Option<String> {
+    if left.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> = left
+        .iter()
+        .take(NAMED)
+        .map(|(pod, why)| format!("{pod} {why}"))
+        .collect();
+    if left.len() > NAMED {
+        named.push(format!("and {} more", left.len() - NAMED));
+    }
+    Some(format!("waits for pods to leave: {}", named.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn pod(metadata: Value, phase: &str) -> Pod {
+        serde_json::from_value(json!({"metadata": metadata, "status": {"phase": phase}})).unwrap()
+    }
+
+    #[test]
+    fn pods_that_nobody_can_evict_or_that_are_over_are_left() {
+        assert!(goes(&pod(json!({"name": "a"}), "Running")));
+        assert!(!goes(&pod(json!({"name": "a"}), "Succeeded")));
+        assert!(!goes(&pod(
+            json!({"name": "a", "annotations": {MIRROR: "x"}}),
+            "Running"
+        )));
+        let owner = |kind: &str| {
+            json!({"name": "a", "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u", "controller": true}]})
+        };
+        assert!(!goes(&pod(owner("DaemonSet"), "Running")));
+        assert!(goes(&pod(owner("ReplicaSet"), "Running")));
+    }
+
+    #[test]
+    fn a_message_names_a_few() {
+        assert_eq!(message(&BTreeMap::new()), None);
+        let left = (0..7)
+            .map(|number| (format!("n/{number}"), "is ending"))
+            .collect();
+        let message = message(&left).unwrap();
+        assert!(message.ends_with("n/4 is ending, and 2 more"), "{message}");
+    }
+}
