@@ -51,7 +51,33 @@ impl Kind {
     pub async fn begin_write(self, writers: &AnyPool) -> sqlx::Result<Transaction<'static, Any>> {
         match self {
             Self::Sqlite => writers.begin_with("BEGIN IMMEDIATE").await,
-            Self::Postgres => writers.begin().await,
+            Self::Postgres => begin_on_server(writers, "BEGIN").await,
         }
     }
+
+    /// Begins a transaction in which all reads see the same state.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn begin_read(self, readers: &AnyPool) -> sqlx::Result<Transaction<'static, Any>> {
+        match self {
+            Self::Sqlite => readers.begin().await,
+            Self::Postgres => {
+                begin_on_server(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+            }
+        }
+    }
+}
+
+/// Begins a transaction in a task of its own, so that a caller that is dropped meanwhile does not leave it half begun. The server is in the
+/// transaction then, sqlx 0.9 counts none, and the connection goes back to the pool: what it is used for next would be part of it,
+/// without a commit, and perhaps read-only.
+async fn begin_on_server(pool: &AnyPool, statement: &'static str) -> sqlx::Result<Transaction<'static, Any>> {
+    let pool = pool.clone();
+    let begun = tokio::spawn(async move { pool.begin_with(statement).await });
+    begun.await.unwrap_or_else(|ended| match ended.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // The runtime stops.
+        Err(_) => Err(sqlx::Error::PoolClosed),
+    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use muster_sql::Kind;
 use sqlx::any::AnyRow;
-use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Row as _, Transaction};
+use sqlx::{AnyConnection, AnyPool, Row as _};
 
 use super::change::{BYTES_AT_ONCE, Change, Changes};
 use super::cipher::{Cipher, Plain};
@@ -111,8 +111,7 @@ impl SqlStorage {
     /// Reads objects of one revision. The page is empty when the requested revision was compacted or does not exist yet.
     pub(crate) async fn list(&self, query: ListQuery) -> Result<Page> {
         let failed = StorageError::unavailable("listing objects");
-        let mut connection = self.readers.acquire().await.map_err(&failed)?;
-        let begun = begin_read(self.kind, &mut connection).await;
+        let begun = self.kind.begin_read(&self.readers).await;
         let mut reading = begun.map_err(&failed)?;
         let (current, compacted) = revisions(&mut reading).await?;
         let revision = query.at.unwrap_or(current);
@@ -284,17 +283,6 @@ impl SqlStorage {
     /// True when other replicas may write to the same database, so that their changes must be polled for.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres
-    }
-}
-
-/// Begins a transaction in which all reads see the same revision.
-async fn begin_read(kind: Kind, connection: &mut AnyConnection) -> sqlx::Result<Transaction<'_, Any>> {
-    match kind {
-        Kind::Sqlite => connection.begin().await,
-        Kind::Postgres => {
-            let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-            connection.begin_with(begin).await
-        }
     }
 }
 

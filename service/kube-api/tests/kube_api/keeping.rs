@@ -1,6 +1,7 @@
 //! What the server keeps, for how long, and which watches receive it.
 
 on_both! {
+    a_transaction_whose_caller_went_away_ends,
     a_write_whose_caller_went_away_is_seen_by_watches,
     events_go_an_hour_after_their_last_repetition,
     history_is_compacted_in_parts,
@@ -12,6 +13,7 @@ mod cases {
     use std::time::Duration;
 
     use chrono::Utc;
+    use futures_util::FutureExt as _;
     use kube::api::{Api, ListParams};
     use serde_json::{Value, json};
 
@@ -21,6 +23,22 @@ mod cases {
     async fn next(events: &mut Events) -> Value {
         let next = tokio::time::timeout(Duration::from_secs(60), events.next());
         next.await.expect("an event in time").expect("an event")
+    }
+
+    /// sqlx 0.9 returns the connection to the pool while PostgreSQL begins the transaction: the next user of it would be in the same one.
+    pub async fn a_transaction_whose_caller_went_away_ends(world: World) {
+        let (readers, writers) = world.pools();
+        let kind = world.kind();
+        for n in 0..20 {
+            // It takes a round trip, so this drops it midway.
+            drop(kind.begin_read(&readers).now_or_never());
+            let mut writing = kind.begin_write(&writers).await.unwrap();
+            sqlx::query("UPDATE kube_revision SET revision = revision WHERE id = 1")
+                .execute(&mut *writing)
+                .await
+                .unwrap_or_else(|error| panic!("write {n}: {error}"));
+            writing.commit().await.unwrap();
+        }
     }
 
     pub async fn a_write_whose_caller_went_away_is_seen_by_watches(world: World) {

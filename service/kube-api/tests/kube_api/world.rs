@@ -61,6 +61,10 @@ impl World {
         world
     }
 
+    pub fn kind(&self) -> muster_sql::Kind {
+        self.store.kind()
+    }
+
     /// The connections to its database.
     pub fn pools(&self) -> (sqlx::AnyPool, sqlx::AnyPool) {
         self.store.pools()
