@@ -5,13 +5,15 @@
 //! network at most three quarters of that. When a share is used up, the connections that have been idle longest make room: first those
 //! of the network that has most. A connection with a request in progress is never closed for another one.
 //!
-//! Requests that compute for long take a [`Turn`], because their connections share threads with all others.
+//! Requests that compute for long take a [`Turn`], because their connections share threads with all others; a [`KeyedLimiter`] and a [`SharedLimiter`] keep one client from
+//! using what all need.
 
 mod acceptor;
 mod budget;
 mod connection;
 mod connections;
 mod http1;
+mod limiter;
 mod listener;
 mod network;
 mod requests;
@@ -24,6 +26,7 @@ mod turn;
 pub use acceptor::PlaceAcceptor;
 pub use budget::Budgets;
 pub use connections::Connections;
+pub use limiter::{KeyedLimiter, SharedLimiter, SharedPermit};
 pub use listener::Listener;
 pub use network::network_of;
 pub use requests::counted;

@@ -6,14 +6,12 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
-use muster_connections::Turn;
+use muster_connections::{SharedLimiter, Turn};
 use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::objects::Objects;
-use crate::places::Places;
 use crate::problem::Problem;
 
 /// Largest body of an ordinary request, bytes.
@@ -28,11 +26,11 @@ const TIME: Duration = Duration::from_secs(120);
 /// Larger bodies, bytes, and those of unknown size are limited by [`LARGE_BODIES`].
 const LARGE: u64 = 256 << 10;
 
-/// Permits for large bodies: together they take at most 256 MiB.
-static LARGE_BODIES: Semaphore = Semaphore::const_new(32);
+/// Large bodies at once: together they take at most 256 MiB. A holder of an InfraEnv's token cannot block requests of other InfraEnvs.
+static LARGE_BODIES: SharedLimiter<String> = SharedLimiter::new(32, OF_INFRA_ENV);
 
-/// Permits that one InfraEnv may hold: a holder of its token cannot block requests of other InfraEnvs.
-static OF_INFRA_ENVS: Places = Places::new(4);
+/// Large bodies of one InfraEnv at once.
+const OF_INFRA_ENV: usize = 4;
 
 /// Parsing, deciding and storing a large body takes a processor for tens of milliseconds.
 static TURN: Turn = Turn::new();
@@ -91,8 +89,12 @@ async fn required<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, 
     Ok(bytes)
 }
 
-/// Reads a body within [`TIME`]; a large one takes a permit of `places`.
-async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -> Result<Bytes, Problem> {
+/// Reads a body within [`TIME`]; a large one takes a permit.
+async fn read<S: Send + Sync>(
+    request: Request,
+    state: &S,
+    limiter: &SharedLimiter<String>,
+) -> Result<Bytes, Problem> {
     let headers = request.headers();
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -100,15 +102,10 @@ async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -
         length.is_some_and(|length| length > LARGE) || headers.contains_key(header::TRANSFER_ENCODING);
     let full = || Problem::unavailable("too many large bodies are coming at once; try again");
     let infra_env = infra_env_of(request.uri().path());
-    let _places = match is_large {
+    let _permit = match is_large {
         true => {
-            // The InfraEnv's permit first: a request that waits for it holds no permit that others need.
-            let own = match infra_env {
-                Some(id) => Some(OF_INFRA_ENVS.take(&id, TIME).await.ok_or_else(full)?),
-                None => None,
-            };
-            let place = timeout(TIME, places.acquire()).await.map_err(|_| full())?;
-            Some((own, place.map_err(|_| full())?))
+            let permit = limiter.acquire_within(TIME, infra_env.as_ref()).await;
+            Some(permit.ok_or_else(full)?)
         }
         false => None,
     };
@@ -243,32 +240,32 @@ mod tests {
         let request = Request::post("/")
             .body(axum::body::Body::from_stream(drip))
             .unwrap();
-        let places = Semaphore::new(1);
-        let refused = timeout(TIME * 2, read(request, &(), &places)).await;
+        let limiter = SharedLimiter::new(1, 1);
+        let refused = timeout(TIME * 2, read(request, &(), &limiter)).await;
         let refused = refused.expect("it ends").unwrap_err();
         assert_eq!(refused.status(), 400);
         assert!(refused.reason().contains("did not come within 120 s"));
-        assert_eq!(places.available_permits(), 1);
+        assert_eq!(limiter.available(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn large_bodies_are_read_a_few_at_a_time_and_small_ones_pass() {
-        let places = Semaphore::new(1);
-        let held = places.acquire().await.unwrap();
+        let limiter = SharedLimiter::new(1, 1);
+        let held = limiter.acquire_within(TIME, None).await.unwrap();
         let request = |length: u64| {
             let request = Request::post("/").header(header::CONTENT_LENGTH, length);
             request.body(axum::body::Body::from("{}")).unwrap()
         };
-        assert!(read(request(LARGE), &(), &places).await.is_ok());
-        let refused = read(request(LARGE + 1), &(), &places).await.unwrap_err();
+        assert!(read(request(LARGE), &(), &limiter).await.is_ok());
+        let refused = read(request(LARGE + 1), &(), &limiter).await.unwrap_err();
         assert_eq!(refused.status(), 503);
         drop(held);
-        assert!(read(request(LARGE + 1), &(), &places).await.is_ok());
+        assert!(read(request(LARGE + 1), &(), &limiter).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_infra_env_takes_no_places_from_others() {
-        let places = Semaphore::new(32);
+    async fn one_infra_env_takes_no_permits_from_others() {
+        let limiter = SharedLimiter::new(32, OF_INFRA_ENV);
         let silent = || axum::body::Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
         let request = |id: &str, body: axum::body::Body| {
             let request = Request::post(format!("/api/infra-envs/{id}/hosts"));
@@ -278,13 +275,13 @@ mod tests {
                 .unwrap()
         };
         let mut held: Vec<_> = (0..40)
-            .map(|_| Box::pin(read(request("A", silent()), &(), &places)))
+            .map(|_| Box::pin(read(request("A", silent()), &(), &limiter)))
             .collect();
         for body in &mut held {
             assert!(futures_util::poll!(body).is_pending());
         }
-        assert_eq!(places.available_permits(), 28);
-        let other = read(request("b", axum::body::Body::from("{}")), &(), &places);
+        assert_eq!(limiter.available(), 28);
+        let other = read(request("b", axum::body::Body::from("{}")), &(), &limiter);
         assert!(timeout(Duration::from_secs(1), other).await.unwrap().is_ok());
     }
 

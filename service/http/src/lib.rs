@@ -7,7 +7,6 @@ pub mod gate;
 pub mod listener;
 mod objects;
 mod origin;
-pub mod places;
 pub mod problem;
 pub mod proof;
 pub mod request_id;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
@@ -10,10 +11,11 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
+use muster_connections::KeyedLimiter;
 use muster_core::record::Host;
-use muster_http::places::Places;
 use muster_http::{Caller, Problem};
-use muster_store::{HostForm, ListedParts, Store, StoreError};
+use muster_operations::hosts::Hosts;
+use muster_operations::records::{HostForm, ListedParts, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::host_text::HostText;
@@ -24,7 +26,7 @@ use crate::views::Views;
 const PIECE: usize = 128 << 10;
 
 /// Most lists of one InfraEnv or cluster at once, for agents and for all other callers.
-static TURNS: Places = Places::new(2);
+static LISTS: KeyedLimiter<String> = KeyedLimiter::new(2);
 
 /// Longest time that a list waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// 503 if the turn does not come in time.
 pub async fn turn(of: impl Display, caller: Caller) -> Result<OwnedSemaphorePermit, Problem> {
     let is_agent = matches!(caller, Caller::InfraEnv(_));
-    let turn = TURNS.take(&format!("{of} {is_agent}"), PATIENCE).await;
+    let turn = LISTS.acquire_within(PATIENCE, &format!("{of} {is_agent}")).await;
     turn.ok_or_else(|| {
         Problem::unavailable(
             "other lists of these hosts are being answered; try again, or ask for parts (limit)",
@@ -45,7 +47,7 @@ pub async fn turn(of: impl Display, caller: Caller) -> Result<OwnedSemaphorePerm
 
 /// The hosts of a list.
 pub struct HostList<F> {
-    pub store: Store,
+    pub hosts: Arc<Hosts>,
     pub views: Views,
     pub form: HostForm,
     /// Makes the entry of this list from a host and its usual view; `None`: it is left out.
@@ -75,7 +77,7 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
         keys: Vec<(InfraEnvId, HostId)>,
     ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send + use<F> {
         let listing = Listing {
-            parts: self.store.listed_parts(keys, self.form),
+            parts: self.hosts.parts(keys, self.form),
             views: self.views,
             shape: self.shape,
             read: VecDeque::new(),

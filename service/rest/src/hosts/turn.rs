@@ -6,42 +6,25 @@
 use std::time::Duration;
 
 use muster_api::ids::{HostId, InfraEnvId};
+use muster_connections::{SharedLimiter, SharedPermit};
 use muster_core::lifecycle::host::HostEvent;
 use muster_http::Problem;
-use muster_http::places::Places;
 use muster_operations::hosts::Hosts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
-use tokio::time::timeout;
 
-/// Twice as many as the store writes in one transaction: while some are written, the next are decided.
-static PLACES: Semaphore = Semaphore::const_new(64);
+/// Changes at once: twice as many as the store writes in one transaction, so that while some are written, the next are decided. An InfraEnv
+/// has half of them, so that no other one waits for all of its hosts.
+static CHANGES: SharedLimiter<InfraEnvId> = SharedLimiter::new(64, 32);
 
-/// An InfraEnv has half of them, so that no other one waits for all of its hosts.
-static OF_INFRA_ENVS: Places = Places::new(32);
-
-/// Time that a request waits for each of its places, as for a connection to the database.
+/// Time that a request waits for each of its permits, as for a connection to the database.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The places of a request, until it is dropped.
-pub struct Turn {
-    _of_infra_env: OwnedSemaphorePermit,
-    _of_all: SemaphorePermit<'static>,
-}
 
 /// Waits for the turn of a change of a host of this InfraEnv.
 ///
 /// # Errors
 /// 503 if the turn does not come in time.
-pub async fn turn(infra_env_id: InfraEnvId) -> Result<Turn, Problem> {
-    let full = || Problem::unavailable("too many hosts report at once; try again");
-    // The place of its InfraEnv first: a request that waits for that holds no place that others need.
-    let of_infra_env = OF_INFRA_ENVS.take(&infra_env_id.to_string(), PATIENCE).await;
-    let of_infra_env = of_infra_env.ok_or_else(full)?;
-    let of_all = timeout(PATIENCE, PLACES.acquire()).await.map_err(|_| full())?;
-    Ok(Turn {
-        _of_infra_env: of_infra_env,
-        _of_all: of_all.map_err(|_| full())?,
-    })
+pub async fn turn(infra_env_id: InfraEnvId) -> Result<SharedPermit<'static>, Problem> {
+    let permit = CHANGES.acquire_within(PATIENCE, Some(&infra_env_id)).await;
+    permit.ok_or_else(|| Problem::unavailable("too many hosts report at once; try again"))
 }
 
 /// Applies what the agent of a host reports, in its turn.
