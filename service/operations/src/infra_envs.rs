@@ -23,7 +23,7 @@ use crate::now;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
-/// Longest delay until another replica's change is seen. Every poll of every host needs its InfraEnv.
+/// Longest delay until another replica's change is seen of which no notification came. Every poll of every host needs its InfraEnv.
 const TIME_TO_LIVE: Duration = Duration::from_secs(5);
 
 /// Ids of deleted InfraEnvs are never used again; they are kept for as long as requests in flight may name them.
@@ -43,10 +43,17 @@ pub struct InfraEnvs {
 
 impl InfraEnvs {
     pub fn new(store: Store, os_images: Arc<OsImages>) -> Self {
+        let cache: Cache<InfraEnvId, Arc<InfraEnv>> = Cache::builder().time_to_live(TIME_TO_LIVE).build();
+        let changing = cache.clone();
+        store.on_change(move |change| {
+            if let Subject::InfraEnv(id) = change.subject {
+                changing.invalidate(&id);
+            }
+        });
         Self {
             boot_media: BootMedia::of(&store),
             store,
-            cache: Cache::builder().time_to_live(TIME_TO_LIVE).build(),
+            cache,
             deleted: Cache::builder().time_to_live(DELETED_TIME_TO_LIVE).build(),
             refusals: RefusedDeletions::default(),
             by_kube: Cache::builder().build(),
@@ -83,7 +90,7 @@ impl InfraEnvs {
         Some(entry.into_value())
     }
 
-    /// The InfraEnv with this id, at most 5 s old when another replica changed it.
+    /// The InfraEnv with this id, at most 5 s old when another replica changed it without a notification.
     pub async fn find(&self, id: InfraEnvId) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         if self.deleted.contains_key(&id) {
             return Ok(None);
@@ -126,7 +133,7 @@ impl InfraEnvs {
         self.boot_media.find(boot_id).await
     }
 
-    /// The InfraEnv of this custom resource, at most 5 s old when another replica changed it.
+    /// The InfraEnv of this custom resource, at most 5 s old when another replica changed it without a notification.
     pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         if let Some(id) = self.by_kube.get(kube) {
             let found = self.find(id).await?;
