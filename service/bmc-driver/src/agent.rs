@@ -13,8 +13,8 @@ use muster_core::rules::hostname;
 use muster_core::rules::stages::boots_from_disk;
 use muster_operations::images::cache::ImageForm;
 use muster_operations::images::discovery::DiscoveryImage;
+use muster_operations::records::HostForm;
 use muster_operations::{OperationError, Result};
-use muster_store::HostForm;
 
 use crate::context::Context;
 use crate::differences::{compare, differences};
@@ -32,14 +32,14 @@ const MOST_MACS: usize = 16;
 /// Fails if the database does.
 pub(crate) async fn look_at(context: &Context, infra_env_id: InfraEnvId, ids: &[HostId]) -> Result<()> {
     let operations = &context.operations;
-    let bmcs = operations.store.list_bmcs_awaiting_hosts(infra_env_id).await?;
+    let bmcs = operations.bmcs.awaiting_hosts(infra_env_id).await?;
     let bmcs: Vec<Bmc> = bmcs.into_iter().filter(awaits_a_host).collect();
     if bmcs.is_empty() {
         return Ok(());
     }
     for chunk in ids.chunks(AT_ONCE) {
         let keys: Vec<_> = chunk.iter().map(|id| (infra_env_id, *id)).collect();
-        let listed = operations.store.read_hosts(&keys, HostForm::Whole).await?;
+        let listed = operations.hosts.read(&keys, HostForm::Whole).await?;
         for bmc in &bmcs {
             let event = match &bmc.stage {
                 BmcStage::Discovered { host_id, .. } if chunk.contains(host_id) => {
@@ -160,7 +160,7 @@ async fn candidates(
     among: Among,
     told: Option<&BmcInventory>,
 ) -> Result<Vec<Host>> {
-    let store = &context.operations.store;
+    let hosts = &context.operations.hosts;
     let nics = told.iter().flat_map(|told| &told.nics);
     let macs = nics.flat_map(|nic| std::iter::once(&nic.mac).chain(&nic.permanent_mac));
     let macs: BTreeSet<String> = macs
@@ -170,18 +170,18 @@ async fn candidates(
     let mut keys = BTreeSet::new();
     for mac in &macs {
         let of = (among == Among::Own).then_some(infra_env_id);
-        let found = store.find_hosts_by_mac(of, mac).await?;
+        let found = hosts.of_mac(of, mac).await?;
         keys.extend(found.iter().map(|host| (host.infra_env_id, host.id)));
     }
     if macs.is_empty() {
-        keys.extend(store.list_host_keys(infra_env_id).await?);
+        keys.extend(hosts.keys(infra_env_id).await?);
     }
     let keys: Vec<_> = keys.into_iter().collect();
-    let mut hosts = Vec::new();
+    let mut found = Vec::new();
     for chunk in keys.chunks(AT_ONCE) {
-        hosts.extend(store.read_hosts(chunk, HostForm::Whole).await?);
+        found.extend(hosts.read(chunk, HostForm::Whole).await?);
     }
-    Ok(hosts)
+    Ok(found)
 }
 
 /// Finds the machine that a BMC has booted among hosts, or a host that may be it; `None`: neither.

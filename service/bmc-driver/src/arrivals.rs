@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_store::{Store, Subject};
+use muster_operations::hosts::Hosts;
 use tokio::sync::Notify;
 
 /// Most hosts in the queue. Further ones are found when their BMCs are checked.
@@ -20,14 +20,10 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(crate) fn of(store: &Store) -> Arc<Self> {
+    pub(crate) fn of(hosts: &Hosts) -> Arc<Self> {
         let arrivals = Arc::new(Self::default());
         let filled = arrivals.clone();
-        store.on_change(move |change| {
-            if let Subject::Host { infra_env_id, id } = change.subject {
-                filled.add((infra_env_id, id));
-            }
-        });
+        hosts.on_change(move |key| filled.add(key));
         arrivals
     }
 

@@ -12,12 +12,7 @@ use crate::context::Context;
 
 /// Checks each host with a BMC that waits for a boot, or that the BMC is booting.
 pub(crate) async fn sweep(context: &Context) {
-    let listed = context
-        .operations
-        .store
-        .list_bmcs_of_hosts_in(&AWAITING_BOOT)
-        .await;
-    let bmcs = match listed {
+    let bmcs = match context.operations.bmcs.of_hosts_in(&AWAITING_BOOT).await {
         Ok(bmcs) => bmcs,
         Err(error) => {
             tracing::warn!(

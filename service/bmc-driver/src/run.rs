@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muster_bmc::Client;
-use muster_operations::{Operations, chain, now, random};
+use muster_operations::{Operations, chain, random};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ pub async fn run(
     settings: Settings,
     stop: CancellationToken,
 ) {
-    let arrivals = Arrivals::of(&operations.store);
+    let arrivals = Arrivals::of(&operations.hosts);
     let context = Arc::new(Context {
         client,
         operations,
@@ -58,7 +58,7 @@ pub async fn run(
     hosts.abort();
     // Sessions on BMCs are ended in the background.
     running.shutdown().await;
-    if let Err(error) = context.operations.store.release_bmcs_of(&context.who).await {
+    if let Err(error) = context.operations.bmcs.release_all_of(&context.who).await {
         tracing::warn!(
             error = chain(&error),
             "claims of BMCs could not be given back; they end by themselves"
@@ -72,10 +72,8 @@ async fn claim(context: &Arc<Context>, running: &mut JoinSet<()>) {
     if free == 0 {
         return;
     }
-    let store = &context.operations.store;
-    let claimed = store
-        .claim_due_bmcs(&context.who, now(), context.settings.claim, free)
-        .await;
+    let bmcs = &context.operations.bmcs;
+    let claimed = bmcs.claim_due(&context.who, context.settings.claim, free).await;
     match claimed {
         Ok(claimed) => {
             for bmc in claimed {

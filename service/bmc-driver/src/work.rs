@@ -23,7 +23,7 @@ pub(crate) async fn work(context: Arc<Context>, bmc: Bmc) {
             tracing::debug!(bmc.id = %id, "work on a BMC is broken off: somebody stopped it, or another replica has it");
         }
     }
-    let released = context.operations.store.release_bmc(id, &context.who).await;
+    let released = context.operations.bmcs.release(id, &context.who).await;
     if let Err(error) = released {
         tracing::debug!(bmc.id = %id, error = chain(&error), "the claim of a BMC ends by itself");
     }
@@ -75,8 +75,8 @@ async fn keep(context: &Context, id: BmcId, run: i64) {
     let claim = context.settings.claim;
     loop {
         tokio::time::sleep(claim / 12).await;
-        let store = &context.operations.store;
-        match store.renew_bmc_claim(id, &context.who, now(), claim).await {
+        let bmcs = &context.operations.bmcs;
+        match bmcs.renew_claim(id, &context.who, claim).await {
             Ok(Some(present)) if present == run => {}
             Ok(_) => return,
             // The claim lasts for a while yet.

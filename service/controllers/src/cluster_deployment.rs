@@ -69,7 +69,7 @@ fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>
     context.changes.subscribe_clusters().filter_map(move |id| {
         let (app, seen) = (app.clone(), seen.clone());
         async move {
-            let version = app.store.cluster_versions(id).await.ok()??.version;
+            let version = app.clusters.version(id).await.ok()??;
             let before = seen
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

@@ -8,7 +8,7 @@ use muster_controller::retry::RETRY_INTERVAL;
 use muster_controller::secrets::ReferenceError;
 use muster_core::rules::input::Invalid;
 use muster_operations::OperationError;
-use muster_store::StoreError;
+use muster_operations::records::StoreError;
 
 /// A reconcile that did not do what it should. No text holds a secret value.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use muster_api::ids::ClusterId;
     use muster_core::lifecycle::host::{RefusalClass, Refused};
-    use muster_store::Subject;
+    use muster_operations::records::Subject;
 
     #[test]
     fn what_the_writer_of_an_object_must_mend_is_input_and_all_else_is_tried_again() {

@@ -15,7 +15,7 @@ pub struct Metal3Records(pub Arc<Operations>);
 impl Records for Metal3Records {
     fn system_uuid<'a>(&'a self, namespace: &'a str, host: HostId) -> BoxFuture<'a, Result<String, Error>> {
         async move {
-            let found = self.0.store.find_hosts_by_kube(namespace, host).await;
+            let found = self.0.hosts.of_agent(namespace, host).await;
             let found = found.map_err(|error| Error::Internal(chain(&error)))?;
             let fingerprint = found.into_iter().find_map(|(_, host)| host.data.fingerprint);
             Ok(fingerprint

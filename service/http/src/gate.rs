@@ -15,12 +15,11 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::InfraEnv;
 use muster_operations::Operations;
 use muster_operations::auth::token::{self, Claims};
-use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims};
+use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims, OperatorTokens};
 use muster_operations::clusters::Clusters;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
-use muster_store::Store;
 
 use self::speaker::Said;
 use crate::audit;
@@ -156,7 +155,7 @@ pub struct Gate {
     infra_envs: Arc<InfraEnvs>,
     clusters: Arc<Clusters>,
     hosts: Arc<Hosts>,
-    store: Store,
+    operator_tokens: OperatorTokens,
 }
 
 impl Gate {
@@ -167,7 +166,7 @@ impl Gate {
             infra_envs: operations.infra_envs.clone(),
             clusters: operations.clusters.clone(),
             hosts: operations.hosts.clone(),
-            store: operations.store.clone(),
+            operator_tokens: operations.operator_tokens.clone(),
         }
     }
 }
@@ -405,8 +404,7 @@ async fn operator(
     let mut who = "operator".to_owned();
     // Tokens of earlier versions have no id and no row.
     if let Some(id) = &claims.jti {
-        let row = gate.store.find_operator_token(id).await?;
-        if row.is_none_or(|row| row.revoked_at.is_some_and(|at| at <= now())) {
+        if !gate.operator_tokens.is_in_force(id, now()).await? {
             return Err(Problem::unauthenticated(
                 "this operator's token was revoked; ask for a new one (muster token create)",
             ));

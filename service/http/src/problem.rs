@@ -12,8 +12,9 @@ use muster_operations::images::boot_scripts::NoScript;
 use muster_operations::images::discovery::DiscoveryImageUnavailable;
 use muster_operations::images::live::LiveImageUnavailable;
 use muster_operations::images::os::NoOsImage;
+use muster_operations::logs::LogsRefused;
+use muster_operations::records::{StoreError, Subject};
 use muster_operations::{OperationError, chain};
-use muster_store::{StoreError, Subject};
 
 /// A refusal and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +135,15 @@ impl From<StoreError> for Problem {
                 tracing::error!(error = %chain(&error), "the database refused");
                 Self::internal()
             }
+        }
+    }
+}
+
+impl From<LogsRefused> for Problem {
+    fn from(error: LogsRefused) -> Self {
+        match error {
+            LogsRefused::Busy | LogsRefused::NoSpace { .. } => Self::unavailable(error.to_string()),
+            LogsRefused::Store(error) => error.into(),
         }
     }
 }

@@ -2,9 +2,11 @@
 //! those in URLs of the service, which can be revoked and may expire. Source: docs/protocol/rest-behaviour.md#2.
 
 pub mod keys;
+mod operators;
 pub mod token;
 
 pub use keys::Keys;
+pub use operators::OperatorTokens;
 pub use token::{Claims, OperatorClaims, TokenError, UrlPurpose};
 
 use std::sync::Arc;

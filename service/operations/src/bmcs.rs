@@ -1,6 +1,7 @@
 //! Adds, changes and deletes BMCs, and is the only writer of the state of their machines' discovery. The driver that
 //! talks to the BMCs is a crate of its own (`service/bmc-driver`): this one uses no HTTP.
 
+mod claims;
 mod error;
 mod power;
 mod reads;

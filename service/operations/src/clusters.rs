@@ -54,10 +54,21 @@ impl Clusters {
     /// # Errors
     /// [`OperationError::Missing`] when there is none.
     pub async fn find(&self, id: ClusterId, deleted: bool) -> Result<StoredCluster> {
-        let found = self.store.find_cluster(id).await?;
+        let found = self.find_stored(id).await?;
         found
             .filter(|found| deleted || found.deleted_at.is_none())
             .ok_or_else(|| missing(id))
+    }
+
+    /// The cluster with this id, also a deleted one.
+    pub async fn find_stored(&self, id: ClusterId) -> Result<Option<StoredCluster>, StoreError> {
+        self.store.find_cluster(id).await
+    }
+
+    /// The version of the cluster's record, which changes of its hosts leave as it is.
+    pub async fn version(&self, id: ClusterId) -> Result<Option<i64>, StoreError> {
+        let versions = self.store.cluster_versions(id).await?;
+        Ok(versions.map(|versions| versions.version))
     }
 
     /// True if controllers see the nodes of the hosts of `infra_env` in this cluster, if they are in one.

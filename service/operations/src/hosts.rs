@@ -13,6 +13,7 @@ mod handover;
 mod os_image;
 mod poll;
 mod proof;
+mod reads;
 mod register;
 mod restore;
 

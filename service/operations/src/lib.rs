@@ -11,19 +11,22 @@ pub mod changes;
 pub mod clusters;
 pub mod disk;
 pub mod error;
+pub mod events;
 pub mod hosts;
 pub mod images;
 pub mod infra_envs;
 pub mod jobs;
 mod limits;
+pub mod logs;
 mod operations;
 pub mod owned;
 pub mod random;
+pub mod records;
 pub mod request_id;
 pub mod resources;
 mod retry;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod urls;
 pub mod watch_health;

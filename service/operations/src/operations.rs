@@ -9,14 +9,14 @@ use muster_api::time::Timestamp;
 use muster_core::record::BmcLimits;
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
-use tokio::sync::Semaphore;
 
-use crate::auth::Auth;
+use crate::auth::{Auth, OperatorTokens};
 use crate::bmcs::Bmcs;
 use crate::bridge::BridgeState;
 use crate::changes::Changes;
 use crate::clusters::Clusters;
 use crate::disk::Disk;
+use crate::events::Events;
 use crate::hosts::check_ins::CheckIns;
 use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::images::boot_digests::BootDigests;
@@ -32,18 +32,16 @@ use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
 use crate::jobs::rounds::Rounds;
 use crate::limits::events::EventQuota;
+use crate::logs::Logs;
+use crate::records::{StatementCounts, StoreError};
 use crate::time::clock::Clock;
 use crate::time::outages::Hearing;
 use crate::urls::Urls;
 use crate::{Result, chain};
 
-/// Most concurrent uploads of logs; further uploads wait.
-const LOG_UPLOADS: usize = 8;
-
 /// The operations of a service and their shared state. Callers clone the parts that they use.
 pub struct Operations {
-    /// The database.
-    pub store: Store,
+    pub(crate) store: Store,
     /// The one writer of hosts.
     pub hosts: Arc<Hosts>,
     /// InfraEnvs, cached.
@@ -60,8 +58,10 @@ pub struct Operations {
     pub retention: Retention,
     /// The disk that the database is on, where that is known.
     pub disk: Option<Disk>,
-    /// Permits of uploads of logs: the database has one writer at a time.
-    pub log_uploads: Semaphore,
+    /// Logs of hosts and installation controllers.
+    pub logs: Logs,
+    /// Events of hosts, InfraEnvs and clusters.
+    pub events: Events,
     /// Times of the jobs' last rounds.
     pub rounds: Rounds,
     /// Tracks the reception of polls.
@@ -70,6 +70,8 @@ pub struct Operations {
     pub changes: Changes,
     /// Tokens.
     pub auth: Arc<Auth>,
+    /// Which operators' tokens are in force.
+    pub operator_tokens: OperatorTokens,
     /// Limits of events from hosts.
     pub event_quota: EventQuota,
     /// URLs of the service.
@@ -165,11 +167,13 @@ impl Operations {
             check_ins,
             boot_notes: BootNotes::default(),
             hearing,
+            logs: Logs::new(store.clone(), settings.disk.clone(), settings.retention.log_bytes),
+            events: Events::new(store.clone()),
             retention: settings.retention,
             disk: settings.disk,
-            log_uploads: Semaphore::new(LOG_UPLOADS),
             rounds: Rounds::default(),
             auth: Arc::new(auth),
+            operator_tokens: OperatorTokens::new(store.clone()),
             event_quota: EventQuota::default(),
             urls,
             live_images,
@@ -183,6 +187,16 @@ impl Operations {
             openshift_versions: settings.openshift_versions,
             store,
         }
+    }
+
+    /// Reads a row: fails when the database is connected but does not respond.
+    pub async fn ping_database(&self) -> Result<(), StoreError> {
+        self.store.ping().await
+    }
+
+    /// Number of uses of the database since it was opened.
+    pub fn statement_counts(&self) -> StatementCounts {
+        self.store.statement_counts()
     }
 
     /// Deletes a cluster and releases its hosts.

@@ -1,13 +1,16 @@
 //! Renders clusters with their hosts, which are read a hundred at a time: once for the cluster's sums over all of them, and again for
 //! the hosts themselves. A cluster of any size needs the memory of one part.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use muster_api::cluster::Cluster as ClusterView;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::lifecycle::cluster::Shape;
 use muster_core::lifecycle::cluster::view::HostSums;
-use muster_store::{HostForm, Store, StoreError, StoredCluster};
+use muster_operations::hosts::Hosts;
+use muster_operations::records::{HostForm, StoreError, StoredCluster};
 
 use crate::host_list::HostList;
 use crate::views::Views;
@@ -30,7 +33,7 @@ pub enum With {
 /// Renders clusters for one caller.
 #[derive(Clone)]
 pub struct ClusterText {
-    pub store: Store,
+    pub hosts: Arc<Hosts>,
     pub views: Views,
     pub shape: Shape,
     pub with: With,
@@ -55,7 +58,7 @@ impl ClusterText {
         let sums = self.sums(&keys).await?;
         let (head, tail) = around_hosts(before, &self.views.cluster(&found, self.shape, sums))?;
         let hosts = HostList {
-            store: self.store,
+            hosts: self.hosts,
             views: self.views,
             form: HostForm::Whole,
             shape: |_: &_, view| Some(view),
@@ -70,7 +73,7 @@ impl ClusterText {
             With::All => None,
             With::Of(only) => Some(only),
         };
-        let mut keys = self.store.list_cluster_host_keys(id).await?;
+        let mut keys = self.hosts.keys_in_cluster(id).await?;
         keys.retain(|(infra_env_id, _)| only.is_none_or(|only| *infra_env_id == only));
         Ok(keys)
     }
@@ -83,7 +86,7 @@ impl ClusterText {
         };
         let mut sums = HostSums::default();
         for part in keys.chunks(AT_ONCE) {
-            for host in &self.store.read_hosts(part, form).await? {
+            for host in &self.hosts.read(part, form).await? {
                 sums.add(host);
             }
         }

@@ -17,9 +17,9 @@ use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::Query;
 use muster_operations::auth::UrlPurpose;
+use muster_operations::events::Events;
 use muster_operations::hosts::Hosts;
-use muster_store::Store;
-use muster_store::{EventQuery, Order, StoreError, StoredEvent};
+use muster_operations::records::{EventQuery, Order, StoreError, StoredEvent};
 use serde::{Deserialize, Deserializer};
 use strum::VariantArray;
 use utoipa::{IntoParams, ToSchema};
@@ -119,7 +119,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
 )]
 pub async fn list_events(
     State(hosts): State<Arc<Hosts>>,
-    State(store): State<Store>,
+    State(events): State<Events>,
     Extension(caller): Extension<Caller>,
     Query(mut query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
@@ -163,7 +163,7 @@ pub async fn list_events(
         deleted_hosts: query.deleted_hosts.unwrap_or_default(),
         cluster_level: query.cluster_level.unwrap_or_default(),
     };
-    let counts = store.count_events(&wanted).await?;
+    let counts = events.count(&wanted).await?;
     let mut headers = HeaderMap::new();
     for (severity, count) in Severity::VARIANTS.iter().zip(counts.by_severity) {
         let name =
@@ -176,26 +176,24 @@ pub async fn list_events(
         (_, ..0) => i64::MAX,
         (_, limit) => limit,
     };
-    let mut answer = json_list::answer(parts(store, wanted, left)).await?;
+    let mut answer = json_list::answer(parts(events, wanted, left)).await?;
     answer.headers_mut().extend(headers);
     Ok(answer)
 }
 
 /// The requested events, some at a time; at most `left`.
 fn parts(
-    store: Store,
+    events: Events,
     wanted: EventQuery,
     left: i64,
 ) -> impl Stream<Item = Result<Vec<Event>, StoreError>> + Send {
     stream::try_unfold((None::<StoredEvent>, left), move |(last, left)| {
-        let (store, wanted) = (store.clone(), wanted.clone());
+        let (events, wanted) = (events.clone(), wanted.clone());
         async move {
             if left == 0 {
                 return Ok(None);
             }
-            let read = store
-                .read_events(&wanted, last.as_ref(), left.min(AT_ONCE))
-                .await?;
+            let read = events.read(&wanted, last.as_ref(), left.min(AT_ONCE)).await?;
             let Some(last) = read.last().cloned() else {
                 return Ok(None);
             };

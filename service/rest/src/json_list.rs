@@ -7,7 +7,7 @@ use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use http::header;
 use muster_http::Problem;
 use muster_operations::chain;
-use muster_store::StoreError;
+use muster_operations::records::StoreError;
 use serde::Serialize;
 
 /// The list as a response.

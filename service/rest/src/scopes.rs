@@ -6,14 +6,14 @@ use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_http::{Caller, Problem};
 use muster_operations::Operations;
 use muster_operations::auth::UrlPurpose;
+use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
-use muster_store::Store;
 
 /// Reads scopes.
 #[derive(Clone)]
 pub struct Scopes {
     infra_envs: Arc<InfraEnvs>,
-    store: Store,
+    hosts: Arc<Hosts>,
 }
 
 impl Scopes {
@@ -21,7 +21,7 @@ impl Scopes {
     pub fn of(operations: &Operations) -> Self {
         Self {
             infra_envs: operations.infra_envs.clone(),
-            store: operations.store.clone(),
+            hosts: operations.hosts.clone(),
         }
     }
 
@@ -42,7 +42,7 @@ impl Scopes {
         if self.infra_envs.get(own).await?.cluster_id == Some(id) {
             return Ok(Some(own));
         }
-        if self.store.has_hosts_in_cluster(own, id).await? {
+        if self.hosts.are_in_cluster(own, id).await? {
             return Ok(Some(own));
         }
         Err(unknown())

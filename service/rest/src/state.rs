@@ -8,10 +8,10 @@ use muster_operations::Operations;
 use muster_operations::auth::Auth;
 use muster_operations::bmcs::Bmcs;
 use muster_operations::clusters::Clusters;
+use muster_operations::events::Events;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::urls::Urls;
-use muster_store::Store;
 
 use crate::scopes::Scopes;
 
@@ -41,6 +41,6 @@ part!(Arc<Bmcs>, rest => rest.operations.bmcs.clone());
 part!(Arc<Clusters>, rest => rest.operations.clusters.clone());
 part!(Arc<Auth>, rest => rest.operations.auth.clone());
 part!(Arc<Urls>, rest => rest.operations.urls.clone());
-part!(Store, rest => rest.operations.store.clone());
+part!(Events, rest => rest.operations.events.clone());
 part!(Scopes, rest => Scopes::of(&rest.operations));
 part!(PrometheusHandle, rest => rest.metrics.clone());

@@ -12,8 +12,8 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use muster_api::host::HostStatus;
 use muster_operations::Operations;
 use muster_operations::disk::Disk;
+use muster_operations::records::damage;
 use muster_operations::urls::Urls;
-use muster_store::{Store, damage};
 use serde::Serialize;
 use strum::VariantArray;
 
@@ -103,7 +103,7 @@ async fn database(operations: &Operations) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    match tokio::time::timeout(DATABASE_PATIENCE, operations.store.ping()).await {
+    match tokio::time::timeout(DATABASE_PATIENCE, operations.ping_database()).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err(format!(
             "the database has not answered for {} s",
@@ -129,16 +129,15 @@ fn writable(disk: Option<&Disk>) -> String {
 /// Prometheus text.
 pub async fn metrics(
     State(operations): State<Arc<Operations>>,
-    State(store): State<Store>,
     State(rendered): State<PrometheusHandle>,
 ) -> impl IntoResponse {
     for (job, age) in operations.rounds.ages() {
         metrics::gauge!("muster_job_round_age_seconds", "job" => job).set(age.as_secs_f64());
     }
-    let before = store.statement_counts();
+    let before = operations.statement_counts();
     metrics::counter!("muster_database_reads_total").absolute(before.reads);
     metrics::counter!("muster_database_writes_total").absolute(before.writes);
-    if let Ok(counts) = store.count_hosts_by_status().await {
+    if let Ok(counts) = operations.hosts.count_by_status().await {
         // A status without hosts is reported, too: otherwise its last number would stay.
         for &status in HostStatus::VARIANTS {
             let found = counts.iter().find(|(counted, _)| *counted == status);

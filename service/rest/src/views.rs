@@ -16,8 +16,8 @@ use muster_http::Caller;
 use muster_operations::clusters::Clusters;
 use muster_operations::hosts::check_ins::CheckIns;
 use muster_operations::infra_envs::InfraEnvs;
+use muster_operations::records::{StoreError, StoredCluster};
 use muster_operations::urls::Urls;
-use muster_store::{StoreError, StoredCluster};
 use url::Url;
 
 use crate::state::Rest;

@@ -101,7 +101,7 @@ impl Identity {
     }
 
     /// Takes new content of the files until `stop`. Content that cannot be used is logged, and the former stays.
-    pub(super) async fn follow(self, operations: Arc<Operations>, stop: CancellationToken) {
+    pub(super) async fn follow(self, operations: Arc<Operations>, store: Store, stop: CancellationToken) {
         let (Some((files, mut last)), Some(tls)) = (self.files, self.tls) else {
             return stop.cancelled().await;
         };
@@ -122,9 +122,7 @@ impl Identity {
                     tracing::info!(cert = %files.cert.display(), "the API listener has a new certificate");
                     let options = &operations.image_options;
                     if *options.service_ca() != *content.ca
-                        && let Err(error) = options
-                            .set_service_ca(&operations.store, &content.ca, now())
-                            .await
+                        && let Err(error) = options.set_service_ca(&store, &content.ca, now()).await
                     {
                         tracing::warn!(%error, "since when images have the new CA could not be stored");
                     }

@@ -101,10 +101,18 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         let store = store(&args, vault).await?;
         identity.open(&args, &store, &names).await?;
         let service_ca = &identity.service_ca;
-        operations(&args, &kube_source, for_operations, store, urls, service_ca).await
+        let opened = operations(
+            &args,
+            &kube_source,
+            for_operations,
+            store.clone(),
+            urls,
+            service_ca,
+        );
+        anyhow::Ok((opened.await?, store))
     };
-    let operations = tokio::select! {
-        operations = opening => operations?,
+    let (operations, store) = tokio::select! {
+        opened = opening => opened?,
         () = signals.next() => return Ok(()),
     };
     let metrics = PrometheusBuilder::new()
@@ -131,8 +139,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     }
     let status_routes = whole(muster_rest::probes(rest.clone()).merge(muster_rest::metrics(rest.clone())));
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
-    let (given, store) = (args.clone(), operations.store.clone());
-    let opening = async move { Kubernetes::open(&given, kube_source, &store, listeners.kube).await };
+    let (given, database) = (args.clone(), store.clone());
+    let opening = async move { Kubernetes::open(&given, kube_source, &database, listeners.kube).await };
     let kube = room.run(opening).await??;
 
     listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain);
@@ -176,7 +184,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let (requests, background) = (&mut tasks.requests, &mut tasks.background);
     let kube = room.within(|| kube.start(&operations, asked, requests, background, &tasks.stop));
     let ca_file = identity.ca_file.clone();
-    let following = identity.follow(operations.clone(), tasks.stop_background.clone());
+    let following = identity.follow(operations.clone(), store.clone(), tasks.stop_background.clone());
     tasks.background.spawn(following);
     let banner = Banner {
         ca_file: ca_file.as_deref(),
@@ -193,7 +201,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     notify::stopping();
     let drained = tasks.stop(&mut signals, drain).await;
     // A connection that a task does not return must not hold up a restart: commits are kept.
-    let closed = tokio::time::timeout(DATABASE_CLOSING, operations.store.close()).await;
+    let closed = tokio::time::timeout(DATABASE_CLOSING, store.close()).await;
     if closed.is_err() {
         tracing::warn!("connections to the database were still in use; they are cut off");
     }

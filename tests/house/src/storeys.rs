@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::tree;
+use crate::tree::{self, Package};
 
 /// The packages that one package may be built from, directly or through others, outside tests.
 pub struct Storey {
@@ -157,6 +157,9 @@ pub const STOREYS: &[Storey] = &[
     },
 ];
 
+/// Packages that are the affair of these others alone: no further package names them in its manifest, but for its tests.
+const BEHIND: &[(&str, &[&str])] = &[("muster-store", &["muster-operations", "muster"])];
+
 /// Authors the live image on a developer's machine; links libisoburn (GPL).
 const NEVER_SEEN: &str = "muster-image-author";
 
@@ -177,6 +180,14 @@ pub fn violations() -> Result<Vec<(String, String)>> {
         };
         let found = built_from.iter().filter(forbidden);
         violations.extend(found.map(|name| (package.to_string(), name.clone())));
+    }
+    for (hidden, owners) in BEHIND {
+        let names = |package: &&Package| {
+            let normal = package.dependencies.iter().filter(|one| one.kind.is_none());
+            normal.into_iter().any(|one| one.name == *hidden) && !owners.contains(&package.name.as_str())
+        };
+        let found = packages.iter().filter(names);
+        violations.extend(found.map(|package| (package.name.clone(), hidden.to_string())));
     }
     Ok(violations)
 }

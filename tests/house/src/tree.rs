@@ -38,6 +38,15 @@ struct Workspace {
 pub struct Package {
     pub name: String,
     pub targets: Vec<Target>,
+    pub dependencies: Vec<Dependency>,
+}
+
+/// A line of a manifest's dependencies.
+#[derive(Deserialize)]
+pub struct Dependency {
+    pub name: String,
+    /// `dev` or `build`; `None`: a normal one.
+    pub kind: Option<String>,
 }
 
 #[derive(Deserialize)]

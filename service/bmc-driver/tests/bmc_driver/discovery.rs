@@ -87,7 +87,7 @@ async fn an_infra_env_that_is_deleted_leaves_no_medium_behind() {
     service
         .await_it("gone", async || {
             operations
-                .store
+                .store()
                 .find_bmc(bmc.id)
                 .await
                 .unwrap()
@@ -201,7 +201,7 @@ async fn a_machine_that_is_installed_for_another_infra_env_is_not_switched_off()
     register_with(operations, other, &unit.hardware, "quiet").await;
     let mut node = operations.hosts.get(other, unit.host_id()).await.unwrap();
     node.state = HostState::AddedToExistingCluster;
-    operations.store.save_host(&node, None, &[]).await.unwrap();
+    operations.store().save_host(&node, None, &[]).await.unwrap();
     let bmc = service.add(vec![unit.params()]).await.remove(0);
     let failed = service.await_phase(bmc.id, BmcPhase::Failed).await;
     let why = failed.progress.reason;

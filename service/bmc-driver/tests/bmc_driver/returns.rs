@@ -27,7 +27,7 @@ async fn host(service: &Service, unit: &Unit) -> Host {
 
 /// Writes the state of a host, as its way through a cluster would.
 pub async fn put(service: &Service, unit: &Unit, change: impl Fn(&mut Host)) {
-    let store = &service.operations.store;
+    let store = service.operations.store();
     loop {
         let mut found = host(service, unit).await;
         found.data.status_updated_at = muster_operations::now();
@@ -113,7 +113,7 @@ async fn a_host_that_may_come_back_by_itself_has_its_time_first() {
     let long = service.operations.hosts.limits().silence() + TimeDelta::minutes(1);
     let mut before = service.bmc(bmc.id).await;
     before.progress.since -= long * 2;
-    service.operations.store.update_bmc(&before, &[]).await.unwrap();
+    service.operations.store().update_bmc(&before, &[]).await.unwrap();
     put(&service, &unit, |host| {
         waits(host);
         host.data.comes_back = true;

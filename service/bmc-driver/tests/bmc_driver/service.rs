@@ -11,19 +11,13 @@ use muster_bmc::Limits as BmcClientLimits;
 use muster_bmc_driver::Settings;
 use muster_core::lifecycle::{bmc, infra_env};
 use muster_core::record::{Bmc, BmcLimits};
-use muster_core::rules::limits::WaitLimits;
-use muster_core::rules::requirements::Requirements;
 use muster_image::testing::LiveTree;
 use muster_images::{Downloads, Limits};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::hosts::HostSettings;
 use muster_operations::images::live::LiveImages;
-use muster_operations::images::options::ImageOptions;
-use muster_operations::jobs::retention::Retention;
-use muster_operations::time::clock::SystemClock;
 use muster_operations::urls::Urls;
-use muster_operations::{OperationSettings, Operations, jobs, now, random};
+use muster_operations::{Operations, jobs, now, random, testing};
 use muster_store::{EventQuery, Store, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
@@ -85,7 +79,7 @@ impl Service {
     /// Another process with the same database, at the same address.
     pub async fn start_again(mut self, settings: Settings, limits: BmcLimits) -> Self {
         self.end().await;
-        self.operations.store.close().await;
+        self.operations.store().close().await;
         // URLs that machines read hold the address of the service.
         let address = self.operations.urls.boot.trim_start_matches("http://").to_owned();
         let (folder, id) = (self.folder.clone(), Some(self.infra_env_id));
@@ -181,7 +175,7 @@ impl Service {
             infra_env_id: Some(self.infra_env_id),
             ..EventQuery::default()
         };
-        let listed = self.operations.store.list_events(&query).await.unwrap();
+        let listed = self.operations.store().list_events(&query).await.unwrap();
         listed
             .events
             .into_iter()
@@ -226,42 +220,16 @@ pub async fn pool(operations: &Operations) -> InfraEnvId {
 }
 
 async fn operations(folder: &Path, boot: String, bmcs: BmcLimits) -> Arc<Operations> {
-    let store = Store::open(&format!("sqlite://{}/muster.db", folder.display()))
-        .await
-        .unwrap();
-    let image_options = ImageOptions::open(&store, String::new(), "", now())
-        .await
-        .unwrap();
-    let settings = OperationSettings {
-        disk: None,
-        hosts: HostSettings {
-            requirements: Requirements::default(),
-            agent_version: "muster-agent/0".into(),
-            agent_image: None,
-            replaces_agents: true,
-            listening_since: now(),
-            installer_image: None,
-            controller_image: None,
-            node_agent: true,
-            limits: WaitLimits::default(),
-            max_hosts: 1000,
-            max_inventories: 1 << 30,
-        },
-        urls: Urls {
-            public: boot.clone(),
-            boot,
-        },
-        image_options,
-        openshift_versions: vec!["4.20".into()],
-        os_images: Vec::new(),
-        downloaded_images: folder.join("os-images"),
-        retention: Retention::default(),
-        bmcs,
-        clock: Arc::new(SystemClock::default()),
+    let store = testing::store(folder).await;
+    let mut settings = testing::settings(&store, folder, now()).await;
+    settings.urls = Urls {
+        public: boot.clone(),
+        boot,
     };
+    settings.bmcs = bmcs;
     Arc::new(Operations::new(
         store,
-        Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
+        testing::no_tokens(),
         LiveImages::new([folder.join("live.iso")], [], None),
         BridgeState::new(BridgeStatus::Off, false),
         settings,

@@ -102,7 +102,7 @@ impl Reconciler {
                 .waits(known, Synced::Backend(why), Action::requeue(RETRY_INTERVAL))
                 .await;
         };
-        if app.store.host_was_deleted(infra_env.id, id).await? {
+        if app.hosts.was_deleted(infra_env.id, id).await? {
             return self.delete_agent(key, known).await;
         }
         // Read from the API server: the cached Agent lacks the inventory.

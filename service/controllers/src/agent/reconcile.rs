@@ -156,8 +156,7 @@ impl Reconciler {
 
     /// The hosts that an Agent of this name may stand for, each with the name of its InfraEnv; the one that registered last first.
     async fn find_hosts(&self, key: &KubeRef, id: HostId) -> Result<Vec<(String, Host)>, Error> {
-        let store = &self.context.app.store;
-        Ok(store.find_hosts_by_kube(&key.namespace, id).await?)
+        Ok(self.context.app.hosts.of_agent(&key.namespace, id).await?)
     }
 
     pub(super) fn api(&self, namespace: &str) -> Api<Agent> {

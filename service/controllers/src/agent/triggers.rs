@@ -47,7 +47,7 @@ impl Triggers {
     /// Requests the Agents of all hosts that have none. Those that exist are requested by the first list of Agents.
     pub(super) async fn all_hosts(self: Arc<Self>) {
         let hosts = loop {
-            match self.context.app.store.list_kube_host_keys().await {
+            match self.context.app.hosts.keys_of_resources().await {
                 Ok(hosts) => break hosts,
                 Err(error) => {
                     tracing::warn!(%error, "the hosts of custom resources cannot be listed; trying again");

@@ -52,7 +52,7 @@ async fn record(deployment: &ClusterDeployment, context: &Context) -> Result<Opt
     let Some(id) = mirror_of(deployment) else {
         return Ok(None);
     };
-    let found = context.app.store.find_cluster(id).await?;
+    let found = context.app.clusters.find_stored(id).await?;
     let alive = found.filter(|found| found.deleted_at.is_none());
     Ok(Some(alive.map(|found| found.cluster)))
 }

@@ -1,7 +1,7 @@
 //! Finds two clusters with the same API: REST imported one, and a user created custom resources for the same.
 
 use muster_core::record::Cluster;
-use muster_store::StoredCluster;
+use muster_operations::records::StoredCluster;
 
 use crate::context::Context;
 use crate::error::Refusal;

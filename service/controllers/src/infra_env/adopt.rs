@@ -9,9 +9,9 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnvCreateParams;
 use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::record::{self, KubeRef};
+use muster_operations::records::Subject;
 use muster_resources::InfraEnv;
 use muster_resources::names::annotation::INFRA_ENV_ADOPT;
-use muster_store::Subject;
 
 use super::desired::{check_unchangeable, spec_field};
 use crate::context::Context;
@@ -53,7 +53,7 @@ pub async fn adopted(
         )));
     }
     check_unchangeable(&found, wanted, false).map_err(|invalid| Refusal::invalid(&invalid, spec_field))?;
-    let hosts = app.store.list_host_briefs(Some(id)).await?;
+    let hosts = app.hosts.briefs(id).await?;
     for host in &hosts {
         let Some(cluster) = host.cluster_id else { continue };
         if app.clusters.find(cluster, true).await?.cluster.kube.is_none() {

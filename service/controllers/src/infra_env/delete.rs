@@ -146,8 +146,8 @@ fn plan(hosts: &[HostBrief], agents: &BTreeMap<String, bool>) -> Plan {
 }
 
 async fn hosts(context: &Context, id: InfraEnvId) -> Result<Vec<HostBrief>, Error> {
-    let briefs = context.app.store.list_host_briefs(Some(id)).await?;
-    let brief_of = |brief: muster_store::HostBrief| HostBrief {
+    let briefs = context.app.hosts.briefs(id).await?;
+    let brief_of = |brief: muster_operations::records::HostBrief| HostBrief {
         id: brief.id,
         cluster: brief.cluster_id,
         status: brief.state.status(),

@@ -95,7 +95,7 @@ impl Crew {
     async fn member(&self, key: Key) -> Result<Option<Member>, Error> {
         let (infra_env_id, id) = key;
         let app = &self.context.app;
-        let Some(host) = app.store.find_host(infra_env_id, id).await? else {
+        let Some(host) = app.hosts.find(infra_env_id, id).await? else {
             return Ok(None);
         };
         let record = app.infra_envs.find(infra_env_id).await?;

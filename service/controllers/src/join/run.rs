@@ -10,7 +10,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::ClusterId;
 use muster_core::record::KubeRef;
 use muster_operations::chain;
-use muster_store::{HostForm, StoreError};
+use muster_operations::records::{HostForm, StoreError};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     };
     let listed = async {
         loop {
-            match context.app.store.list_host_keys_in(&STATUSES).await {
+            match context.app.hosts.keys_in(&STATUSES).await {
                 Ok(keys) => return keys,
                 Err(error) => retry_later(&error).await,
             }
@@ -84,7 +84,7 @@ impl Clusters {
     /// Handles changed hosts. A host that cannot be read does not count as joining; the error is reported where the host is shown.
     async fn look_at(&mut self, keys: &[Key]) {
         let hosts = loop {
-            match self.context.app.store.read_hosts(keys, HostForm::Brief).await {
+            match self.context.app.hosts.read(keys, HostForm::Brief).await {
                 Ok(found) => break found,
                 Err(error) => retry_later(&error).await,
             }

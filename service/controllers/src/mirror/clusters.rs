@@ -31,7 +31,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
 
 /// Creates the resources of a record made by REST, or deletes what is left of them.
 pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
-    let found = context.app.store.find_cluster(id).await?;
+    let found = context.app.clusters.find_stored(id).await?;
     let record = found.filter(|found| found.deleted_at.is_none());
     match record.map(|found| found.cluster) {
         Some(record) if !record.belongs_to_resource() => {

@@ -2,9 +2,9 @@
 
 use muster_api::ids::InfraEnvId;
 use muster_core::record::{self, Agreed, KubeRef};
+use muster_operations::records::Subject;
 use muster_resources::InfraEnv;
 use muster_resources::names::namespace;
-use muster_store::Subject;
 
 use super::names::candidates;
 use super::place::{self, create, ensure_namespace};
@@ -102,7 +102,7 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
     let resource = shown::resource(name, record, cluster.as_ref());
     create(context, &resource).await?;
     // Idle hosts rarely change by themselves; their Agents are created now.
-    for host in context.app.store.list_host_briefs(Some(record.id)).await? {
+    for host in context.app.hosts.briefs(record.id).await? {
         let subject = Subject::Host {
             infra_env_id: record.id,
             id: host.id,

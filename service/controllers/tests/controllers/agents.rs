@@ -203,7 +203,7 @@ impl World {
     }
 
     async fn host(&self, id: HostId) -> Option<Host> {
-        let store = &self.backend.operations.store;
+        let store = self.backend.operations.store();
         let found = store.find_hosts_by_kube(NAMESPACE, id).await.unwrap();
         found.into_iter().map(|(_, host)| host).next()
     }
@@ -343,7 +343,7 @@ async fn a_record_in_another_infra_env_does_not_go_with_the_agent() {
         (infra_env == "other").then_some(agent)
     });
     of_other.await;
-    let store = &world.backend.operations.store;
+    let store = world.backend.operations.store();
     assert!(store.find_host(shown.id, id).await.unwrap().is_none());
     assert!(store.find_host(other.id, id).await.unwrap().is_some());
 }

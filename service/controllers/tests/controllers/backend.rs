@@ -9,22 +9,14 @@ use muster_api::time::Timestamp;
 use muster_controller::events::Events;
 use muster_controller::namespaces::Namespaces;
 use muster_controllers::Context;
-use muster_core::rules::limits::WaitLimits;
-use muster_core::rules::requirements::Requirements;
 use muster_kube_api::{Conversion, Conversions, Kind, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::hosts::HostSettings;
 use muster_operations::images::live::LiveImages;
-use muster_operations::images::options::ImageOptions;
-use muster_operations::jobs::retention::Retention;
-use muster_operations::time::clock::SystemClock;
-use muster_operations::urls::Urls;
-use muster_operations::{OperationSettings, Operations};
+use muster_operations::{Operations, testing};
 use muster_outgoing::Networks;
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
-use muster_store::Store;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
@@ -65,8 +57,7 @@ impl Backend {
 
     /// The same on the database in a folder of the caller's.
     pub async fn open_in(folder: &Path, listening_since: Timestamp) -> Self {
-        let url = format!("sqlite://{}/muster.db", folder.display());
-        let store = Store::open(&url).await.unwrap();
+        let store = testing::store(folder).await;
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
         let mut definitions: Vec<Value> = definitions
@@ -78,40 +69,10 @@ impl Backend {
             .await
             .unwrap();
         let client = Client::new(api.service(), "default");
-        let keys = Keys::from_pem(&Keys::generate()).unwrap();
-        let image_options = ImageOptions::open(&store, String::new(), "", listening_since)
-            .await
-            .unwrap();
-        let settings = OperationSettings {
-            hosts: HostSettings {
-                requirements: Requirements::default(),
-                agent_version: "muster-0".into(),
-                agent_image: None,
-                replaces_agents: true,
-                listening_since,
-                installer_image: None,
-                controller_image: None,
-                node_agent: true,
-                limits: WaitLimits::default(),
-                max_hosts: 1000,
-                max_inventories: 1 << 30,
-            },
-            urls: Urls {
-                public: "http://muster.example.test".into(),
-                boot: "http://muster.example.test:8091".into(),
-            },
-            image_options,
-            openshift_versions: vec!["4.20".into()],
-            os_images: Vec::new(),
-            downloaded_images: folder.join("os-images"),
-            retention: Retention::default(),
-            disk: None,
-            bmcs: muster_core::record::BmcLimits::default(),
-            clock: Arc::new(SystemClock::default()),
-        };
+        let settings = testing::settings(&store, folder, listening_since).await;
         let operations = Arc::new(Operations::new(
             store,
-            Auth::new(false, keys, None),
+            testing::no_tokens(),
             LiveImages::new([], [], None),
             BridgeState::new(BridgeStatus::Starting, true),
             settings,

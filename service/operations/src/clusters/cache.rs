@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
     use crate::now;
-    use crate::testing::World;
+    use crate::testing::world::World;
 
     #[tokio::test]
     async fn a_cluster_is_read_when_it_changes_and_once_for_all_who_ask() {

@@ -13,7 +13,7 @@ use muster_core::record::{Host, HostState, KubeRef, Phase, Secret};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::testing::World;
+use crate::testing::world::World;
 
 /// A registration or another event.
 #[derive(Debug, Clone)]

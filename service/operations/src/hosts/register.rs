@@ -396,7 +396,7 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::World;
+    use crate::testing::world::World;
     use muster_core::record::KubeRef;
     use muster_store::EventQuery;
 

@@ -306,7 +306,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{MINUTE, World};
+    use crate::testing::world::{MINUTE, World};
 
     fn request(world: InfraEnvId, mac: &str, address: &str, file: BootFile) -> BootRequest {
         BootRequest {

@@ -178,7 +178,7 @@ impl Validation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::World;
+    use crate::testing::world::World;
     use muster_api::infra_env::InfraEnvUpdateParams;
 
     #[tokio::test]

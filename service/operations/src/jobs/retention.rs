@@ -109,7 +109,7 @@ async fn measure(operations: &Operations) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MINUTE, World};
+    use crate::testing::world::{MINUTE, World};
 
     #[tokio::test]
     async fn a_deleted_host_goes_after_its_time_and_others_stay() {

@@ -1,4 +1,4 @@
-//! A service on SQLite for tests of this crate, with clocks that the tests advance.
+//! A service for tests of this crate, with clocks that the tests advance.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,25 +8,18 @@ use muster_api::host::{HostKind, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{
-    BmcLimits, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, KubeRef, Progress, Secret, Settings,
+    Cluster, ClusterData, Host, HostData, HostState, InfraEnv, KubeRef, Progress, Secret, Settings,
 };
-use muster_core::rules::limits::WaitLimits;
-use muster_core::rules::requirements::Requirements;
-use muster_store::{HistoryEntry, Store};
+use muster_store::HistoryEntry;
 use tempfile::TempDir;
 
-use crate::auth::{Auth, Keys};
 use crate::bridge::{BridgeState, BridgeStatus};
-use crate::hosts::HostSettings;
 use crate::hosts::check_ins::Seen;
 use crate::images::live::LiveImages;
-use crate::images::options::ImageOptions;
-use crate::jobs::retention::Retention;
 use crate::jobs::{deadlines, flush};
 use crate::now;
 use crate::time::clock::Clock;
-use crate::urls::Urls;
-use crate::{OperationSettings, Operations, random};
+use crate::{Operations, random, testing};
 
 pub(crate) const MINUTE: TimeDelta = TimeDelta::minutes(1);
 
@@ -73,44 +66,14 @@ impl World {
     }
 
     async fn on(folder: Arc<TempDir>, clocks: Arc<Clocks>) -> Self {
-        let url = format!("sqlite://{}/muster.db", folder.path().display());
-        let store = Store::open(&url).await.unwrap();
-        let image_options = ImageOptions::open(&store, String::new(), "", clocks.wall())
-            .await
-            .unwrap();
-        let settings = OperationSettings {
-            hosts: HostSettings {
-                requirements: Requirements::default(),
-                agent_version: "muster-agent/0".into(),
-                agent_image: None,
-                replaces_agents: true,
-                listening_since: clocks.wall(),
-                installer_image: None,
-                controller_image: None,
-                node_agent: true,
-                limits: WaitLimits::default(),
-                max_hosts: 3,
-                max_inventories: 1 << 30,
-            },
-            urls: Urls {
-                public: "http://muster.example.test".into(),
-                boot: "http://muster.example.test:8091".into(),
-            },
-            image_options,
-            openshift_versions: vec!["4.20".into()],
-            os_images: Vec::new(),
-            downloaded_images: folder.path().join("os-images"),
-            retention: Retention {
-                deleted: Some(TimeDelta::hours(72)),
-                ..Retention::default()
-            },
-            disk: None,
-            bmcs: BmcLimits::default(),
-            clock: clocks.clone(),
-        };
+        let store = testing::store(folder.path()).await;
+        let mut settings = testing::settings(&store, folder.path(), clocks.wall()).await;
+        settings.hosts.max_hosts = 3;
+        settings.retention.deleted = Some(TimeDelta::hours(72));
+        settings.clock = clocks.clone();
         let operations = Arc::new(Operations::new(
             store,
-            Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
+            testing::no_tokens(),
             LiveImages::new([], [], None),
             BridgeState::new(BridgeStatus::Off, false),
             settings,

@@ -59,7 +59,7 @@ pub async fn get_cluster(
         None => With::All,
     };
     let text = ClusterText {
-        store: operations.store.clone(),
+        hosts: operations.hosts.clone(),
         views,
         shape: Shape::Alone,
         with,

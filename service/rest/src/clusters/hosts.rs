@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
@@ -7,7 +9,8 @@ use muster_core::record;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
-use muster_store::{HostForm, Store};
+use muster_operations::hosts::Hosts;
+use muster_operations::records::HostForm;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -45,7 +48,7 @@ pub struct HostsQuery {
     responses((status = 200, body = Vec<Host>), (status = 404, body = muster_api::error::ApiError))
 )]
 pub async fn list_cluster_hosts(
-    State(store): State<Store>,
+    State(hosts): State<Arc<Hosts>>,
     views: Views,
     State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
@@ -54,7 +57,7 @@ pub async fn list_cluster_hosts(
 ) -> Result<Response, Problem> {
     let only = scopes.of_cluster(caller, id).await?;
     let turn = host_list::turn(id, caller).await?;
-    let mut keys = store.list_cluster_host_keys(id).await?;
+    let mut keys = hosts.keys_in_cluster(id).await?;
     keys.retain(|(infra_env_id, _)| only.is_none_or(|only| *infra_env_id == only));
     let shape = move |host: &record::Host, usual: Host| {
         let is_wanted = query.role.is_none_or(|role| host.data.role == role)
@@ -78,7 +81,7 @@ pub async fn list_cluster_hosts(
     };
     // Documents that are derived from reports exist in the whole form only.
     let list = HostList {
-        store,
+        hosts,
         views,
         form: HostForm::Whole,
         shape,

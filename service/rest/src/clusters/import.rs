@@ -12,7 +12,7 @@ use muster_http::Problem;
 use muster_http::body::Body;
 use muster_operations::clusters::Clusters;
 use muster_operations::now;
-use muster_store::StoredCluster;
+use muster_operations::records::StoredCluster;
 
 use crate::views::Views;
 

@@ -10,7 +10,7 @@ use muster_core::lifecycle::cluster::Shape;
 use muster_http::Problem;
 use muster_http::body::Query;
 use muster_operations::clusters::Clusters;
-use muster_store::Store;
+use muster_operations::hosts::Hosts;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -46,7 +46,7 @@ pub struct ListQuery {
 )]
 pub async fn list_clusters(
     State(clusters): State<Arc<Clusters>>,
-    State(store): State<Store>,
+    State(hosts): State<Arc<Hosts>>,
     views: Views,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
@@ -65,7 +65,7 @@ pub async fn list_clusters(
             .is_none_or(|wanted| *wanted == found.cluster.data.openshift_cluster_id)
     });
     let text = ClusterText {
-        store,
+        hosts,
         views,
         shape: Shape::Listed,
         with: if query.with_hosts { With::All } else { With::Nobody },

@@ -10,8 +10,7 @@ use muster_core::lifecycle::cluster::Shape;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::Operations;
-use muster_store::Store;
-use muster_store::StoredCluster;
+use muster_operations::records::StoredCluster;
 
 use crate::cluster_text::{ClusterText, With};
 use crate::json_list;
@@ -33,7 +32,6 @@ use crate::views::Views;
 )]
 pub async fn update_cluster(
     State(app): State<Arc<Operations>>,
-    State(store): State<Store>,
     views: Views,
     Path(id): Path<ClusterId>,
     Body(params): Body<ClusterUpdateParams>,
@@ -43,7 +41,7 @@ pub async fn update_cluster(
         deleted_at: None,
     };
     let text = ClusterText {
-        store,
+        hosts: app.hosts.clone(),
         views,
         shape: Shape::Alone,
         with: With::All,

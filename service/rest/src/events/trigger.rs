@@ -67,7 +67,7 @@ pub async fn trigger_event(
         cluster_id: told.cluster_id,
         at: now(),
     };
-    operations.store.insert_events(&[event]).await?;
+    operations.events.record(event).await?;
     Ok(StatusCode::CREATED)
 }
 

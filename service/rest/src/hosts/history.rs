@@ -9,7 +9,7 @@ use muster_api::time::millis;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
 use muster_operations::hosts::Hosts;
-use muster_store::{HistoryRecord, Store};
+use muster_operations::records::HistoryRecord;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -40,7 +40,6 @@ pub struct HistoryQuery {
 )]
 pub async fn list_host_history(
     State(hosts): State<Arc<Hosts>>,
-    State(store): State<Store>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Json<Vec<HostStateChange>>, Problem> {
@@ -50,7 +49,7 @@ pub async fn list_host_history(
         None => LIMIT,
     };
     hosts.get(infra_env_id, host_id).await?;
-    let told = store.host_history(infra_env_id, host_id, limit).await?;
+    let told = hosts.history(infra_env_id, host_id, limit).await?;
     Ok(Json(told.into_iter().map(change).collect()))
 }
 

@@ -8,8 +8,9 @@ use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_http::body::{Path, Query};
 use muster_http::{Caller, Problem};
+use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
-use muster_store::{HostForm, Store};
+use muster_operations::records::HostForm;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -54,7 +55,7 @@ pub struct ListQuery {
     )
 )]
 pub async fn list_hosts(
-    State(store): State<Store>,
+    State(hosts): State<Arc<Hosts>>,
     State(infra_envs): State<Arc<InfraEnvs>>,
     views: Views,
     Extension(caller): Extension<Caller>,
@@ -74,7 +75,7 @@ pub async fn list_hosts(
     // Before the hosts are read: changes in between are returned next time.
     let tag = format!(
         "W/\"{}-{}\"",
-        store.hosts_mark(infra_env_id).await?,
+        hosts.mark(infra_env_id).await?,
         u8::from(query.brief)
     );
     let tag = HeaderValue::from_str(&tag).map_err(|_| Problem::internal())?;
@@ -82,7 +83,7 @@ pub async fn list_hosts(
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
     let turn = host_list::turn(infra_env_id, caller).await?;
-    let mut keys = store.list_host_keys(infra_env_id).await?;
+    let mut keys = hosts.keys(infra_env_id).await?;
     if let Some(after) = query.after {
         let Some(at) = keys.iter().position(|(_, id)| *id == after) else {
             return Err(Problem::bad_request(format!(
@@ -97,7 +98,7 @@ pub async fn list_hosts(
     let next = (keys.len() > limit).then(|| keys[limit - 1].1.to_string());
     keys.truncate(limit);
     let list = HostList {
-        store,
+        hosts,
         views,
         form,
         shape: |_: &_, view| Some(view),

@@ -14,7 +14,7 @@ use muster_http::body::Path;
 use muster_http::download::{check_accept, streamed};
 use muster_operations::Operations;
 use muster_operations::hosts::Hosts;
-use muster_store::LogOwner;
+use muster_operations::records::LogOwner;
 
 use super::download::{content, name_in_file};
 use super::upload::{UploadForm, store_upload};
@@ -74,8 +74,7 @@ pub async fn download_host_logs(
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
     let host = operations.hosts.get(infra_env_id, host_id).await?;
-    let store = &operations.store;
-    let log = store.last_log_of_host(infra_env_id, host_id).await?;
+    let log = operations.logs.last_of_host(infra_env_id, host_id).await?;
     let log = log.ok_or_else(|| {
         Problem::conflict(format!(
             "there are no logs of host {host_id}: none have come, or they were deleted by age or size; ask for them by POST on the path of its logs"
@@ -84,7 +83,7 @@ pub async fn download_host_logs(
     Ok(streamed(
         &format!("{}.tar.gz", name_in_file(&host)),
         log.size as u64,
-        Body::from_stream(content(store.clone(), log)),
+        Body::from_stream(content(operations.clone(), log)),
     ))
 }
 

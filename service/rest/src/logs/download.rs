@@ -18,7 +18,7 @@ use muster_http::body::{Path, Query};
 use muster_http::download::{check_accept, streamed};
 use muster_operations::Operations;
 use muster_operations::hosts::Hosts;
-use muster_store::{LogOwner, Store, StoreError, StoredLog};
+use muster_operations::records::{LogOwner, StoreError, StoredLog};
 
 use super::which::{DownloadQuery, LogsType};
 use crate::scopes::Scopes;
@@ -52,8 +52,7 @@ pub async fn download_cluster_logs(
     // Logs outlive a deleted cluster.
     let cluster = operations.clusters.find(cluster_id, true).await?.cluster;
     let name = &cluster.data.name;
-    let store = &operations.store;
-    let mut logs = store.list_logs(cluster_id).await?;
+    let mut logs = operations.logs.of_cluster(cluster_id).await?;
     if let Some(own) = own {
         logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
     }
@@ -73,7 +72,7 @@ pub async fn download_cluster_logs(
             Ok(streamed(
                 &file,
                 log.size as u64,
-                Body::from_stream(content(store.clone(), log)),
+                Body::from_stream(content(operations.clone(), log)),
             ))
         }
         LogsType::Controller => {
@@ -83,14 +82,14 @@ pub async fn download_cluster_logs(
             Ok(streamed(
                 &file,
                 log.size as u64,
-                Body::from_stream(content(store.clone(), log)),
+                Body::from_stream(content(operations.clone(), log)),
             ))
         }
         LogsType::All => {
             if logs.is_empty() {
                 return Err(none_yet("this cluster"));
             }
-            archive(store, &operations.hosts, name, cluster_id, logs).await
+            archive(&operations, name, cluster_id, logs).await
         }
     }
 }
@@ -156,24 +155,22 @@ fn role_name(role: HostRole) -> &'static str {
 type Part = Result<Bytes, StoreError>;
 
 /// The bytes of one upload, a chunk in memory at a time. One that is replaced meanwhile ends early, which the client notices.
-pub(super) fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
-    stream::try_unfold((store, log, 0), |(store, log, number)| async move {
+pub(super) fn content(
+    operations: Arc<Operations>,
+    log: StoredLog,
+) -> impl Stream<Item = Part> + Send + 'static {
+    stream::try_unfold((operations, log, 0), |(operations, log, number)| async move {
         if number == log.chunks {
             return Ok(None);
         }
-        let chunk = store.log_chunk(&log.id, number).await?;
-        let chunk = chunk.ok_or_else(|| StoreError::Conflict {
-            table: "logs",
-            id: log.id.clone(),
-        })?;
-        Ok(Some((Bytes::from(chunk), (store, log, number + 1))))
+        let chunk = operations.logs.chunk(&log, number).await?;
+        Ok(Some((Bytes::from(chunk), (operations, log, number + 1))))
     })
 }
 
 /// All uploads as files of one tar archive.
 async fn archive(
-    store: &Store,
-    hosts: &Hosts,
+    operations: &Arc<Operations>,
     cluster: &str,
     cluster_id: ClusterId,
     logs: Vec<StoredLog>,
@@ -182,12 +179,16 @@ async fn archive(
     let mut length = 2 * TAR_BLOCK;
     for log in logs {
         let size = log.size as u64;
-        let header = tar_header(&file_name(hosts, (cluster, cluster_id), &log).await?, size, &log)?;
+        let header = tar_header(
+            &file_name(&operations.hosts, (cluster, cluster_id), &log).await?,
+            size,
+            &log,
+        )?;
         let padding = size.next_multiple_of(TAR_BLOCK) - size;
         length += header.len() as u64 + size + padding;
         let once = |bytes: Vec<u8>| stream::once(async move { Part::Ok(bytes.into()) }).boxed();
         parts.push(once(header));
-        parts.push(content(store.clone(), log).boxed());
+        parts.push(content(operations.clone(), log).boxed());
         parts.push(once(vec![0; padding as usize]));
     }
     parts.push(stream::once(async { Part::Ok(Bytes::from_static(&[0; 2 * TAR_BLOCK as usize])) }).boxed());

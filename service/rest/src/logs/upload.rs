@@ -10,10 +10,9 @@ use muster_core::lifecycle::host::HostEvent;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
-use muster_operations::disk::Disk;
-use muster_operations::{Operations, now};
-use muster_store::Store;
-use muster_store::{LogOwner, LogUpload};
+use muster_operations::Operations;
+use muster_operations::logs::Upload;
+use muster_operations::records::LogOwner;
 use serde::Deserialize;
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
@@ -30,9 +29,6 @@ const CHUNK: usize = 512 << 10;
 
 /// Time in which the rest of a refused upload is read.
 const DRAIN: Duration = Duration::from_secs(10);
-
-/// Longest time that an upload waits for others to end.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The owner of the logs.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -100,66 +96,12 @@ pub(super) async fn store_upload(
     let mut form = Multipart::from_request(request, &())
         .await
         .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
-    let busy = || Problem::unavailable("too many logs are coming at once; try again in a minute");
-    let permit = timeout(PATIENCE, operations.log_uploads.acquire()).await;
-    let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
-    let store = &operations.store;
-    check_space(operations.disk.as_ref())?;
-    let mut upload = store.begin_log(cluster_id, owner, now()).await?;
-    let broken = Broken::new(store, &upload);
-    receive(operations, &mut form, &mut upload).await?;
-    broken.keep();
-    let size = upload.size();
-    store.finish_log(upload, now()).await?;
-    if let Some(total) = operations.retention.log_bytes {
-        store.trim_logs(total).await?;
-    }
+    let mut upload = operations.logs.begin(cluster_id, owner).await?;
+    receive(&mut form, &mut upload).await?;
+    let size = upload.finish().await?;
     let cluster = cluster_id.map(|id| id.to_string());
     tracing::info!(cluster.id = cluster, ?owner, bytes = size, "logs have come");
     Ok(())
-}
-
-/// Discards an upload that does not end: the client went away, or it is refused.
-struct Broken {
-    store: Store,
-    id: Option<String>,
-}
-
-impl Broken {
-    fn new(store: &Store, upload: &LogUpload) -> Self {
-        let id = Some(upload.id().to_owned());
-        let store = store.clone();
-        Self { store, id }
-    }
-
-    fn keep(mut self) {
-        self.id = None;
-    }
-}
-
-impl Drop for Broken {
-    fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let store = self.store.clone();
-        tokio::spawn(async move {
-            // An upload that cannot be removed now is removed when it is old, or space is needed.
-            if let Err(error) = store.discard_log(&id).await {
-                tracing::warn!(%error, "a broken upload of logs stays for now");
-            }
-        });
-    }
-}
-
-/// Refuses logs if the remaining space should be kept for hosts.
-fn check_space(disk: Option<&Disk>) -> Result<(), Problem> {
-    let space = disk.and_then(|disk| disk.space().ok());
-    match space.filter(|space| space.is_scarce()) {
-        None => Ok(()),
-        Some(space) => Err(Problem::unavailable(format!(
-            "no logs are taken while the service's disk has {} MiB left, which are kept for hosts; free some space",
-            space.free >> 20
-        ))),
-    }
 }
 
 /// Reads the rest of the upload, for a while: a client that is sending does not read the refusal.
@@ -205,7 +147,7 @@ async fn owner(
             "this token belongs to another InfraEnv".into(),
         ));
     }
-    let host = operations.store.find_host_brief(infra_env_id, host_id).await?;
+    let host = operations.hosts.brief(infra_env_id, host_id).await?;
     if host.is_none_or(|host| host.cluster_id != Some(cluster_id)) {
         return Err(Problem::not_found(format!(
             "host {host_id} in infra_env {infra_env_id}, bound to cluster {cluster_id},"
@@ -218,12 +160,8 @@ async fn owner(
 }
 
 /// Stores the one file of the form; if it is refused, the client can read the reason.
-async fn receive(
-    operations: &Operations,
-    form: &mut Multipart,
-    upload: &mut LogUpload,
-) -> Result<(), Problem> {
-    let stored = store_file(operations, form, upload).await;
+async fn receive(form: &mut Multipart, upload: &mut Upload<'_>) -> Result<(), Problem> {
+    let stored = store_file(form, upload).await;
     if stored
         .as_ref()
         .is_err_and(|problem| problem.status().is_server_error())
@@ -233,12 +171,7 @@ async fn receive(
     stored
 }
 
-async fn store_file(
-    operations: &Operations,
-    form: &mut Multipart,
-    upload: &mut LogUpload,
-) -> Result<(), Problem> {
-    let store = &operations.store;
+async fn store_file(form: &mut Multipart, upload: &mut Upload<'_>) -> Result<(), Problem> {
     let broken = |error: axum::extract::multipart::MultipartError| {
         if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return too_large();
@@ -256,13 +189,12 @@ async fn store_file(
                 return Err(too_large());
             }
             if buffer.len() >= CHUNK {
-                check_space(operations.disk.as_ref())?;
-                store.append_log(upload, &buffer).await?;
+                upload.append(&buffer).await?;
                 buffer.clear();
             }
         }
         if !buffer.is_empty() {
-            store.append_log(upload, &buffer).await?;
+            upload.append(&buffer).await?;
         }
         return Ok(());
     }

@@ -263,7 +263,7 @@ fn every_answer_has_the_request_id() {
         ..EventQuery::default()
     };
     let stored = service
-        .run(service.world.operations.store.list_events(&query))
+        .run(service.world.operations.store().list_events(&query))
         .unwrap();
     let ids: BTreeSet<_> = stored
         .events

@@ -102,7 +102,7 @@ impl Owned {
             kube,
             asked: BmcAsked::default(),
         });
-        operations.store.update_bmc(&found, &[]).await.unwrap();
+        operations.store().update_bmc(&found, &[]).await.unwrap();
         operations.bridge.set(BridgeStatus::Leading);
         Self {
             world,

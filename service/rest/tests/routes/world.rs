@@ -12,23 +12,16 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_core::record::{HostState, InfraEnv};
-use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::os_image;
-use muster_core::rules::requirements::Requirements;
 use muster_http::listener::whole;
 use muster_http::only_known_names;
 use muster_operations::auth::{Auth, Claims, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::disk::Disk;
-use muster_operations::hosts::HostSettings;
 use muster_operations::images::live::LiveImages;
-use muster_operations::images::options::ImageOptions;
-use muster_operations::jobs::retention::Retention;
-use muster_operations::time::clock::SystemClock;
-use muster_operations::urls::Urls;
-use muster_operations::{OperationSettings, Operations, now};
+use muster_operations::{Operations, now, testing};
 use muster_rest::Rest;
-use muster_store::{HistoryEntry, Store};
+use muster_store::HistoryEntry;
 use muster_tests::http::Answer;
 use muster_tests::plain_host::{inventory, reply};
 use muster_tests::rest::PULL_SECRET;
@@ -118,43 +111,18 @@ impl World {
 
     async fn on(folder: Arc<TempDir>, pem: String, given: Settings) -> Self {
         log::start();
-        let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()))
-            .await
-            .unwrap();
+        let store = testing::store(folder.path()).await;
         let keys = Keys::from_pem(&pem).unwrap();
         let operator = keys.sign(&Claims::operator());
-        let image_options = ImageOptions::open(&store, String::new(), "", now())
-            .await
-            .unwrap();
-        let settings = OperationSettings {
-            hosts: HostSettings {
-                requirements: Requirements::default(),
-                agent_version: "muster-agent/0".into(),
-                agent_image: None,
-                replaces_agents: given.replaces_agents,
-                listening_since: now(),
-                installer_image: None,
-                controller_image: None,
-                node_agent: true,
-                limits: WaitLimits::default(),
-                max_hosts: 1000,
-                max_inventories: 1 << 30,
-            },
-            urls: Urls {
-                public: format!("https://{HOST}"),
-                boot: format!("http://{HOST}:8091"),
-            },
-            image_options,
-            openshift_versions: ["4.18", "4.19", "4.20", "4.21", "4.22", "5.0"]
-                .map(str::to_owned)
-                .into(),
-            os_images: os_image::parse(given.os_images).unwrap(),
-            downloaded_images: folder.path().join("os-images"),
-            retention: Retention::default(),
-            disk: Some(Disk::of(&folder.path().join("muster.db"))),
-            bmcs: muster_core::record::BmcLimits::default(),
-            clock: Arc::new(SystemClock::default()),
-        };
+        let mut settings = testing::settings(&store, folder.path(), now()).await;
+        settings.hosts.replaces_agents = given.replaces_agents;
+        settings.urls.public = format!("https://{HOST}");
+        settings.urls.boot = format!("http://{HOST}:8091");
+        settings.openshift_versions = ["4.18", "4.19", "4.20", "4.21", "4.22", "5.0"]
+            .map(str::to_owned)
+            .into();
+        settings.os_images = os_image::parse(given.os_images).unwrap();
+        settings.disk = Some(Disk::of(&folder.path().join("muster.db")));
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(given.asks_for_tokens, keys, given.url_lifetime),

@@ -199,7 +199,7 @@ fn a_move_that_is_killed_at_any_step_ends_with_one_host_that_begins_anew() {
                 POOLS[1],
                 "{step}"
             );
-            let found = world.backend.operations.store.find_hosts_by_kube(NAMESPACE, id);
+            let found = world.backend.operations.store().find_hosts_by_kube(NAMESPACE, id);
             let found = found.await.unwrap();
             let [(pool, host)] = found.as_slice() else {
                 panic!("{step}: {found:?}");

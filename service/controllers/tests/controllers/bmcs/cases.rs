@@ -342,7 +342,7 @@ async fn without_the_kind_all_else_goes_on_and_it_is_found_later() {
     world.infra_env("second").await;
     world.declare_kind().await;
     let released = eventually("its record to be REST's", async || {
-        let found = world.backend.operations.store.find_bmc(left.id).await.unwrap();
+        let found = world.backend.operations.store().find_bmc(left.id).await.unwrap();
         found.filter(|bmc| bmc.resource.is_none())
     });
     released.await;

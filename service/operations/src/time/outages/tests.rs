@@ -6,7 +6,7 @@ use muster_core::lifecycle::host::HostEvent;
 
 use super::*;
 use crate::hosts::check_ins::Seen;
-use crate::testing::{Clocks, MINUTE, World};
+use crate::testing::world::{Clocks, MINUTE, World};
 
 #[tokio::test]
 async fn hosts_that_are_silent_are_lost_and_those_that_poll_are_not() {

@@ -116,7 +116,7 @@ async fn a_clusters_url_opens_what_it_was_made_for_and_ends_with_the_cluster() {
             infra_env_id: infra_env,
             host_id: host_id(number).parse().unwrap(),
         };
-        let store = &world.operations.store;
+        let store = world.operations.store();
         let mut upload = store.begin_log(cluster, owner, now()).await.unwrap();
         store
             .append_log(&mut upload, format!("logs of {number}").as_bytes())
@@ -215,7 +215,12 @@ pub async fn operator(world: &World, read_only: bool, only: Option<InfraEnvId>) 
         expires_at: None,
         revoked_at: None,
     };
-    world.operations.store.insert_operator_token(&made).await.unwrap();
+    world
+        .operations
+        .store()
+        .insert_operator_token(&made)
+        .await
+        .unwrap();
     let token = world.operations.auth.operator_token(OperatorClaims {
         operator: true,
         jti: Some(made.id.clone()),
