@@ -9,12 +9,12 @@ use muster_trust::Fingerprint;
 use crate::connection::Connection;
 use crate::deadline::within;
 use crate::error::BmcError;
-use crate::find::Machine;
 use crate::inventory::{self, Inventory};
 use crate::limits::Limits;
-use crate::power::{self, Wanted};
+use crate::machine::find::Machine;
+use crate::machine::power::{self, Wanted};
+use crate::machine::system::{PowerState, System};
 use crate::profile::{Identity, Profile};
-use crate::system::PowerState;
 use crate::turns::Held;
 
 /// An authenticated conversation with a BMC and its machine. It blocks every other conversation with that BMC: keep it no longer than one
@@ -106,7 +106,7 @@ impl Bmc {
         let system = self.connection.get(&self.machine.system).await;
         let system = self.noted(system)?;
         Ok(Progress {
-            power: crate::system::System(&system.value).power(),
+            power: System(&system.value).power(),
             boot: system.text("/BootProgress/LastState"),
         })
     }

@@ -2,18 +2,13 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use crate::address::{AddressRules, Place};
 use crate::bmc::Bmc;
-use crate::certificate::CertificateMode;
-use crate::connection::Connection;
-use crate::credentials::Credentials;
+use crate::connection::{AddressRules, CertificateMode, Connection, Credentials, Place, Session, Wire};
 use crate::deadline::within;
 use crate::error::BmcError;
-use crate::find;
 use crate::limits::Limits;
-use crate::session::Session;
+use crate::machine::find;
 use crate::turns::{Held, Turns};
-use crate::wire::Wire;
 
 /// One BMC and the parameters of its connection.
 #[derive(Debug, Clone)]

@@ -1,4 +1,15 @@
-//! Authenticated requests to a BMC: reads with retries, changes with a sequence of ETags, tasks that are awaited.
+//! Authenticated requests to a BMC: reads with retries, changes with a sequence of ETags, tasks that are awaited. Below it, one file each:
+//! allowed addresses, trust in certificates, the login, one request on the wire, and what a response holds.
+
+mod address;
+mod certificate;
+mod credentials;
+mod etag;
+mod link;
+mod resource;
+mod session;
+mod task;
+mod wire;
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +18,23 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::error::BmcError;
-use crate::etag::Ladder;
 use crate::json;
 use crate::limits::Limits;
-use crate::link::Link;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
-use crate::resource::Resource;
-use crate::session::{Session, get};
-use crate::task::{TaskState, retry_after};
-use crate::wire::{Answer, Ask};
+use etag::Ladder;
+use session::get;
+use task::{TaskState, retry_after};
+use wire::{Answer, Ask};
+
+pub use address::AddressRules;
+pub(crate) use address::Place;
+pub use certificate::CertificateMode;
+pub use credentials::Credentials;
+pub(crate) use link::Link;
+pub(crate) use resource::Resource;
+pub(crate) use session::Session;
+pub(crate) use wire::{Wire, innermost};
 
 /// Pages of one collection at most.
 const PAGES: usize = 32;

@@ -5,48 +5,33 @@
 //! calls [`Bmc::check`], [`Bmc::insert`], [`Bmc::boot`] and, when the agent has registered, [`Bmc::finish`], each with a `Bmc` of its own.
 //! [`Client::preflight`] reports beforehand what would fail.
 
-mod address;
 mod bmc;
-mod boot;
-mod certificate;
 mod client;
 mod connection;
-mod credentials;
 mod deadline;
 mod error;
-mod etag;
-mod find;
 mod inventory;
 mod json;
 mod limits;
-mod link;
+mod machine;
 pub mod matching;
 mod media;
 mod media_url;
-mod power;
 mod preflight;
 pub mod profile;
 mod refusal;
-mod resource;
-mod session;
-mod slot;
-mod system;
-mod task;
 mod text;
 mod turns;
-mod wire;
 
-pub use address::AddressRules;
 pub use bmc::{Bmc, Checked, Inserted, Progress};
-pub use boot::{BootFrom, Override};
-pub use certificate::CertificateMode;
 pub use client::{Client, Target};
-pub use credentials::Credentials;
+pub use connection::{AddressRules, CertificateMode, Credentials};
 pub use error::{AddressError, BmcError};
 pub use inventory::{Drive, Firmware, Inventory, Memory, Nic, Processor};
 pub use limits::Limits;
+pub use machine::boot::{BootFrom, Override};
+pub use machine::system::PowerState;
 pub use muster_outgoing::{NetworkError, Networks};
 pub use muster_trust::Fingerprint;
 pub use preflight::{Check, CheckId, Outcome, Preflight};
 pub use refusal::{Message, Refusal};
-pub use system::PowerState;

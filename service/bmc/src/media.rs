@@ -1,20 +1,19 @@
 //! Inserts and ejects virtual media (docs/protocol/redfish.md#2.6).
 
 mod insert;
+mod slot;
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Link, Resource};
 use crate::error::BmcError;
-use crate::find::Machine;
-use crate::link::Link;
+use crate::machine::find::Machine;
 use crate::profile::MediaForm;
-use crate::resource::Resource;
-use crate::slot::Slot;
 
 pub(crate) use insert::insert;
+pub(crate) use slot::Slot;
 
 /// Eject is tried so often when the BMC has an internal error in it.
 const EJECTS: u32 = 3;

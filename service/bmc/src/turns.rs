@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 
-use crate::credentials::Credentials;
+use crate::connection::Credentials;
 use crate::error::BmcError;
 
 /// Most BMCs that are remembered; those in use are kept beyond that.

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use super::Bmc;
-use crate::boot::{self, BootFrom, Override};
 use crate::deadline::within;
 use crate::error::BmcError;
-use crate::media::{self, Candidate};
+use crate::machine::boot::{self, BootFrom, Override};
+use crate::machine::power::{self, Wanted};
+use crate::machine::system::PowerState;
+use crate::media::{self, Candidate, Slot};
 use crate::media_url;
-use crate::power::{self, Wanted};
-use crate::slot::Slot;
-use crate::system::PowerState;
 
 /// The result of [`Bmc::check`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,10 @@ use std::collections::HashSet;
 
 use super::walk::Walk;
 use super::{Drive, Firmware, Inventory, Nic, Processor};
-use crate::find::Machine;
+use crate::connection::{Link, Resource};
 use crate::json;
-use crate::link::Link;
+use crate::machine::find::Machine;
 use crate::matching::mac;
-use crate::resource::Resource;
 
 /// Reads the parts of a system, the most important ones first.
 pub(super) async fn fill(

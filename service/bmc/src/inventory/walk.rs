@@ -2,12 +2,10 @@ use std::time::Instant;
 
 use super::Inventory;
 use super::parts;
-use crate::connection::Connection;
+use crate::connection::{Connection, Link, Resource};
 use crate::error::BmcError;
-use crate::find::Machine;
-use crate::link::Link;
+use crate::machine::find::Machine;
 use crate::profile::SerialPlace;
-use crate::resource::Resource;
 
 /// Reads what the BMC reports, within [`crate::Limits`]; failures are noted.
 pub(crate) async fn read(bmc: &mut Connection, machine: &Machine) -> Result<Inventory, BmcError> {

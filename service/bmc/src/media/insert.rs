@@ -2,13 +2,11 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::Candidate;
-use crate::connection::Connection;
+use super::{Candidate, Slot};
+use crate::connection::{Connection, Link};
 use crate::error::BmcError;
-use crate::link::Link;
 use crate::profile::{Extra, MediaForm};
 use crate::refusal::Refusal;
-use crate::slot::Slot;
 
 /// Requests with other members, for one slot.
 const TRIES: usize = 4;

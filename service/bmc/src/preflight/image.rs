@@ -5,7 +5,7 @@ use muster_trust::AnyServer;
 use reqwest::header::{ACCEPT_RANGES, CONTENT_LENGTH};
 use rustls::ClientConfig;
 
-use crate::wire::innermost;
+use crate::connection::innermost;
 
 /// Longest wait for the answer to the HEAD.
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -1,13 +1,11 @@
 use super::{CheckId, Preflight, image};
 use crate::bmc::Bmc;
-use crate::certificate::CertificateMode;
 use crate::client::{Client, Target};
-use crate::connection::Connection;
+use crate::connection::{CertificateMode, Connection, Session};
 use crate::deadline::within;
 use crate::error::BmcError;
-use crate::find;
+use crate::machine::find;
 use crate::media_url;
-use crate::session::Session;
 use crate::turns::Held;
 
 impl Client {

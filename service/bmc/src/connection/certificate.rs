@@ -156,7 +156,7 @@ mod tests {
                 "{refused}"
             );
         }
-        let good = include_str!("../../../agent/fixtures/self-signed.pem");
+        let good = include_str!("../../../../agent/fixtures/self-signed.pem");
         assert!(Inspector::new(&CertificateMode::Bundle(good.to_owned()), true).is_ok());
     }
 }

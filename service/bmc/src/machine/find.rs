@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-use crate::connection::Connection;
+use super::system::{Manager, System};
+use crate::connection::{Connection, Link, Resource};
 use crate::error::BmcError;
 use crate::json;
-use crate::link::Link;
 use crate::profile::{Identity, Profile};
-use crate::resource::Resource;
-use crate::system::{Manager, System};
 
 /// A machine behind a BMC.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::link::Link;
+use super::wire::{Answer, Ask, Proof, Wire, X_AUTH_TOKEN};
 use crate::error::BmcError;
 use crate::json;
-use crate::link::Link;
-use crate::wire::{Answer, Ask, Proof, Wire, X_AUTH_TOKEN};
 
 const ROOT: &str = "/redfish/v1/";
 /// Path of the sessions when the root names only their service.

@@ -6,8 +6,8 @@ use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
 use serde_json::Value;
 
+use super::wire::Answer;
 use crate::json;
-use crate::wire::Answer;
 
 /// The state of a task, from its monitor or its resource.
 #[derive(Debug, Clone, PartialEq, Eq)]

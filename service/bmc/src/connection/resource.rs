@@ -1,7 +1,7 @@
 use serde_json::Value;
 
+use super::link::Link;
 use crate::json;
-use crate::link::Link;
 
 /// A resource as it was read.
 #[derive(Debug, Clone)]

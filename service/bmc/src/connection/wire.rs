@@ -12,12 +12,12 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use url::Host;
 
-use crate::address::Place;
-use crate::certificate::{CertificateMode, Inspector};
-use crate::credentials::Credentials;
+use super::address::Place;
+use super::certificate::{CertificateMode, Inspector};
+use super::credentials::Credentials;
+use super::link::Link;
 use crate::error::BmcError;
 use crate::limits::Limits;
-use crate::link::Link;
 use crate::media_url;
 use crate::refusal::Refusal;
 

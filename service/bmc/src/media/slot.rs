@@ -1,9 +1,9 @@
 //! A view of a slot for virtual media (docs/protocol/redfish.md#2.6).
 
+use crate::connection::Resource;
 use crate::json;
+use crate::machine::system::Action;
 use crate::profile::{MediaForm, Profile};
-use crate::resource::Resource;
-use crate::system::Action;
 
 /// A VirtualMedia resource.
 pub(crate) struct Slot<'a>(pub &'a Resource);
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::link::Link;
+    use crate::connection::Link;
 
     fn resource(path: &str, value: Value, allow: &str) -> Resource {
         let base = Url::parse("https://192.0.2.1/").unwrap();

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::connection::Resource;
 use crate::json;
-use crate::resource::Resource;
 
 /// Power of a machine, as the BMC reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,10 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::connection::Connection;
+use super::system::{PowerState, System, allowed_by};
+use crate::connection::{Connection, Link};
 use crate::error::BmcError;
-use crate::link::Link;
 use crate::refusal::Refusal;
-use crate::system::{PowerState, System, allowed_by};
 use crate::turns::Turn;
 
 /// Calls that broke or ended in an internal error.

@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use crate::connection::Connection;
+use super::system::System;
+use crate::connection::{Connection, Link};
 use crate::error::BmcError;
 use crate::json;
-use crate::link::Link;
 use crate::refusal::Refusal;
-use crate::system::System;
 
 /// A source that a machine boots from once.
 #[derive(Debug, Clone, PartialEq, Eq)]
