@@ -12,16 +12,14 @@ use http::{Request, Response};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::background;
-use crate::conversion::Conversions;
+use crate::background::{self, garbage_collector};
 use crate::endpoints::handle;
 use crate::error::Result;
-use crate::garbage_collector;
 use crate::object;
 use crate::request::{Caller, Hide};
+use crate::resources::{Conversions, Strategy};
 use crate::server::Server;
 use crate::storage::{Revision, SqlStorage};
-use crate::strategy::Strategy;
 
 /// A Kubernetes API in a database. Clones are the same API; with the last clone its background tasks end.
 #[derive(Clone)]

@@ -1,11 +1,14 @@
-//! Background tasks: reading the changes of other replicas, dropping old ones, and compaction.
+//! Background tasks: reading the changes of other replicas, dropping old ones, compaction, and deletion of expired Events and of garbage.
+
+mod expiry;
+pub mod garbage_collector;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 
-use crate::crd;
+use crate::resources::crd;
 use crate::server::Server;
 use crate::storage::{Revision, StorageError};
 

@@ -8,13 +8,11 @@
 //!
 //! The path of a write: body → [`write`] (place, pruning, defaults, validation, managed fields, generation) →
 //! one transaction of [`storage`], which gives it a revision → [`watch_cache`] → watches, and
-//! [`garbage_collector`] after deletions.
+//! [`garbage_collector`](background::garbage_collector) after deletions.
 
 // JSON objects and the errors that clients see.
 mod error;
-pub mod jsonpath;
 mod object;
-mod peek;
 mod pieces;
 
 // Stored versions and recent changes.
@@ -22,23 +20,12 @@ mod storage;
 mod watch_cache;
 
 // Resources: what is served, and the rules of each.
-mod builtin;
-mod conversion;
-mod crd;
-mod event;
-mod field_selector;
 mod fields;
-mod metadata;
-mod registry;
-mod resource;
+mod resources;
 mod schema;
-mod selector;
-mod strategy;
-mod table;
 
 // Requests: parsed, carried out, answered.
 mod endpoints;
-mod garbage_collector;
 mod openapi;
 mod read;
 mod request;
@@ -50,12 +37,12 @@ mod write;
 mod access;
 mod api;
 mod background;
-mod expiry;
 
 pub use access::{Authority, Credentials, Identity, TlsError, Tokens, kubeconfig, write_private};
 pub use api::{KubeApi, LocalService};
-pub use conversion::{Conversion, Conversions};
 pub use error::ApiError;
 pub use muster_sql::Kind;
+pub use object::jsonpath;
 pub use request::{Caller, Hide};
+pub use resources::{Conversion, Conversions};
 pub use storage::{Cipher, CipherError, Key, Revision, SqlStorage};

@@ -1,7 +1,13 @@
-//! Reads and writes the members that every Kubernetes object has.
+//! Reads and writes the members that every Kubernetes object has. Below it: parts of a document, JSONPath, the rules of metadata.
+
+pub mod jsonpath;
+mod peek;
+pub mod validation;
 
 use chrono::{SecondsFormat, Utc};
 use serde_json::{Map, Value};
+
+pub use peek::Parts;
 
 /// `metadata`, if it is an object.
 pub fn metadata(object: &Value) -> Option<&Map<String, Value>> {

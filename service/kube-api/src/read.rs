@@ -1,6 +1,8 @@
 //! Reads objects and lists.
 
 mod continuation;
+mod field_selector;
+mod label_selector;
 mod list;
 mod pages;
 mod projection;

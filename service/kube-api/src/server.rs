@@ -5,13 +5,11 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::conversion::Conversions;
-use crate::crd;
 use crate::error::{ApiError, Result};
 use crate::object;
 use crate::openapi::OpenApi;
-use crate::registry::Registry;
 use crate::request::{Hide, RequestInfo};
+use crate::resources::{Conversions, Registry, crd};
 use crate::storage::{Change, Changes, Key, ListQuery, Revision, SqlStorage};
 use crate::watch_cache::WatchCache;
 

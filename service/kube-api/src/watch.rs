@@ -13,12 +13,12 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::object;
 use crate::pieces::{self, Pieces};
 use crate::read::{Item, ListPages, Projection, Selection, parse_revision};
-use crate::registry::Registry;
 use crate::request::negotiate::View;
 use crate::request::{RequestInfo, invalid_options};
+use crate::resources::Registry;
+use crate::resources::table::{self, IncludeObject};
 use crate::server::Server;
 use crate::storage::{Change, ChangeKind, Changes, Revision};
-use crate::table::{self, IncludeObject};
 
 /// Interval of bookmarks on a quiet watch.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);

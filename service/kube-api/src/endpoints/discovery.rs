@@ -9,9 +9,8 @@ use super::response::written;
 use crate::error::Result;
 use crate::object;
 use crate::openapi::protobuf;
-use crate::registry::Registry;
 use crate::request::negotiate::{self, Form, View};
-use crate::resource::Resource;
+use crate::resources::{Registry, Resource};
 use crate::server::Server;
 
 /// The release of Kubernetes that this server behaves like: major, minor, git version.

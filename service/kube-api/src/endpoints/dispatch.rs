@@ -16,8 +16,8 @@ use crate::error::{ApiError, Result};
 use crate::read::Projection;
 use crate::request::negotiate::{self, Form, View};
 use crate::request::{Caller, Options, RequestInfo, Target, body, field_manager};
+use crate::resources::Strategy;
 use crate::server::Server;
-use crate::strategy::Strategy;
 use crate::write::{Deletion, Form as PatchForm, Outcome};
 
 pub async fn handle(server: Arc<Server>, request: Request<Body>) -> Response<Body> {

@@ -13,7 +13,7 @@ use crate::pieces::Pieces;
 use crate::read::Listed;
 use crate::request::RequestInfo;
 use crate::request::negotiate::{Form, View};
-use crate::table;
+use crate::resources::table;
 
 /// 404 for a path that no resource has, in the plain text of a Go server.
 pub fn nothing_there() -> Response<Body> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 use crate::request::{Caller, MASTERS, RequestInfo, VIEWERS};
-use crate::strategy::Strategy;
+use crate::resources::Strategy;
 
 /// The review with its `status`.
 pub fn answered(request: &RequestInfo, mut question: Value) -> Value {

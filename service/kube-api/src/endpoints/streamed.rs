@@ -13,8 +13,8 @@ use crate::pieces::{self, Pieces};
 use crate::read::{Item, ListPages, Projection};
 use crate::request::RequestInfo;
 use crate::request::negotiate::{Form, View};
+use crate::resources::table;
 use crate::server::Server;
-use crate::table;
 
 /// True for lists without a limit, in forms that consist of one object after the other.
 pub fn is_for(request: &RequestInfo, form: Form) -> bool {

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::set::FieldSet;
 use super::structure::{Comparison, compare, fields_of, merged, without};
-use crate::conversion::Converter;
 use crate::object;
-use crate::resource::Resource;
+use crate::resources::{Converter, Resource};
 use crate::schema::Schema;
 
 /// The schema of the written version, and the converter to the others: an entry lists fields of the version that its manager wrote.

@@ -6,10 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::builtin;
 use crate::object;
-use crate::registry::Registry;
-use crate::resource::Resource;
+use crate::resources::{Registry, Resource, builtin};
 
 /// The documents built so far, by path.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::projection::{Decoder, Item, Projection};
 use super::selection::Selection;
 use crate::error::{ApiError, FieldError, Result};
 use crate::request::{Options, RequestInfo, invalid_options};
-use crate::resource::Resource;
+use crate::resources::Resource;
 use crate::server::Server;
 use crate::storage::{ListQuery, Page, Revision};
 

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::selection::Selection;
 use crate::error::Result;
-use crate::peek::Parts;
+use crate::object::Parts;
 use crate::request::RequestInfo;
 use crate::request::negotiate::View;
+use crate::resources::Strategy;
+use crate::resources::table::IncludeObject;
 use crate::storage::Stored;
-use crate::strategy::Strategy;
-use crate::table::IncludeObject;
 
 /// The parts of each object that an answer shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

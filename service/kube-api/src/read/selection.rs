@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use super::field_selector::FieldSelector;
+use super::label_selector::LabelSelector;
 use crate::error::{ApiError, Result};
-use crate::field_selector::FieldSelector;
 use crate::object;
 use crate::request::RequestInfo;
-use crate::resource::Resource;
-use crate::selector::LabelSelector;
+use crate::resources::Resource;
 
 /// Namespace, label selector and field selector of a list or watch.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::caller::Caller;
 use super::options::Options;
 use crate::error::ApiError;
 use crate::fields::{Manager, Operation};
-use crate::resource::Resource;
+use crate::resources::Resource;
 
 /// Removes from an object what read-only callers may not see.
 pub type Hide = fn(&mut Value);

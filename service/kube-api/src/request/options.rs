@@ -5,7 +5,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::error::{ApiError, FieldError, Result, Subject};
-use crate::table::IncludeObject;
+use crate::resources::table::IncludeObject;
 
 /// The treatment of unknown fields (`fieldValidation`): dropped, dropped with a warning, refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString)]

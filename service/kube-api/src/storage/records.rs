@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::error::StorageError;
-use crate::peek::Parts;
+use crate::object::Parts;
 
 /// Counts writes, as etcd's revision does; an object's `resourceVersion` is the revision that wrote it.
 pub type Revision = u64;

@@ -3,11 +3,10 @@
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use crate::crd;
 use crate::error::FieldError;
 use crate::object;
 use crate::request::Caller;
-use crate::strategy::Strategy;
+use crate::resources::{Strategy, crd};
 
 /// Sets the fields that a server sets, on creation (`old` is `None`) and on update.
 pub fn complete(strategy: Strategy, object: &mut Value, old: Option<&Value>, caller: &Caller) {

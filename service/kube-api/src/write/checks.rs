@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use super::builtin;
 use crate::error::{ApiError, FieldError, Result, Subject};
-use crate::metadata;
-use crate::object;
+use crate::object::{self, validation};
 use crate::request::{FieldValidation, RequestInfo};
+use crate::resources::Strategy;
 use crate::schema::{self, DefaultsTooLarge};
 use crate::storage::Revision;
-use crate::strategy::Strategy;
 
 /// Checks that a body is of the kind and place that the path names, and writes the place into it.
 pub fn check_place(request: &RequestInfo, object: &mut Value) -> Result<()> {
@@ -175,9 +174,9 @@ pub fn complete(request: &RequestInfo, object: &mut Value, old: Option<&Value>) 
 /// 422 with all violations; 400 when a value has a type that Go could not decode.
 pub fn check(request: &RequestInfo, object: &Value, old: Option<&Value>) -> Result<()> {
     let resource = &request.resource;
-    let mut errors = metadata::validate(object, resource.strategy.name_rule());
+    let mut errors = validation::validate(object, resource.strategy.name_rule());
     if let Some(old) = old {
-        errors.extend(metadata::validate_update(object, old));
+        errors.extend(validation::validate_update(object, old));
     }
     let found = schema::validate(&resource.schema, object, old);
     let is_undecodable = |error: &&FieldError| {

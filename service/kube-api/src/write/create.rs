@@ -8,11 +8,10 @@ use super::checks::{
 use super::commit::Outcome;
 use crate::error::{ApiError, Result, Subject};
 use crate::fields::{Operation, managers};
-use crate::metadata;
-use crate::object;
+use crate::object::{self, validation};
 use crate::request::RequestInfo;
+use crate::resources::Strategy;
 use crate::server::Server;
-use crate::strategy::Strategy;
 
 /// Names tried for `generateName`. Source: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
@@ -100,7 +99,7 @@ fn name_it(object: &mut Value) -> bool {
     if base.is_empty() {
         return false;
     }
-    let name = metadata::generated_name(base);
+    let name = validation::generated_name(base);
     object::metadata_mut(object).insert("name".into(), name.into());
     true
 }

@@ -10,8 +10,8 @@ use crate::error::{ApiError, Result};
 use crate::object;
 use crate::read::{Item, ListPages, Projection};
 use crate::request::{Propagation, RequestInfo};
+use crate::resources::Strategy;
 use crate::server::Server;
-use crate::strategy::Strategy;
 
 /// The finalizer of an owner while it has dependents that block its deletion.
 pub const FOREGROUND: &str = "foregroundDeletion";

@@ -9,8 +9,8 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::object;
 use crate::request::RequestInfo;
 use crate::request::body;
+use crate::resources::Strategy;
 use crate::server::Server;
-use crate::strategy::Strategy;
 
 /// The form of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::commit::Outcome;
 use super::patch::{Form, check_length, json_patched};
 use crate::error::{ApiError, FieldError, Result};
-use crate::jsonpath::Path;
 use crate::object;
+use crate::object::jsonpath::Path;
 use crate::request::RequestInfo;
 use crate::request::body;
-use crate::resource::Scale;
+use crate::resources::Scale;
 use crate::server::Server;
 
 impl Server {

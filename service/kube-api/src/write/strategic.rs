@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn lists_with_a_key_are_merged_and_directives_are_followed() {
-        let schema = crate::builtin::schema("io.k8s.api.core.v1.Node");
+        let schema = crate::resources::builtin::schema("io.k8s.api.core.v1.Node");
         let node = json!({"metadata": {"labels": {"a": "1", "b": "2"}, "finalizers": ["x"]},
             "spec": {"podCIDRs": ["c"], "taints": [{"key": "k", "effect": "NoSchedule"}]},
             "status": {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Disk", "status": "True"}]}});

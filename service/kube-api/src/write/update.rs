@@ -11,9 +11,9 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::fields::{Operation, managers};
 use crate::object;
 use crate::request::RequestInfo;
+use crate::resources::Strategy;
 use crate::schema::{DefaultsTooLarge, apply_defaults};
 use crate::server::Server;
-use crate::strategy::Strategy;
 
 impl Server {
     /// Replaces an object or the part of it that a subresource covers.

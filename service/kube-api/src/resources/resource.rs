@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::conversion::Converter;
+use super::conversion::Converter;
+use super::event;
+use super::strategy::Strategy;
+use super::table::Columns;
 use crate::error::Subject;
-use crate::jsonpath::Path;
 use crate::object;
+use crate::object::jsonpath::Path;
 use crate::schema::Schema;
 use crate::storage::Key;
-use crate::strategy::Strategy;
-use crate::table::Columns;
 
 /// A resource under `/apis/GROUP/VERSION/PLURAL` (or `/api/v1/PLURAL`).
 #[derive(Debug)]
@@ -97,7 +98,7 @@ impl Resource {
     /// Converts a stored object to this version.
     pub fn served(&self, mut stored: Value) -> Value {
         if self.strategy == Strategy::GroupedEvent {
-            return crate::event::grouped(stored);
+            return event::grouped(stored);
         }
         if let Some(converter) = &self.converter {
             return converter.converted(stored, &self.api_version());
@@ -109,7 +110,7 @@ impl Resource {
     /// Converts an object of this version to the storage version.
     pub fn as_stored(&self, mut served: Value) -> Value {
         if self.strategy == Strategy::GroupedEvent {
-            return crate::event::ungrouped(served);
+            return event::ungrouped(served);
         }
         if let Some(converter) = &self.converter {
             return converter.converted(served, &self.storage_api_version);

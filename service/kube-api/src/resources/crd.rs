@@ -5,15 +5,15 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::builtin;
-use crate::conversion::Conversions;
+use super::builtin;
+use super::conversion::Conversions;
+use super::resource::{Resource, Scale};
+use super::strategy::Strategy;
+use super::table::{Column, Columns};
 use crate::error::FieldError;
-use crate::jsonpath::Path;
 use crate::object;
-use crate::resource::{Resource, Scale};
+use crate::object::jsonpath::Path;
 use crate::schema::{Fault, Node, Schema, Sort, Type};
-use crate::strategy::Strategy;
-use crate::table::{Column, Columns};
 
 /// The finalizer of a CRD while objects of it exist.
 pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

@@ -1,6 +1,6 @@
 //! The rules in which built-in kinds differ from custom resources.
 
-use crate::metadata::NameRule;
+use crate::object::validation::NameRule;
 
 /// The rules that a resource follows in addition to its schema, as the create and update strategies of an API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

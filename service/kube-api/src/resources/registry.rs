@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::builtin;
-use crate::conversion::Conversions;
-use crate::crd;
-use crate::resource::Resource;
+use super::conversion::Conversions;
+use super::resource::Resource;
+use super::{builtin, crd};
 
 /// All resources that are served at a point in time.
 #[derive(Debug, Default)]

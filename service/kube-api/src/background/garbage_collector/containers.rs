@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::owners::{drop_finalizer, ignoring_absence};
 use super::work::request_for;
-use crate::crd;
 use crate::error::Result;
 use crate::object;
 use crate::request::RequestInfo;
+use crate::resources::crd;
 use crate::server::Server;
 use crate::storage::{Key, ListQuery};
 use crate::write::Deletion;

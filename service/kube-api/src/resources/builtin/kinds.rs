@@ -7,9 +7,8 @@ use serde_json::json;
 use super::columns;
 use super::definitions::{DEFINITIONS, schema};
 use crate::object;
-use crate::resource::Resource;
-use crate::strategy::Strategy;
-use crate::table::Columns;
+use crate::resources::table::Columns;
+use crate::resources::{Resource, Strategy};
 
 static RESOURCES: LazyLock<Vec<Arc<Resource>>> =
     LazyLock::new(|| KINDS.iter().map(|kind| Arc::new(kind.resource())).collect());

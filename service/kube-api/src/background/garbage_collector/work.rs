@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::crd;
 use crate::object;
 use crate::request::RequestInfo;
+use crate::resources::crd;
 use crate::server::Server;
 use crate::storage::{Change, ChangeKind, Key};
 use crate::write::{FOREGROUND, ORPHAN};

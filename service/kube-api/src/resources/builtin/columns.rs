@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::strategy::Strategy;
-use crate::table::{BuiltInColumns, age, age_since};
+use crate::resources::Strategy;
+use crate::resources::table::{BuiltInColumns, age, age_since, human_duration};
 
 pub fn of(strategy: Strategy) -> BuiltInColumns {
     match strategy {
@@ -125,7 +125,7 @@ fn event(object: &Value) -> Vec<Value> {
     let core = if object.get("involvedObject").is_some() {
         object.clone()
     } else {
-        crate::event::ungrouped(object.clone())
+        crate::resources::event::ungrouped(object.clone())
     };
     let involved = &core["involvedObject"];
     let shown = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -257,7 +257,7 @@ fn signing_request(object: &Value) -> Vec<Value> {
     }
     let duration = object["spec"]["expirationSeconds"].as_i64();
     let duration = duration.map_or("<none>".to_owned(), |seconds| {
-        crate::table::human_duration(chrono::TimeDelta::seconds(seconds))
+        human_duration(chrono::TimeDelta::seconds(seconds))
     });
     vec![
         text(object, &["metadata", "name"]),

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::object::validation;
+
 /// Requirements on labels, all of which must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
@@ -104,11 +106,11 @@ fn requirement(text: &str) -> Result<Requirement, String> {
         (text, Test::Exists)
     };
     let label = label.trim();
-    crate::metadata::check_label_name(label)
+    validation::check_label_name(label)
         .map_err(|why| format!("unable to parse requirement: <nil>: Invalid value: {label:?}: {why}"))?;
     if let Test::In(values) | Test::NotIn(values) = &test {
         for value in values {
-            crate::metadata::check_label_value(value).map_err(|why| {
+            validation::check_label_value(value).map_err(|why| {
                 format!("unable to parse requirement: values[0][{label}]: Invalid value: {value:?}: {why}")
             })?;
         }

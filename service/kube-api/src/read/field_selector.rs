@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, Result};
 use crate::object;
-use crate::resource::Resource;
+use crate::resources::Resource;
 
 /// Conditions on fields, all of which must hold.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 
 /// OpenAPI definitions by name, `io.k8s.api.core.v1.Secret`.
 pub static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../facts/builtin-schemas.json"))
+    serde_json::from_str(include_str!("../../../facts/builtin-schemas.json"))
         .expect("a file of this crate, read by its tests")
 });
 

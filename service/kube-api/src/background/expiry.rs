@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::object;
-use crate::peek::Parts;
+use crate::object::{self, Parts};
 use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::storage::ListQuery;

@@ -3,9 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::jsonpath::Path;
-use crate::object;
-use crate::peek::Parts;
+use crate::object::jsonpath::Path;
+use crate::object::{self, Parts};
 
 /// A column of a CRD (`additionalPrinterColumns`).
 #[derive(Debug, Clone)]
