@@ -10,9 +10,8 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use super::client::Client;
 use super::failure::Failure;
 use super::names;
-use super::output::{Format, OutputArgs, print, show, width};
+use super::output::{Column, Format, OutputArgs, Place, Table, print, show, width};
 use super::service::ServiceArgs;
-use super::table::{Column, Place, Table};
 
 /// How many events are printed, and in which form.
 #[derive(Debug, Args)]

@@ -6,9 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::client::Client;
-use super::output::{OutputArgs, show};
+use super::output::{Column, OutputArgs, Table, show};
 use super::service::ServiceArgs;
-use super::table::{Column, Table};
 
 /// The service, and the format.
 #[derive(Debug, Args)]

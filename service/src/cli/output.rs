@@ -1,4 +1,12 @@
-//! Standard output of commands: tables, JSON, YAML, names or values at a path.
+//! Standard output of commands: tables, JSON, YAML, names or values at a path; one object in lines, a table again and again.
+
+mod details;
+mod table;
+mod watch;
+
+pub use details::Details;
+pub use table::{Column, Place, Table};
+pub use watch::Watch;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -6,8 +14,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_kube_api::jsonpath::Path;
 use serde_json::Value;
-
-use super::table::Table;
 
 /// The format of the output.
 #[derive(Debug, Clone)]

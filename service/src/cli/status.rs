@@ -9,9 +9,8 @@ use muster_api::infra_env::InfraEnv;
 use serde_json::json;
 
 use super::client::Client;
-use super::details::Details;
 use super::failure::{Failure, Kind};
-use super::output::OutputArgs;
+use super::output::{Details, OutputArgs};
 use super::service::ServiceArgs;
 use super::{fleet, ready};
 

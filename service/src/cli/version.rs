@@ -6,8 +6,7 @@ use muster_api::versions::ListVersions;
 use serde_json::json;
 
 use super::client::Client;
-use super::details::Details;
-use super::output::OutputArgs;
+use super::output::{Details, OutputArgs};
 use super::service::ServiceArgs;
 
 /// Parts of a service that have versions, with their names here.

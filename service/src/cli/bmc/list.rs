@@ -5,9 +5,8 @@ use clap::Args;
 
 use super::chosen::{Found, all};
 use crate::cli::client::Client;
-use crate::cli::output::{OutputArgs, show};
+use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place, Table};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

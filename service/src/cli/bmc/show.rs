@@ -7,10 +7,8 @@ use muster_api::bmc::{Bmc, BmcInventory};
 use super::chosen::{all, place_of};
 use super::power::power;
 use crate::cli::client::Client;
-use crate::cli::details::Details;
-use crate::cli::output::OutputArgs;
+use crate::cli::output::{Column, Details, OutputArgs, Place};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place};
 
 const CHECKS: &[Column] = &[
     Column("CHECK", Place::Always),

@@ -6,7 +6,7 @@ use muster_api::cluster::Cluster;
 use super::show::status;
 use crate::cli::client::Client;
 use crate::cli::list::ListArgs;
-use crate::cli::table::{Column, Place};
+use crate::cli::output::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

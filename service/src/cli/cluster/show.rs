@@ -6,11 +6,9 @@ use muster_api::cluster::Cluster;
 use serde_json::Value;
 
 use crate::cli::client::Client;
-use crate::cli::details::Details;
 use crate::cli::names;
-use crate::cli::output::OutputArgs;
+use crate::cli::output::{Column, Details, OutputArgs, Place};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place};
 
 /// The cluster to show.
 #[derive(Debug, Args)]

@@ -5,8 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::Config;
-use crate::cli::output::{OutputArgs, show};
-use crate::cli::table::{Column, Place, Table};
+use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 
 /// Options of the list.
 #[derive(Debug, Args)]

@@ -10,9 +10,8 @@ use muster_api::infra_env::InfraEnv;
 use super::rows::last_seen;
 use crate::cli::client::Client;
 use crate::cli::names;
-use crate::cli::output::{OutputArgs, show};
+use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place, Table};
 
 /// The InfraEnv, and which of its machines.
 #[derive(Debug, Args)]

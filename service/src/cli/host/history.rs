@@ -9,9 +9,8 @@ use crate::cli::events::{Query, TellArgs, print_events, seconds};
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
 use crate::cli::names;
-use crate::cli::output::show;
+use crate::cli::output::{Column, Place, Table, show};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place, Table};
 
 /// The host, and which part of its history.
 #[derive(Debug, Args)]

@@ -15,10 +15,8 @@ use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::{self, Known, Member};
 use crate::cli::names;
-use crate::cli::output::{Format, OutputArgs, show, width};
+use crate::cli::output::{Format, OutputArgs, Table, Watch, show, width};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::Table;
-use crate::cli::watch::Watch;
 
 /// Which hosts, and whether to watch them.
 #[derive(Debug, Args)]

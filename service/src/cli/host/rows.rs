@@ -5,7 +5,7 @@ use muster_api::host::HostStatus;
 use muster_core::rules::disks::si_size;
 
 use crate::cli::fleet::Member;
-use crate::cli::table::{Column, Place};
+use crate::cli::output::{Column, Place};
 
 /// Columns of a list of hosts.
 pub const COLUMNS: &[Column] = &[

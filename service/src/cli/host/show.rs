@@ -12,12 +12,10 @@ use super::rows::{gib, last_seen, real_address};
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
 use crate::cli::client::Client;
-use crate::cli::details::Details;
 use crate::cli::fleet::Member;
 use crate::cli::names;
-use crate::cli::output::OutputArgs;
+use crate::cli::output::{Column, Details, OutputArgs, Place};
 use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place};
 
 /// The host to show.
 #[derive(Debug, Args)]

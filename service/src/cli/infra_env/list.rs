@@ -6,7 +6,7 @@ use muster_api::infra_env::InfraEnv;
 use crate::cli::client::Client;
 use crate::cli::fleet::host_count;
 use crate::cli::list::ListArgs;
-use crate::cli::table::{Column, Place};
+use crate::cli::output::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

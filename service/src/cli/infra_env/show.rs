@@ -6,9 +6,8 @@ use muster_api::infra_env::{HostStaticNetworkConfig, InfraEnv};
 
 use super::settings::ipxe_script;
 use crate::cli::client::Client;
-use crate::cli::details::Details;
 use crate::cli::names;
-use crate::cli::output::OutputArgs;
+use crate::cli::output::{Details, OutputArgs};
 use crate::cli::service::ServiceArgs;
 
 /// The InfraEnv to show.

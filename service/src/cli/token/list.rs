@@ -7,8 +7,7 @@ use muster_store::{OperatorToken, Store};
 use serde_json::json;
 
 use crate::cli::data::DataArgs;
-use crate::cli::output::{OutputArgs, show};
-use crate::cli::table::{Column, Place, Table};
+use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 
 /// The data, and the format.
 #[derive(Debug, Args)]

@@ -3,8 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::output::{Format, print, show, width};
-use super::table::{Column, Table};
+use super::{Column, Format, Table, print, show, width};
 
 /// Width of the names.
 const NAMES: usize = 18;

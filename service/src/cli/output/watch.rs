@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::output::{height, is_terminal, print, width};
-use super::table::Table;
+use super::{Table, height, is_terminal, print, width};
 
 /// Moves to the first line, without clearing: overwriting does not flicker.
 const HOME: &str = "\x1b[H";
@@ -103,7 +102,7 @@ fn screen(heading: &str, rows: &[String], urgent: &[bool], height: Option<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::table::{Column, Place};
+    use crate::cli::output::{Column, Place};
 
     const COLUMNS: &[Column] = &[
         Column("NAME", Place::Always),
