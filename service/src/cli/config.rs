@@ -1,12 +1,9 @@
-//! The configuration file: contexts, each a service with how to reach it; and `muster config`, which changes it.
+//! `muster config`, which changes the configuration file: one file a command.
 
-mod file;
 mod list;
 mod remove;
 mod set;
 mod switch;
-
-pub use file::{Config, ContextEntry, path};
 
 use anyhow::Result;
 use clap::Subcommand;

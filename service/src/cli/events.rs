@@ -7,11 +7,10 @@ use clap::Args;
 use muster_api::event::{Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 
-use super::client::Client;
 use super::failure::Failure;
 use super::names;
 use super::output::{Column, Format, OutputArgs, Place, Table, print, show, width};
-use super::service::ServiceArgs;
+use super::service::{Client, ServiceArgs};
 
 /// How many events are printed, and in which form.
 #[derive(Debug, Args)]

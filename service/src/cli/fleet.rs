@@ -13,8 +13,8 @@ use reqwest::header::HeaderValue;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::client::Client;
 use super::failure::{Kind, kind_of};
+use super::service::Client;
 
 /// Characters of an id that distinguish it from others.
 const SHORT_ID: usize = 8;

@@ -5,9 +5,8 @@ use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::client::Client;
 use super::output::{Column, OutputArgs, Table, show};
-use super::service::ServiceArgs;
+use super::service::{Client, ServiceArgs};
 
 /// The service, and the format.
 #[derive(Debug, Args)]

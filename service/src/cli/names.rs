@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use anyhow::Result;
 
-use super::client::Client;
 use super::failure::Failure;
 use super::fleet::{self, Member};
+use super::service::Client;
 
 /// Shortest beginning of an id that is accepted.
 const SHORTEST_PREFIX: usize = 4;

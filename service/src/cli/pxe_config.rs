@@ -11,12 +11,11 @@ use muster_ipxe::recipe::{Recipe, Server};
 use muster_ipxe::{OnFailure, redirect_script};
 use url::{Host, Url};
 
-use super::client::Client;
 use super::failure::Failure;
 use super::infra_env::{boot_order_script, ipxe_script, warn_about_image};
 use super::names;
 use super::output::print;
-use super::service::ServiceArgs;
+use super::service::{Client, ServiceArgs};
 
 /// The program or file to print the configuration for, and the network.
 #[derive(Debug, Args)]

@@ -1,4 +1,13 @@
-//! Defines the options by which a command finds its service, and checks them.
+//! The service that a command is about: the options by which it is found, and in this folder how it is reached.
+
+mod client;
+pub mod contexts;
+pub mod ready;
+pub mod save;
+mod tls;
+mod unreachable;
+
+pub use client::Client;
 
 use std::path::PathBuf;
 
@@ -7,7 +16,7 @@ use clap::Args;
 use muster_api::BASE_PATH;
 use url::Url;
 
-use super::config::{Config, ContextEntry};
+use self::contexts::{Config, ContextEntry};
 use super::failure::Failure;
 
 /// The default URL, without an option, variable or context.

@@ -8,11 +8,10 @@ use muster_api::cluster::Cluster;
 use muster_api::infra_env::InfraEnv;
 use serde_json::json;
 
-use super::client::Client;
 use super::failure::{Failure, Kind};
+use super::fleet;
 use super::output::{Details, OutputArgs};
-use super::service::ServiceArgs;
-use super::{fleet, ready};
+use super::service::{Client, ServiceArgs, ready};
 
 /// The service, and the format.
 #[derive(Debug, Args)]

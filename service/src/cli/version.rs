@@ -5,9 +5,8 @@ use clap::Args;
 use muster_api::versions::ListVersions;
 use serde_json::json;
 
-use super::client::Client;
 use super::output::{Details, OutputArgs};
-use super::service::ServiceArgs;
+use super::service::{Client, ServiceArgs};
 
 /// Parts of a service that have versions, with their names here.
 const PARTS: [(&str, &str); 2] = [

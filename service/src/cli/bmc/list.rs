@@ -4,9 +4,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::chosen::{Found, all};
-use crate::cli::client::Client;
 use crate::cli::output::{Column, OutputArgs, Place, Table, show};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

@@ -8,10 +8,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use muster_api::bmc::{Bmc, BmcPower, BmcPowerAction, BmcPowerOutcome, BmcPowerParams, BmcPowerRequest};
 
 use super::chosen::{all, place_of};
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// Interval between two polls of a request.
 const LOOK: Duration = Duration::from_secs(1);

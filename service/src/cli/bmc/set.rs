@@ -7,10 +7,9 @@ use muster_api::bmc::{Bmc, BmcUpdateParams};
 use super::chosen::{all, place_of};
 use super::password::PasswordArgs;
 use super::settings::SettingsArgs;
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The BMC, and its changes.
 #[derive(Debug, Args)]

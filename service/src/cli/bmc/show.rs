@@ -6,9 +6,8 @@ use muster_api::bmc::{Bmc, BmcInventory};
 
 use super::chosen::{all, place_of};
 use super::power::power;
-use crate::cli::client::Client;
 use crate::cli::output::{Column, Details, OutputArgs, Place};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 const CHECKS: &[Column] = &[
     Column("CHECK", Place::Always),

@@ -3,10 +3,9 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The clusters to delete.
 #[derive(Debug, Args)]

@@ -5,11 +5,10 @@ use clap::{ArgGroup, Args};
 use muster_api::cluster::{Cluster, ClusterUpdateParams, ImportClusterParams};
 use uuid::Uuid;
 
-use crate::cli::client::Client;
 use crate::cli::new_name::NewNameArgs;
 use crate::cli::openshift_version;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 use crate::cli::twins::{note_twin, there_already};
 
 /// The cluster.

@@ -4,9 +4,9 @@ use anyhow::Result;
 use muster_api::cluster::Cluster;
 
 use super::show::status;
-use crate::cli::client::Client;
 use crate::cli::list::ListArgs;
 use crate::cli::output::{Column, Place};
+use crate::cli::service::Client;
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

@@ -5,10 +5,9 @@ use clap::Args;
 use muster_api::cluster::Cluster;
 use serde_json::Value;
 
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::{Column, Details, OutputArgs, Place};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The cluster to show.
 #[derive(Debug, Args)]

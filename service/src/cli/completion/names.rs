@@ -10,8 +10,7 @@ use clap_complete::engine::CompletionCandidate;
 use muster_api::MUSTER_PATH;
 use serde::Deserialize;
 
-use crate::cli::client::Client;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// Longest wait for the service: a user waits at the shell.
 const PATIENCE: Duration = Duration::from_secs(2);

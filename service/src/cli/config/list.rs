@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use super::Config;
 use crate::cli::output::{Column, OutputArgs, Place, Table, show};
+use crate::cli::service::contexts::Config;
 
 /// Options of the list.
 #[derive(Debug, Args)]

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::Config;
 use crate::cli::output::print;
+use crate::cli::service::contexts::Config;
 
 /// The context to remove.
 #[derive(Debug, Args)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::{Config, ContextEntry};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::service::base;
+use crate::cli::service::contexts::{Config, ContextEntry};
 
 /// The context and its settings. Settings that are not given stay as they are.
 #[derive(Debug, Args)]

@@ -12,10 +12,9 @@ use muster_resources::Agent;
 use serde_json::json;
 
 use super::chosen::{ChosenArgs, each};
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 use crate::settings::DataDirArgs;
 
 /// The hosts, and the API with their Agents.

@@ -6,9 +6,8 @@ use muster_api::cluster::BindHostParams;
 use muster_api::host::Host;
 
 use super::chosen::{ChosenArgs, each};
-use crate::cli::client::Client;
 use crate::cli::names;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts, and their cluster.
 #[derive(Debug, Args)]

@@ -8,10 +8,9 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnv;
 
 use super::rows::last_seen;
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::{Column, OutputArgs, Place, Table, show};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv, and which of its machines.
 #[derive(Debug, Args)]

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::cli::client::Client;
 use crate::cli::failure::{self, Failure, Kind};
 use crate::cli::fleet::{self, Member};
 use crate::cli::names;
 use crate::cli::output::print;
+use crate::cli::service::Client;
 
 /// The hosts.
 #[derive(Debug, Args)]

@@ -5,9 +5,8 @@ use chrono::{DateTime, Duration, Utc};
 use clap::Args;
 
 use super::chosen::{ChosenArgs, each};
-use crate::cli::client::Client;
 use crate::cli::fleet::Member;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts to delete.
 #[derive(Debug, Args)]

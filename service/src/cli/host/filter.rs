@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::host::HostStatus;
 
-use crate::cli::client::Client;
 use crate::cli::fleet::{HostKey, Member};
 use crate::cli::names;
+use crate::cli::service::Client;
 
 /// Filters of hosts. Each option leaves out more.
 #[derive(Debug, Default, Args)]

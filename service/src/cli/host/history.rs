@@ -4,13 +4,12 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::host::HostStateChange;
 
-use crate::cli::client::Client;
 use crate::cli::events::{Query, TellArgs, print_events, seconds};
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
 use crate::cli::names;
 use crate::cli::output::{Column, Place, Table, show};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The host, and which part of its history.
 #[derive(Debug, Args)]

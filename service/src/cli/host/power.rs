@@ -5,10 +5,9 @@ use clap::Args;
 
 use crate::cli::bmc::chosen::{of_host, of_infra_env};
 use crate::cli::bmc::power::{Asked, carry_out};
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::names;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The host, and the action.
 #[derive(Debug, Args)]

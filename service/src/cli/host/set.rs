@@ -8,11 +8,10 @@ use muster_api::host::Host;
 
 use super::bulk;
 use super::edit::{Wanted, change, parse_role};
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 use crate::cli::twins::same_name;
 use crate::cli::{fleet, names};
 

@@ -11,11 +11,10 @@ use super::checks::checks;
 use super::rows::{gib, last_seen, real_address};
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
-use crate::cli::client::Client;
 use crate::cli::fleet::Member;
 use crate::cli::names;
 use crate::cli::output::{Column, Details, OutputArgs, Place};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The host to show.
 #[derive(Debug, Args)]

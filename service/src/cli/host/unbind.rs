@@ -4,8 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::chosen::{ChosenArgs, each};
-use crate::cli::client::Client;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts to unbind.
 #[derive(Debug, Args)]

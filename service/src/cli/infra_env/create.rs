@@ -5,11 +5,10 @@ use clap::Args;
 use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams, no_pull_secret};
 
 use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::new_name::NewNameArgs;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 use crate::cli::twins::{note_twin, there_already};
 
 /// Settings of a new InfraEnv.

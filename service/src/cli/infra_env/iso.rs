@@ -7,11 +7,10 @@ use clap::Args;
 use muster_api::infra_env::PresignedUrl;
 
 use super::settings::{ipxe_script, warn_about_image};
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::print;
-use crate::cli::save::save;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::save::save;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv, and the file to write.
 #[derive(Debug, Args)]

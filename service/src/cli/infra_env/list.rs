@@ -3,10 +3,10 @@
 use anyhow::Result;
 use muster_api::infra_env::InfraEnv;
 
-use crate::cli::client::Client;
 use crate::cli::fleet::host_count;
 use crate::cli::list::ListArgs;
 use crate::cli::output::{Column, Place};
+use crate::cli::service::Client;
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),

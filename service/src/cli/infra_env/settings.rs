@@ -12,8 +12,8 @@ use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use url::{Host, Url};
 
 use super::static_network;
-use crate::cli::client::Client;
-use crate::cli::{openshift_version, ready};
+use crate::cli::openshift_version;
+use crate::cli::service::{Client, ready};
 
 /// The settings that may be given and changed.
 #[derive(Debug, Args)]

@@ -5,10 +5,9 @@ use clap::Args;
 use muster_api::infra_env::{HostStaticNetworkConfig, InfraEnv};
 
 use super::settings::ipxe_script;
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::{Details, OutputArgs};
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv to show.
 #[derive(Debug, Args)]

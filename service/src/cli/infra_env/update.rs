@@ -5,11 +5,10 @@ use clap::Args;
 use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
 use super::settings::SettingsArgs;
-use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::names;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv, and its changes. Settings that are not given stay as they are; an empty text clears.
 #[derive(Debug, Args)]

@@ -5,12 +5,11 @@ use clap::Args;
 use muster_operations::now;
 use muster_store::Store;
 
-use crate::cli::client::Client;
 use crate::cli::data::DataArgs;
 use crate::cli::failure::Failure;
 use crate::cli::names;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The token or the URLs to revoke. Agents that run keep their token; `muster token rotate` replaces it.
 #[derive(Debug, Args)]

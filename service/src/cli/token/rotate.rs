@@ -3,10 +3,9 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::print;
-use crate::cli::service::ServiceArgs;
+use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv to rotate the tokens of. Machines that run an image downloaded before are refused until they boot one downloaded since.
 /// Hosts with a key that are installed, or being installed, are given the new token.

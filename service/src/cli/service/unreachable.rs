@@ -7,7 +7,7 @@ use muster_trust::is_authority_that_serves;
 use reqwest::StatusCode;
 use rustls::{CertificateError, InvalidMessage};
 
-use super::failure::{Failure, Kind};
+use crate::cli::failure::{Failure, Kind};
 
 /// The failure of a request without a response.
 pub fn no_answer(base: &str, error: reqwest::Error) -> Failure {

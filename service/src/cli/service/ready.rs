@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::client::Client;
+use super::Client;
 
 /// The parts, each as a sentence.
 #[derive(Debug, Clone, Deserialize, Serialize)]

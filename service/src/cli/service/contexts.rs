@@ -1,4 +1,4 @@
-//! Reads and writes the configuration file.
+//! Reads and writes the configuration file: contexts, each a service with how to reach it.
 
 use std::collections::BTreeMap;
 use std::env::var_os;

@@ -9,8 +9,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::service::{ServiceArgs, Target};
-use super::{tls, unreachable};
+use super::{ServiceArgs, Target, tls, unreachable};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
