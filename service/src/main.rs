@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use muster::cli::data::{backup, migrate, restore, secrets_key};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
-    backup, bmc, cluster, completion, config, crds, events, host, infra_env, kubeconfig, man, migrate,
-    pxe_config, restore, secrets_key, status, tips, token, uninstall, version,
+    bmc, cluster, completion, config, crds, events, host, infra_env, kubeconfig, man, pxe_config, status,
+    tips, token, uninstall, version,
 };
 use muster::serve;
 use muster::settings::ServeArgs;

@@ -1,4 +1,13 @@
-//! Defines the options of commands that work directly on a service's data.
+//! Commands that work directly on a service's data, and the options by which they find it.
+
+mod archive;
+pub mod backup;
+#[cfg(test)]
+mod killed;
+pub mod migrate;
+mod part;
+pub mod restore;
+pub mod secrets_key;
 
 use clap::Args;
 

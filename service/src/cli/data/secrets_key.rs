@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use muster_store::new_key;
 
-use super::failure::Failure;
-use super::output::print;
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 
 /// Commands about key files.
 #[derive(Debug, Subcommand)]

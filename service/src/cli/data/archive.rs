@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::data::DATABASE;
-use super::failure::{Failure, Kind};
+use super::DATABASE;
 use crate::authority::EARLIER_FILES;
+use crate::cli::failure::{Failure, Kind};
 
 /// The first file in the archive. Archives of earlier versions lack it.
 const MANIFEST: &str = "backup.json";

@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::Args;
 use muster_store::{PendingMigration, Store};
 
-use super::data::DataArgs;
-use super::output::print;
+use super::DataArgs;
+use crate::cli::output::print;
 use crate::serve::emptied::refuse_emptied;
 
 /// The database, and whether to change it.

@@ -14,13 +14,12 @@ use muster_operations::now;
 use muster_store::Store;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::data::{DATABASE, RESTORE_PART};
-use super::{backup, restore};
+use super::{DATABASE, RESTORE_PART, backup, restore};
 use crate::serve::emptied::refuse_emptied;
 use crate::settings::default_database_url;
 
 /// The name of the process's test.
-const WORKER: &str = "cli::killed::work_until_killed";
+const WORKER: &str = "cli::data::killed::work_until_killed";
 
 /// Variables of the process.
 const COMMAND: &str = "KILLED_COMMAND";

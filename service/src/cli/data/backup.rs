@@ -6,12 +6,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_store::Store;
 
-use super::archive;
-use super::data::{DATABASE, DataArgs};
-use super::failure::Failure;
-use super::output::print;
 use super::part::{Part, rename_for_good};
+use super::{DATABASE, DataArgs, archive};
 use crate::authority::EARLIER_FILES;
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 
 /// The file to write, and the data to back up.
 #[derive(Debug, Args)]

@@ -8,11 +8,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_store::Store;
 
-use super::archive;
-use super::data::{DATABASE, DataArgs, RESTORE_PART};
-use super::failure::Failure;
-use super::output::print;
 use super::part::rename_for_good;
+use super::{DATABASE, DataArgs, RESTORE_PART, archive};
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 use crate::serve::data_lock::DataLock;
 use crate::settings::default_database_url;
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::data::DATABASE;
-use super::failure::Failure;
+use super::DATABASE;
 use crate::claimed_file::{Claim, claim};
+use crate::cli::failure::Failure;
 
 /// The end of its name.
 const ENDING: &str = ".muster-part";
