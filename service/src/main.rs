@@ -9,11 +9,10 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::data::{backup, migrate, restore, secrets_key};
 use muster::cli::failure::{self, EXIT_CODES};
+use muster::cli::help::{completion, man, tips};
+use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
-use muster::cli::{
-    bmc, cluster, completion, config, crds, events, host, infra_env, kubeconfig, man, pxe_config, status,
-    tips, token, uninstall, version,
-};
+use muster::cli::{bmc, cluster, config, events, host, infra_env, pxe_config, status, token, version};
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;

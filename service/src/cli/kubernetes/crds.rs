@@ -9,7 +9,7 @@ use kube::core::ObjectMeta;
 use kube::{Api, Client, ResourceExt};
 use muster_resources::crds;
 
-use super::output::print;
+use crate::cli::output::print;
 use crate::kubernetes;
 
 /// The definitions, and where to write them.

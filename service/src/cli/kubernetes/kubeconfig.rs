@@ -5,9 +5,9 @@ use clap::Args;
 use muster_store::Store;
 use url::Url;
 
-use super::data::DataArgs;
-use super::output::print;
 use crate::builtin_access::BuiltinAccess;
+use crate::cli::data::DataArgs;
+use crate::cli::output::print;
 use crate::secrets_key::SecretsKeyArgs;
 
 /// The user of the kubeconfig, and where the data is.

@@ -20,8 +20,8 @@ use muster_resources::{
 };
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::output::print;
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 use crate::kubernetes;
 
 /// The API server, and how carefully to proceed.

@@ -9,7 +9,7 @@ use clap_complete::engine::ArgValueCandidates;
 use clap_complete::env::Shells;
 
 use self::names::{Kind, candidates};
-use super::output::print;
+use crate::cli::output::print;
 
 /// The variable by which the script of a shell requests completions.
 const VARIABLE: &str = "MUSTER_COMPLETE";
