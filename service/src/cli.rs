@@ -1,9 +1,9 @@
 //! Commands that talk to a running service, or to its database.
 
+pub mod arguments;
 pub mod bmc;
 pub mod cluster;
 pub mod config;
-pub mod csv_table;
 pub mod data;
 pub mod events;
 pub mod failure;
@@ -13,13 +13,9 @@ pub mod host;
 pub mod infra_env;
 pub mod kubernetes;
 pub mod list;
-pub mod names;
-pub mod new_name;
-pub mod openshift_version;
 pub mod output;
 pub mod pxe_config;
 pub mod service;
 pub mod status;
 pub mod token;
-pub mod twins;
 pub mod version;

@@ -7,8 +7,8 @@ use clap::Args;
 use muster_api::event::{Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 
+use super::arguments::names;
 use super::failure::Failure;
-use super::names;
 use super::output::{Column, Format, OutputArgs, Place, Table, print, show, width};
 use super::service::{Client, ServiceArgs};
 

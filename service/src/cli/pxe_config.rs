@@ -11,9 +11,9 @@ use muster_ipxe::recipe::{Recipe, Server};
 use muster_ipxe::{OnFailure, redirect_script};
 use url::{Host, Url};
 
+use super::arguments::names;
 use super::failure::Failure;
 use super::infra_env::{boot_order_script, ipxe_script, warn_about_image};
-use super::names;
 use super::output::print;
 use super::service::{Client, ServiceArgs};
 

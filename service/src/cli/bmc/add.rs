@@ -7,8 +7,8 @@ use muster_api::bmc::{Bmc, BmcCreateParams};
 use super::chosen::of_infra_env;
 use super::password::PasswordArgs;
 use super::settings::SettingsArgs;
+use crate::cli::arguments::names;
 use crate::cli::failure::Failure;
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

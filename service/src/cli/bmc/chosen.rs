@@ -7,8 +7,8 @@ use muster_api::bmc::Bmc;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 
+use crate::cli::arguments::names::{self, Named};
 use crate::cli::failure::{Failure, kind_of};
-use crate::cli::names::{self, Named};
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -9,8 +9,8 @@ use muster_api::bmc::{Bmc, BmcCreateParams, BmcImportParams};
 use super::chosen::of_infra_env;
 use super::password::PasswordArgs;
 use super::table_file::{Line, read};
+use crate::cli::arguments::names;
 use crate::cli::failure::{Failure, kind_of};
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 
 use super::password;
 use super::settings::{boot, mode, trust};
-use crate::cli::csv_table::{CsvTable, WrongLines};
+use crate::cli::arguments::csv_table::{CsvTable, WrongLines};
 
 /// The columns.
 const COLUMNS: [&str; 9] = [

@@ -5,11 +5,11 @@ use clap::{ArgGroup, Args};
 use muster_api::cluster::{Cluster, ClusterUpdateParams, ImportClusterParams};
 use uuid::Uuid;
 
-use crate::cli::new_name::NewNameArgs;
-use crate::cli::openshift_version;
+use crate::cli::arguments::new_name::NewNameArgs;
+use crate::cli::arguments::openshift_version;
+use crate::cli::arguments::twins::{note_twin, there_already};
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
-use crate::cli::twins::{note_twin, there_already};
 
 /// The cluster.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use muster_api::cluster::Cluster;
 use serde_json::Value;
 
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::output::{Column, Details, OutputArgs, Place};
 use crate::cli::service::{Client, ServiceArgs};
 

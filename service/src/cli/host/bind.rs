@@ -6,7 +6,7 @@ use muster_api::cluster::BindHostParams;
 use muster_api::host::Host;
 
 use super::chosen::{ChosenArgs, each};
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts, and their cluster.

@@ -8,7 +8,7 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnv;
 
 use super::rows::last_seen;
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -10,13 +10,13 @@ use muster_api::host::{Host, HostUpdateParams};
 
 use super::edit::{Change, Wanted, change};
 use super::set::change_path;
-use crate::cli::csv_table::{CsvTable, WrongLines};
+use crate::cli::arguments::csv_table::{CsvTable, WrongLines};
+use crate::cli::arguments::names;
+use crate::cli::arguments::twins::same_name;
 use crate::cli::failure::{Failure, Kind, kind_of};
 use crate::cli::fleet::{self, HostKey, Member};
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::Client;
-use crate::cli::twins::same_name;
 
 /// The columns that a table may have; the first one it must have.
 const COLUMNS: [&str; 7] = [

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use clap::Args;
 
+use crate::cli::arguments::names;
 use crate::cli::failure::{self, Failure, Kind};
 use crate::cli::fleet::{self, Member};
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::Client;
 

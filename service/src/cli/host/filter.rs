@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::host::HostStatus;
 
+use crate::cli::arguments::names;
 use crate::cli::fleet::{HostKey, Member};
-use crate::cli::names;
 use crate::cli::service::Client;
 
 /// Filters of hosts. Each option leaves out more.

@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::host::HostStateChange;
 
+use crate::cli::arguments::names;
 use crate::cli::events::{Query, TellArgs, print_events, seconds};
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
-use crate::cli::names;
 use crate::cli::output::{Column, Place, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 

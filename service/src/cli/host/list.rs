@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::booting;
 use super::filter::{FilterArgs, named};
 use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
+use crate::cli::arguments::names;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::{self, Known, Member};
-use crate::cli::names;
 use crate::cli::output::{Format, OutputArgs, Table, Watch, show, width};
 use crate::cli::service::{Client, ServiceArgs};
 

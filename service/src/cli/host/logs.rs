@@ -10,10 +10,10 @@ use muster_api::host::{HostLogArchive, HostLogs, HostLogsState};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+use crate::cli::arguments::names;
 use crate::cli::events::seconds;
 use crate::cli::failure::{Failure, Kind, kind_of, with_hint};
 use crate::cli::fleet::Member;
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::save::save;
 use crate::cli::service::{Client, ServiceArgs};

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use clap::Args;
 
+use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::{of_host, of_infra_env};
 use crate::cli::bmc::power::{Asked, carry_out};
 use crate::cli::failure::Failure;
-use crate::cli::names;
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The host, and the action.

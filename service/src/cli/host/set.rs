@@ -8,12 +8,13 @@ use muster_api::host::Host;
 
 use super::bulk;
 use super::edit::{Wanted, change, parse_role};
+use crate::cli::arguments::names;
+use crate::cli::arguments::twins::same_name;
 use crate::cli::failure::Failure;
+use crate::cli::fleet;
 use crate::cli::fleet::Member;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
-use crate::cli::twins::same_name;
-use crate::cli::{fleet, names};
 
 /// The host, and its changes.
 #[derive(Debug, Args)]

@@ -9,10 +9,10 @@ use muster_core::rules::findings::has_problem;
 
 use super::checks::checks;
 use super::rows::{gib, last_seen, real_address};
+use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
 use crate::cli::fleet::Member;
-use crate::cli::names;
 use crate::cli::output::{Column, Details, OutputArgs, Place};
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -5,11 +5,11 @@ use clap::Args;
 use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams, no_pull_secret};
 
 use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
-use crate::cli::names;
-use crate::cli::new_name::NewNameArgs;
+use crate::cli::arguments::names;
+use crate::cli::arguments::new_name::NewNameArgs;
+use crate::cli::arguments::twins::{note_twin, there_already};
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
-use crate::cli::twins::{note_twin, there_already};
 
 /// Settings of a new InfraEnv.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -7,7 +7,7 @@ use clap::Args;
 use muster_api::infra_env::PresignedUrl;
 
 use super::settings::{ipxe_script, warn_about_image};
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::output::print;
 use crate::cli::service::save::save;
 use crate::cli::service::{Client, ServiceArgs};

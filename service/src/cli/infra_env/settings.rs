@@ -12,7 +12,7 @@ use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use url::{Host, Url};
 
 use super::static_network;
-use crate::cli::openshift_version;
+use crate::cli::arguments::openshift_version;
 use crate::cli::service::{Client, ready};
 
 /// The settings that may be given and changed.

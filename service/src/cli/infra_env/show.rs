@@ -5,7 +5,7 @@ use clap::Args;
 use muster_api::infra_env::{HostStaticNetworkConfig, InfraEnv};
 
 use super::settings::ipxe_script;
-use crate::cli::names;
+use crate::cli::arguments::names;
 use crate::cli::output::{Details, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 

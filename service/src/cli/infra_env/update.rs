@@ -5,8 +5,8 @@ use clap::Args;
 use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
 use super::settings::SettingsArgs;
+use crate::cli::arguments::names;
 use crate::cli::failure::Failure;
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -10,8 +10,8 @@ use muster_operations::auth::{Claims, OperatorClaims};
 use muster_operations::{now, random};
 use muster_store::{OperatorToken, Store};
 
+use crate::cli::arguments::names::{Named, pick};
 use crate::cli::data::DataArgs;
-use crate::cli::names::{Named, pick};
 use crate::cli::output::print;
 use crate::secrets_key::SecretsKeyArgs;
 use crate::serve::open_keys;

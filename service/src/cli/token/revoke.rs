@@ -5,9 +5,9 @@ use clap::Args;
 use muster_operations::now;
 use muster_store::Store;
 
+use crate::cli::arguments::names;
 use crate::cli::data::DataArgs;
 use crate::cli::failure::Failure;
-use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use anyhow::Result;
 
-use super::failure::Failure;
-use super::fleet::{self, Member};
-use super::service::Client;
+use crate::cli::failure::Failure;
+use crate::cli::fleet::{self, Member};
+use crate::cli::service::Client;
 
 /// Shortest beginning of an id that is accepted.
 const SHORTEST_PREFIX: usize = 4;
@@ -234,7 +234,7 @@ mod tests {
         all[2].id = all[1].id;
         for wanted in ["worker-0", &all[1].id.to_string(), "aaaa2"] {
             let failure = pick("host", wanted, &all).unwrap_err();
-            let text = super::super::failure::text(&failure.into());
+            let text = crate::cli::failure::text(&failure.into());
             assert!(
                 text.contains("of 2 InfraEnvs") && text.contains("--infra-env"),
                 "{text}"
@@ -247,8 +247,8 @@ mod tests {
         let all = all();
         for wanted in ["worker-0", "aaaa"] {
             let failure = pick("host", wanted, &all).unwrap_err();
-            assert_eq!(failure.kind, super::super::failure::Kind::Usage);
-            let text = super::super::failure::text(&failure.into());
+            assert_eq!(failure.kind, crate::cli::failure::Kind::Usage);
+            let text = crate::cli::failure::text(&failure.into());
             assert!(
                 text.contains("means 2 hosts") && text.contains("aaaa2222-"),
                 "{text}"
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn what_is_unknown_is_told_with_near_names() {
         let text_of = |kind, wanted, all: &[Named]| {
-            super::super::failure::text(&pick(kind, wanted, all).unwrap_err().into())
+            crate::cli::failure::text(&pick(kind, wanted, all).unwrap_err().into())
         };
         let text = |wanted, all: &[Named]| text_of("host", wanted, all);
         assert!(text("Worker-2", &all()).contains("is it worker-0, worker-1?"));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use super::failure::Failure;
-use super::fleet::{HostKey, Member};
+use crate::cli::failure::Failure;
+use crate::cli::fleet::{HostKey, Member};
 
 /// The refusal to make a second one. `kind`: as in "cluster"; `command`: the command about such objects.
 pub fn there_already(kind: &str, name: &str, id: impl Display, command: &str) -> Failure {

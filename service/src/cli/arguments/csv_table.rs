@@ -5,7 +5,7 @@ use std::path::Path;
 
 use csv::{Position, ReaderBuilder, StringRecord, Trim};
 
-use super::failure::Failure;
+use crate::cli::failure::Failure;
 
 /// Most wrong lines that are reported.
 const TOLD: usize = 100;
