@@ -3,9 +3,6 @@
 mod bmcs;
 mod cluster_text;
 mod clusters;
-mod declared;
-mod described;
-mod description;
 mod events;
 mod host_list;
 mod host_text;
@@ -14,6 +11,7 @@ mod infra_envs;
 mod json_list;
 mod lenient;
 mod logs;
+mod openapi;
 mod operators;
 mod process;
 mod router;

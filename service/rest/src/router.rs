@@ -21,12 +21,11 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::declared::declared_only;
-use crate::described::Described;
+use crate::openapi::serve::Described;
+use crate::openapi::shared;
+use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
-use crate::{
-    bmcs, clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions,
-};
+use crate::{bmcs, clusters, events, hosts, infra_envs, logs, operators, status, support, versions};
 
 /// A body without data for so long is given up (400): other clients need the connection.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,7 +65,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
 }
 
 fn behind(gate: Option<&Gate>, allowed: Allowed, mut routes: OpenApiRouter<Rest>) -> OpenApiRouter<Rest> {
-    description::behind_gate(routes.get_openapi_mut(), allowed);
+    shared::behind_gate(routes.get_openapi_mut(), allowed);
     match gate {
         Some(gate) => routes
             .route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
@@ -94,7 +93,7 @@ fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
 /// The description of the API, made from its types.
 pub fn openapi() -> OpenApi {
     let mut api = everything(None).into_openapi();
-    description::complete(&mut api);
+    shared::complete(&mut api);
     api.info = InfoBuilder::new()
         .title("Muster")
         .version(env!("CARGO_PKG_VERSION"))
@@ -109,7 +108,7 @@ pub fn openapi() -> OpenApi {
 pub fn api(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
     let (operations, _) = everything(Some(&gate)).split_for_parts();
-    let description = Described::new();
+    let description = Described::new(&openapi());
     let described = move |headers: HeaderMap| {
         let answer = description.answer(&headers);
         async move { answer }

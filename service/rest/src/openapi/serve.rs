@@ -8,8 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
-
-use crate::router::openapi;
+use utoipa::openapi::OpenApi;
 
 /// The description, in the forms that are sent.
 #[derive(Debug, Clone)]
@@ -21,8 +20,8 @@ pub struct Described {
 
 impl Described {
     /// Writes the description.
-    pub fn new() -> Self {
-        let plain = openapi().to_json().expect("the description is JSON");
+    pub fn new(api: &OpenApi) -> Self {
+        let plain = api.to_json().expect("the description is JSON");
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(plain.as_bytes()).expect("memory takes it");
         let packed = encoder.finish().expect("memory takes it");
@@ -70,10 +69,11 @@ fn takes_gzip(accepted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::router::openapi;
 
     #[test]
     fn it_is_sent_as_the_client_takes_it_and_once() {
-        let described = Described::new();
+        let described = Described::new(&openapi());
         let ask = |name, value: &'static str| {
             let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
             let answer = described.answer(&headers);

@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use muster_http::Problem;
 
 /// The operations of the field with their statuses.
-const OPERATIONS: &str = include_str!("../../../docs/protocol/rest-endpoints.tsv");
+const OPERATIONS: &str = include_str!("../../../../docs/protocol/rest-endpoints.tsv");
 
 /// Part of a path of the API before the paths of the table.
 const BEFORE: &str = "/api/assisted-install";

@@ -11,7 +11,7 @@ use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
 
-use crate::declared::declared;
+use super::statuses::declared;
 
 /// The media type of every refusal.
 const JSON: &str = "application/json";
