@@ -26,8 +26,8 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::json_list;
 use crate::state::Rest;
+use crate::views::json_list;
 
 /// Default number of events.
 const DEFAULT_LIMIT: i64 = 5000;

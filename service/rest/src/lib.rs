@@ -1,14 +1,10 @@
 //! Implements the REST API: the v2 protocol under `/api/assisted-install/v2`, `/health`, `/ready` and `/metrics`.
 
 mod bmcs;
-mod cluster_text;
 mod clusters;
 mod events;
-mod host_list;
-mod host_text;
 mod hosts;
 mod infra_envs;
-mod json_list;
 mod lenient;
 mod logs;
 mod openapi;

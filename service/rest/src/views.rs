@@ -1,4 +1,9 @@
-//! Renders records as the protocol's objects.
+//! Renders records as the protocol's objects, and lists of them as they are read.
+
+pub mod cluster_text;
+pub mod host_list;
+mod host_text;
+pub mod json_list;
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -15,11 +15,10 @@ use muster_operations::Operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::cluster_text::{ClusterText, With};
-use crate::json_list;
 use crate::lenient::{lenient_bool, parse_bool};
 use crate::scopes::Scopes;
-use crate::views::Views;
+use crate::views::cluster_text::{ClusterText, With};
+use crate::views::{Views, json_list};
 
 /// Parts to leave out.
 #[derive(Debug, Default, Deserialize, IntoParams)]

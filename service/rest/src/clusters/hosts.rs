@@ -14,10 +14,10 @@ use muster_operations::records::HostForm;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::host_list::{self, HostList};
 use crate::lenient::lenient_bool;
 use crate::scopes::Scopes;
 use crate::views::Views;
+use crate::views::host_list::{self, HostList};
 
 /// Filters of the list, and what to show.
 #[derive(Debug, Default, Deserialize, IntoParams)]

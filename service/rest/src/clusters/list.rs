@@ -15,11 +15,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::get::wants_deleted;
-use crate::cluster_text::{ClusterText, With};
-use crate::json_list;
 use crate::lenient::lenient_bool;
-use crate::views::USER;
-use crate::views::Views;
+use crate::views::cluster_text::{ClusterText, With};
+use crate::views::{USER, Views, json_list};
 
 /// Filters of the list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -12,9 +12,8 @@ use muster_http::body::{Body, Path};
 use muster_operations::Operations;
 use muster_operations::records::StoredCluster;
 
-use crate::cluster_text::{ClusterText, With};
-use crate::json_list;
-use crate::views::Views;
+use crate::views::cluster_text::{ClusterText, With};
+use crate::views::{Views, json_list};
 
 /// Update a cluster
 ///

@@ -14,9 +14,9 @@ use muster_operations::records::HostForm;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::host_list::{self, HostList};
 use crate::lenient::lenient_bool;
 use crate::views::Views;
+use crate::views::host_list::{self, HostList};
 
 /// The header with the last host of a part of the list, for `after`; absent with the last part.
 const NEXT: &str = "muster-next";

@@ -18,9 +18,8 @@ use muster_operations::hosts::Hosts;
 use muster_operations::records::{HostForm, ListedParts, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::host_text::HostText;
-use crate::json_list;
-use crate::views::Views;
+use super::host_text::HostText;
+use super::{Views, json_list};
 
 /// Bytes of JSON that are written at once.
 const PIECE: usize = 128 << 10;

@@ -12,8 +12,8 @@ use muster_core::lifecycle::cluster::view::HostSums;
 use muster_operations::hosts::Hosts;
 use muster_operations::records::{HostForm, StoreError, StoredCluster};
 
-use crate::host_list::HostList;
-use crate::views::Views;
+use super::Views;
+use super::host_list::HostList;
 
 /// The text before the hosts of a cluster. No other field has this name, and in texts the quotes are escaped.
 const BEFORE_HOSTS: &str = "\"hosts\":[";
