@@ -8,7 +8,6 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::HeaderMap;
 use muster_api::error::ApiError;
-use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::Host;
 use muster_core::rules::hostname;
@@ -128,7 +127,7 @@ async fn file_name(
     let host = hosts.find(infra_env_id, host_id).await?;
     let (role, name) = host.as_ref().map_or_else(
         || ("host", host_id.to_string()),
-        |host: &Host| (role_name(host.data.role), name_in_file(host)),
+        |host: &Host| (host.data.role.name(), name_in_file(host)),
     );
     Ok(format!("{cluster}_{role}_{name}.tar.gz"))
 }
@@ -139,16 +138,6 @@ pub(super) fn name_in_file(host: &Host) -> String {
     match hostname::check(&name) {
         Ok(()) => name,
         Err(_) => host.id.to_string(),
-    }
-}
-
-fn role_name(role: HostRole) -> &'static str {
-    match role {
-        HostRole::AutoAssign => "auto-assign",
-        HostRole::Master => "master",
-        HostRole::Arbiter => "arbiter",
-        HostRole::Worker => "worker",
-        HostRole::Bootstrap => "bootstrap",
     }
 }
 
