@@ -1,4 +1,4 @@
-//! The OpenAPI description of the API: what holds for all operations, the statuses that the field declares, the description as it is sent.
+//! The OpenAPI description: what holds for all operations, statuses that the field declares, the document as it is sent.
 
 pub mod serve;
 pub mod shared;

@@ -1,4 +1,4 @@
-//! What arguments of commands mean: names of objects that exist or are to be made, versions, tables in files.
+//! Reads arguments of commands: names of objects that exist or are to be made, versions, tables in files.
 
 pub mod csv_table;
 pub mod names;
