@@ -46,6 +46,11 @@ impl Problem {
         Self::Handler(StatusCode::NOT_FOUND, format!("{what} was not found"))
     }
 
+    /// 404 with a whole sentence.
+    pub fn absent(reason: impl Into<String>) -> Self {
+        Self::Handler(StatusCode::NOT_FOUND, reason.into())
+    }
+
     /// 409.
     pub fn conflict(reason: impl Into<String>) -> Self {
         Self::Handler(StatusCode::CONFLICT, reason.into())

@@ -124,11 +124,11 @@ pub async fn serve_common(
 }
 
 fn no_rootfs() -> Problem {
-    Problem::not_found("the Muster live image needs no root file system: its initrd is all of it; rootfs")
+    Problem::absent("the Muster live image has no root file system of its own: its initrd is all of it")
 }
 
 fn only_s390x() -> Problem {
-    Problem::not_found("only images for s390x have this; it")
+    Problem::absent("only images for s390x have this file")
 }
 
 fn unmakable(error: Unmakable) -> Problem {

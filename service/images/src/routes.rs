@@ -167,7 +167,7 @@ async fn of_boot_id(images: &Images, boot_id: &str) -> Result<Arc<InfraEnv>, Pro
 }
 
 fn unknown_boot_url() -> Problem {
-    Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it")
+    Problem::absent("this boot URL is of no InfraEnv, or it was revoked")
 }
 
 fn boot_file_of(file: &str) -> Option<BootFile> {
@@ -219,8 +219,8 @@ async fn short_file(
             return Ok(attachment(BOOT_ORDER_SCRIPT, infra_env.updated_at, script));
         }
         other => {
-            return Err(Problem::not_found(format!(
-                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, rootfs.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}, and for s390x generic.ins and initrd.addrsize; it"
+            return Err(Problem::absent(format!(
+                "there is no {other:?}, but discovery.iso, vmlinuz, initrd.img, rootfs.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}, and for s390x generic.ins and initrd.addrsize"
             )));
         }
     };
@@ -456,8 +456,8 @@ fn form_of(file: &str) -> Result<ImageForm, Problem> {
     match file {
         "full.iso" | "disconnected.iso" => Ok(ImageForm::FullIso),
         "minimal.iso" => Ok(ImageForm::MinimalIso),
-        other => Err(Problem::not_found(format!(
-            "{other:?}: there are full.iso, minimal.iso and disconnected.iso; it"
+        other => Err(Problem::absent(format!(
+            "there is no {other:?}, but full.iso, minimal.iso and disconnected.iso"
         ))),
     }
 }

@@ -78,7 +78,7 @@ pub async fn list_operator_properties(Path(name): Path<String>) -> Result<Json<V
     if OPERATORS.contains(&name.as_str()) {
         return Ok(Json(Vec::new()));
     }
-    Err(Problem::not_found(format!(
+    Err(Problem::absent(format!(
         "there is no operator {name:?}; GET /v2/supported-operators lists them"
     )))
 }

@@ -44,8 +44,8 @@ pub async fn download_agent_program(
         return Err(Problem::not_found(format!("host {host_id}")));
     }
     let Some(packed) = hosts.agent_program(&query.sha256).await? else {
-        return Err(Problem::not_found(
-            "the live image holds another agent; this one".to_owned(),
+        return Err(Problem::absent(
+            "the live image holds another agent than this one",
         ));
     };
     let packed = Bytes::from_owner(packed);

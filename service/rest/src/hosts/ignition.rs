@@ -95,8 +95,8 @@ async fn render(
 ) -> Result<String, Problem> {
     let host = operations.hosts.get(infra_env_id, host_id).await?;
     let Some(cluster_id) = host.cluster_id else {
-        return Err(Problem::not_found(format!(
-            "host {host_id} is bound to no cluster; its ignition"
+        return Err(Problem::absent(format!(
+            "host {host_id} is bound to no cluster: it has no ignition"
         )));
     };
     let context = operations.clusters.context(cluster_id, host_id).await?;

@@ -149,8 +149,8 @@ async fn owner(
     }
     let host = operations.hosts.brief(infra_env_id, host_id).await?;
     if host.is_none_or(|host| host.cluster_id != Some(cluster_id)) {
-        return Err(Problem::not_found(format!(
-            "host {host_id} in infra_env {infra_env_id}, bound to cluster {cluster_id},"
+        return Err(Problem::absent(format!(
+            "no host {host_id} of infra_env {infra_env_id} is bound to cluster {cluster_id}"
         )));
     }
     Ok(LogOwner::Host {
