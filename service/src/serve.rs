@@ -6,10 +6,10 @@ pub mod data_lock;
 pub mod emptied;
 mod front;
 mod given;
+mod kubernetes_runtime;
 mod last_resort;
 mod notify;
 mod open;
-mod room;
 mod run;
 mod signals;
 

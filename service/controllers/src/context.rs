@@ -16,7 +16,7 @@ use muster_workload::Workloads;
 
 use crate::agent::cache::AgentCache;
 use crate::agent::refused::RefusedAgents;
-use crate::join::told::Told;
+use crate::join::awaited::Waits;
 use crate::metal3_records::Metal3Records;
 
 /// State shared by all controllers of a replica.
@@ -29,7 +29,7 @@ pub struct Context {
     /// Clients of the clusters that hosts become nodes of.
     pub workloads: Arc<Workloads>,
     /// Waits of joining hosts.
-    pub joining: Told,
+    pub joining: Waits,
     /// All Agents, as the watch shows them.
     pub agents: Arc<AgentCache>,
     /// Agents that the API server refuses.
@@ -53,7 +53,7 @@ impl Context {
         let runtime = muster_controller::Context::new(client, events, namespaces, watches);
         Self {
             workloads: Arc::new(Workloads::new(runtime.client.clone(), networks)),
-            joining: Told::default(),
+            joining: Waits::default(),
             agents: Arc::default(),
             refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,

@@ -6,14 +6,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `run`, `roster` | the hosts that are joining, and one task for each cluster |
+//! | `run`, `queue` | the hosts that are joining, and one task for each cluster |
 //! | `cluster`, `view` | the watches of one cluster, and the objects that they showed |
-//! | `crew` | the hosts of one cluster, assessed after each change |
+//! | `members` | the hosts of one cluster, assessed after each change |
 //! | `assess` | the next actions for a host: pure |
 //! | `csr`, `request` | the rules for certificate requests: pure |
 //! | `own_names` | names and addresses of the cluster's API and services, for which no node gets a certificate |
 //! | `act` | carries the actions out in the cluster |
-//! | `words`, `told` | what hosts wait for, as text for conditions and Events |
+//! | `words`, `awaited` | what hosts wait for, as text for conditions and Events |
 //!
 //! Where this differs on purpose from what docs/protocol/kube-controllers.md describes:
 //!
@@ -27,14 +27,14 @@
 
 mod act;
 mod assess;
+pub mod awaited;
 mod cluster;
-mod crew;
 mod csr;
+mod members;
 mod own_names;
+mod queue;
 mod request;
-mod roster;
 mod run;
-pub mod told;
 mod view;
 mod words;
 

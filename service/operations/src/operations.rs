@@ -35,7 +35,7 @@ use crate::limits::events::EventQuota;
 use crate::logs::Logs;
 use crate::records::{StatementCounts, StoreError};
 use crate::time::clock::Clock;
-use crate::time::outages::Hearing;
+use crate::time::outages::Outages;
 use crate::urls::Urls;
 use crate::{Result, chain};
 
@@ -65,7 +65,7 @@ pub struct Operations {
     /// Times of the jobs' last rounds.
     pub rounds: Rounds,
     /// Tracks the reception of polls.
-    pub hearing: Arc<Hearing>,
+    pub outages: Arc<Outages>,
     /// Records that changed.
     pub changes: Changes,
     /// Tokens.
@@ -131,7 +131,7 @@ impl Operations {
         let check_ins = Arc::new(CheckIns::default());
         let silence = settings.hosts.limits.silence();
         let since = settings.hosts.listening_since;
-        let hearing = Arc::new(Hearing::new(
+        let outages = Arc::new(Outages::new(
             (settings.clock, check_ins.clone()),
             store.kind() == Kind::Sqlite,
             silence,
@@ -154,7 +154,7 @@ impl Operations {
             infra_envs.clone(),
             clusters.clone(),
             check_ins.clone(),
-            hearing.clone(),
+            outages.clone(),
             images,
             settings.hosts,
         );
@@ -166,7 +166,7 @@ impl Operations {
             clusters,
             check_ins,
             boot_notes: BootNotes::default(),
-            hearing,
+            outages,
             logs: Logs::new(store.clone(), settings.disk.clone(), settings.retention.log_bytes),
             events: Events::new(store.clone()),
             retention: settings.retention,
@@ -225,7 +225,7 @@ impl Operations {
 
     /// The present time.
     pub fn now(&self) -> Timestamp {
-        self.hearing.now()
+        self.outages.now()
     }
 
     /// Checks the requested version of an InfraEnv.

@@ -21,8 +21,8 @@ use super::certificate::{Identity, names};
 use super::data_lock::DataLock;
 use super::front::front;
 use super::given::Given;
+use super::kubernetes_runtime::KubernetesRuntime;
 use super::open::{Listeners, operations, prepare_data_dir, store};
-use super::room::Room;
 use super::signals::Signals;
 use super::{last_resort, notify};
 use crate::bmcs::drives;
@@ -79,7 +79,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let mut signals = Signals::new()?;
     last_resort::start(args.drain_timeout)?;
     // Ends after the database is closed.
-    let room = Room::open()?;
+    let threads = KubernetesRuntime::open()?;
     let mut tasks = Tasks::default();
     let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
     // The database may have to be waited for and migrated: `/health` responds meanwhile.
@@ -141,7 +141,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
     let (given, database) = (args.clone(), store.clone());
     let opening = async move { Kubernetes::open(&given, kube_source, &database, listeners.kube).await };
-    let kube = room.run(opening).await??;
+    let kube = threads.run(opening).await??;
 
     listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain);
     opened.send_replace(Some(api_routes));
@@ -182,7 +182,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         take_over: args.take_over,
     };
     let (requests, background) = (&mut tasks.requests, &mut tasks.background);
-    let kube = room.within(|| kube.start(&operations, asked, requests, background, &tasks.stop));
+    let kube = threads.within(|| kube.start(&operations, asked, requests, background, &tasks.stop));
     let ca_file = identity.ca_file.clone();
     let following = identity.follow(operations.clone(), store.clone(), tasks.stop_background.clone());
     tasks.background.spawn(following);

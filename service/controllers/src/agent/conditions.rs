@@ -15,7 +15,7 @@ use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
 use super::words;
-use crate::join::told::Awaited;
+use crate::join::awaited::Awaited;
 
 /// Types of conditions, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]

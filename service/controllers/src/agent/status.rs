@@ -15,7 +15,7 @@ use muster_resources::{
 
 use super::conditions::{self, DesiredCondition};
 use super::inventory;
-use crate::join::told::Awaited;
+use crate::join::awaited::Awaited;
 
 /// Inputs of a status.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use muster_controller::conditions::Synced;
 use muster_controller::waits::{Until, Wait};
 use muster_core::record::{Host, HostState, Progress};
 
-use crate::join::told::Awaited;
+use crate::join::awaited::Awaited;
 
 const FAILS: &str = "the installation counts as failed then";
 

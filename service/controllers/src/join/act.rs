@@ -15,9 +15,9 @@ use muster_resources::{Agent, ApprovedCsr, CsrStatus};
 use serde_json::json;
 
 use super::assess::{Assessment, NodeChange, is_joining};
-use super::crew::Member;
+use super::awaited::Awaited;
 use super::csr::Sort;
-use super::told::Awaited;
+use super::members::Member;
 use super::view::View;
 use super::words;
 use crate::context::Context;

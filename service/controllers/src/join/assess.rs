@@ -17,8 +17,8 @@ use muster_resources::ApprovedCsr;
 use muster_workload::node::{Hold, NodeFacts, Readiness, of_host};
 use muster_workload::node_settings::NodeSettings;
 
+use super::awaited::{Awaited, Warning};
 use super::csr::{Csr, Decision, Identity, NodeNames, Sort};
-use super::told::{Awaited, Warning};
 use super::view::View;
 use super::words;
 

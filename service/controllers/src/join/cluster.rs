@@ -18,9 +18,9 @@ use muster_resources::ClusterDeployment;
 use muster_workload::{Unreachable, Workload};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::crew::Crew;
+use super::members::Members;
 use super::own_names::OwnNames;
-use super::roster::Roster;
+use super::queue::Queue;
 use super::view::View;
 use super::words;
 use crate::context::Context;
@@ -43,21 +43,21 @@ const WATCH_SECONDS: u32 = 120;
 const GATHERING: Duration = Duration::from_millis(50);
 
 /// Runs until it is aborted, which it is when no host is joining any more.
-pub async fn run(context: Arc<Context>, cluster: ClusterId, roster: Arc<Roster>) {
-    let mut crew = Crew::new(context.clone(), roster.clone());
+pub async fn run(context: Arc<Context>, cluster: ClusterId, queue: Arc<Queue>) {
+    let mut members = Members::new(context.clone(), queue.clone());
     let mut retry = FIRST_RETRY;
     loop {
         match connect(&context, cluster).await {
             Ok(place) => {
                 retry = FIRST_RETRY;
-                follow(&context, &roster, &place, &mut crew).await;
+                follow(&context, &queue, &place, &mut members).await;
             }
             Err((name, why)) => {
-                crew.refresh().await;
-                crew.tell_all(&words::unreachable(&name, &why)).await;
+                members.refresh().await;
+                members.tell_all(&words::unreachable(&name, &why)).await;
                 tokio::select! {
                     () = sleep(retry) => retry = (retry * 2).min(LONGEST_RETRY),
-                    () = roster.changed.notified() => {}
+                    () = queue.changed.notified() => {}
                 }
             }
         }
@@ -107,7 +107,7 @@ async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String
 }
 
 /// Watches the cluster until its kubeconfig has changed.
-async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Crew) {
+async fn follow(context: &Context, queue: &Queue, place: &Place, members: &mut Members) {
     let client = &place.workload.client;
     let mut nodes = pin!(watched::<Node>(client));
     let mut requests = pin!(watched::<CertificateSigningRequest>(client));
@@ -119,7 +119,7 @@ async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Cr
         let changed = tokio::select! {
             Some(event) = nodes.next() => noted(event, &mut trouble, |event| view.note_node(event)),
             Some(event) = requests.next() => noted(event, &mut trouble, |event| view.note_csr(event)),
-            () = roster.changed.notified() => true,
+            () = queue.changed.notified() => true,
             () = sleep_until(compare_at) => {
                 if is_other(context, place).await {
                     return;
@@ -131,10 +131,10 @@ async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Cr
             }
             () = at(look_at) => {
                 look_at = match silence(place, &view, &mut trouble).await {
-                    None => crew.look(place, &view).await,
+                    None => members.look(place, &view).await,
                     Some(why) => {
-                        crew.refresh().await;
-                        crew.tell_all(&words::unreachable(&place.name, &why)).await;
+                        members.refresh().await;
+                        members.tell_all(&words::unreachable(&place.name, &why)).await;
                         Some(Instant::now() + PROBE_INTERVAL)
                     }
                 };

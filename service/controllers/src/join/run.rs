@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assess::is_joining;
 use super::cluster;
-use super::roster::{Key, Roster};
+use super::queue::{Key, Queue};
 use crate::context::Context;
 
 /// Between two queries of a database that does not respond, and before a task that panicked is restarted.
@@ -75,7 +75,7 @@ async fn retry_later(error: &StoreError) {
 /// The tasks, by cluster.
 struct Clusters {
     context: Arc<Context>,
-    running: HashMap<ClusterId, (Arc<Roster>, AbortHandle)>,
+    running: HashMap<ClusterId, (Arc<Queue>, AbortHandle)>,
     of_host: HashMap<Key, ClusterId>,
     tasks: JoinSet<()>,
 }
@@ -111,7 +111,7 @@ impl Clusters {
             self.leave(before, key).await;
         }
         if let Some(cluster) = cluster {
-            self.roster(cluster).add(key);
+            self.queue(cluster).add(key);
         }
     }
 
@@ -122,28 +122,28 @@ impl Clusters {
             let agent = KubeRef::new(&kube.namespace, key.1.to_string());
             self.context.joining.set(&agent, None);
         }
-        let Some((roster, task)) = self.running.get(&cluster) else {
+        let Some((queue, task)) = self.running.get(&cluster) else {
             return;
         };
-        if roster.remove(key) {
+        if queue.remove(key) {
             task.abort();
             self.running.remove(&cluster);
         }
     }
 
-    fn roster(&mut self, cluster: ClusterId) -> Arc<Roster> {
-        if let Some((roster, _)) = self.running.get(&cluster) {
-            return roster.clone();
+    fn queue(&mut self, cluster: ClusterId) -> Arc<Queue> {
+        if let Some((queue, _)) = self.running.get(&cluster) {
+            return queue.clone();
         }
-        let roster = Arc::new(Roster::default());
-        self.start(cluster, roster.clone());
-        roster
+        let queue = Arc::new(Queue::default());
+        self.start(cluster, queue.clone());
+        queue
     }
 
-    fn start(&mut self, cluster: ClusterId, roster: Arc<Roster>) {
-        let task = cluster::run(self.context.clone(), cluster, roster.clone());
+    fn start(&mut self, cluster: ClusterId, queue: Arc<Queue>) {
+        let task = cluster::run(self.context.clone(), cluster, queue.clone());
         let handle = self.tasks.spawn(task);
-        self.running.insert(cluster, (roster, handle));
+        self.running.insert(cluster, (queue, handle));
     }
 
     /// Handles the end of a task. Only a task that panicked has hosts left.
@@ -153,15 +153,15 @@ impl Clusters {
             Err(error) => error.id(),
         };
         let broken = self.running.iter().find(|(_, (_, task))| task.id() == id);
-        let Some((&cluster, (roster, _))) = broken else {
+        let Some((&cluster, (queue, _))) = broken else {
             return;
         };
         tracing::error!(cluster.id = %cluster, ?ended, "the task of a workload cluster broke; it is started anew");
-        let roster = roster.clone();
-        for host in roster.hosts() {
-            roster.add(host);
+        let queue = queue.clone();
+        for host in queue.hosts() {
+            queue.add(host);
         }
         sleep(RETRY_INTERVAL).await;
-        self.start(cluster, roster);
+        self.start(cluster, queue);
     }
 }

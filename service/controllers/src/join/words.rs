@@ -2,8 +2,8 @@
 
 use muster_workload::node::{Hold, NodeFacts, Readiness, SILENCE};
 
+use super::awaited::{Awaited, Warning};
 use super::csr::Csr;
-use super::told::{Awaited, Warning};
 
 fn awaited(what: impl Into<String>, todo: impl Into<String>) -> Awaited {
     Awaited {

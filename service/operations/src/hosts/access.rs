@@ -23,7 +23,7 @@ use crate::images::live::LiveImages;
 use crate::images::os::OsImages;
 use crate::infra_envs::InfraEnvs;
 use crate::limits::inventories::InventoryQuota;
-use crate::time::outages::Hearing;
+use crate::time::outages::Outages;
 use crate::urls::Urls;
 
 /// Time for which a count of hosts is used.
@@ -38,7 +38,7 @@ pub struct Hosts {
     pub(super) infra_envs: Arc<InfraEnvs>,
     pub(super) clusters: Arc<Clusters>,
     pub(super) check_ins: Arc<CheckIns>,
-    pub(super) hearing: Arc<Hearing>,
+    pub(super) outages: Arc<Outages>,
     pub(super) images: HostImages,
     pub(super) settings: HostSettings,
     pub(super) proofs: Proofs,
@@ -90,7 +90,7 @@ impl Hosts {
         infra_envs: Arc<InfraEnvs>,
         clusters: Arc<Clusters>,
         check_ins: Arc<CheckIns>,
-        hearing: Arc<Hearing>,
+        outages: Arc<Outages>,
         images: HostImages,
         settings: HostSettings,
     ) -> Self {
@@ -99,7 +99,7 @@ impl Hosts {
             infra_envs,
             clusters,
             check_ins,
-            hearing,
+            outages,
             images,
             inventory_quota: InventoryQuota::new(settings.max_inventories),
             settings,
@@ -132,7 +132,7 @@ impl Hosts {
 
     /// The present time for decisions about hosts.
     pub fn now(&self) -> Timestamp {
-        self.hearing.now()
+        self.outages.now()
     }
 
     /// Start of the service.

@@ -63,7 +63,7 @@ impl Hosts {
             seen: self.plausible(seen),
             os_images: self.images.os_images.list(),
             returning,
-            heard: self.hearing.heard(),
+            heard: self.outages.heard(),
         })
     }
 
@@ -80,7 +80,7 @@ impl Hosts {
 
     /// The facts that determine the ends of this host's waits.
     pub fn deadlines(&self, host: &Host) -> Deadlines<'_> {
-        let heard = self.hearing.heard();
+        let heard = self.outages.heard();
         let seen = self.check_ins.last((host.infra_env_id, host.id));
         Deadlines {
             last_seen: self.plausible(seen).map(|seen| seen.at),

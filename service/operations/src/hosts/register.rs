@@ -128,7 +128,7 @@ impl Hosts {
     /// The last request of a host, or the earliest time from which on one could have been received: not before the end
     /// of an outage of the service.
     fn heard(&self, host: (InfraEnvId, HostId), checked_in_at: Timestamp) -> Timestamp {
-        let since = checked_in_at.max(self.hearing.heard().since);
+        let since = checked_in_at.max(self.outages.heard().since);
         let polled = self.check_ins.last(host).map(|seen| seen.at);
         polled.map_or(since, |polled| polled.max(since))
     }

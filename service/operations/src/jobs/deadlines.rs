@@ -41,8 +41,8 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
 /// Handles all due hosts, page by page, and returns the time until the next deadline. Hosts that fail are found again
 /// later.
 pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreError> {
-    if operations.hearing.is_in_doubt() {
-        operations.hearing.beat(&operations.store).await?;
+    if operations.outages.is_in_doubt() {
+        operations.outages.beat(&operations.store).await?;
     }
     let started = operations.now();
     let mut after = None;

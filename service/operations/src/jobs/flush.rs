@@ -31,7 +31,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
 pub(crate) async fn flush(operations: &Operations) {
     let batch = operations.check_ins.unwritten();
     if batch.is_empty() {
-        operations.hearing.polls_are_written(true);
+        operations.outages.polls_are_written(true);
         return;
     }
     let silence = operations.hosts.limits().silence();
@@ -47,7 +47,7 @@ pub(crate) async fn flush(operations: &Operations) {
         })
         .collect();
     let flushed = operations.store.flush_check_ins(&rows).await;
-    operations.hearing.polls_are_written(flushed.is_ok());
+    operations.outages.polls_are_written(flushed.is_ok());
     let unwritten = if flushed.is_ok() { 0 } else { rows.len() };
     metrics::gauge!("muster_check_ins_unwritten").set(unwritten as f64);
     match flushed {

@@ -90,7 +90,7 @@ impl World {
     /// Restarts the service.
     pub(crate) async fn start_again(self, after: TimeDelta) -> Self {
         self.operations
-            .hearing
+            .outages
             .leave(&self.operations.store)
             .await
             .unwrap();
@@ -101,7 +101,7 @@ impl World {
 
     pub(crate) async fn beat(&self) {
         self.operations
-            .hearing
+            .outages
             .beat(&self.operations.store)
             .await
             .unwrap();

@@ -68,8 +68,8 @@ pub struct Heard {
     pub clock_was_set_by: TimeDelta,
 }
 
-/// The reception of polls by this replica.
-pub struct Hearing {
+/// The times in which this replica received no polls.
+pub struct Outages {
     clock: Arc<dyn Clock>,
     check_ins: Arc<CheckIns>,
     pace: Pace,
@@ -121,7 +121,7 @@ impl Moment {
     }
 }
 
-impl Hearing {
+impl Outages {
     /// The reception of a replica since `since`. `alone`: no other replica uses the same database.
     pub fn new(
         (clock, check_ins): (Arc<dyn Clock>, Arc<CheckIns>),

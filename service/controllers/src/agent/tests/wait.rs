@@ -12,7 +12,7 @@ use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 
 use super::{at, host};
 use crate::agent::wait::of_host;
-use crate::join::told::Awaited;
+use crate::join::awaited::Awaited;
 
 static LIMITS: WaitLimits = WaitLimits::new(USUAL_SILENCE, Vec::new());
 

@@ -57,7 +57,7 @@ async fn a_clock_that_is_set_either_way_loses_nobody_and_hides_nobody() {
         world.all_is_well(&hosts).await;
         world.run(MINUTE, &[&hosts.0, &hosts.1]).await;
         world.all_is_well(&hosts).await;
-        let heard = world.operations.hearing.heard();
+        let heard = world.operations.outages.heard();
         assert_eq!(
             (heard.clock_was_set_by, heard.clock_set_by),
             (TimeDelta::zero(), by)
@@ -130,28 +130,28 @@ async fn a_poll_that_the_database_cannot_answer_is_heard() {
 /// Two replicas on one database, with clocks of their own.
 struct Pair {
     world: World,
-    other: Hearing,
+    other: Outages,
     clocks: Arc<Clocks>,
-    this: Hearing,
+    this: Outages,
 }
 
 impl Pair {
     async fn new() -> Self {
         let world = World::new().await;
         let clocks = Clocks::at(world.clocks.wall());
-        let hearing = |clocks: &Arc<Clocks>| {
+        let outages = |clocks: &Arc<Clocks>| {
             let shared: Arc<dyn Clock> = clocks.clone();
-            Hearing::new((shared, Arc::default()), false, MINUTE * 3, clocks.wall())
+            Outages::new((shared, Arc::default()), false, MINUTE * 3, clocks.wall())
         };
         let pair = Self {
-            this: hearing(&world.clocks),
-            other: hearing(&clocks),
+            this: outages(&world.clocks),
+            other: outages(&clocks),
             clocks,
             world,
         };
         let store = &pair.world.operations.store;
         // The previous service has left.
-        pair.world.operations.hearing.leave(store).await.unwrap();
+        pair.world.operations.outages.leave(store).await.unwrap();
         pair.this.beat(store).await.unwrap();
         pair.pass(MINUTE * 5, true).await;
         pair

@@ -37,12 +37,12 @@ pub struct Warning {
 
 /// The waits, by Agent.
 #[derive(Default)]
-pub struct Told {
+pub struct Waits {
     known: Mutex<HashMap<KubeRef, Awaited>>,
     changed: Announced,
 }
 
-impl Told {
+impl Waits {
     /// The wait of the host of `agent`, as far as its cluster is concerned.
     pub fn get(&self, agent: &KubeRef) -> Option<Awaited> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_changes_are_told_and_to_one_listener() {
-        let told = Told::default();
+        let waits = Waits::default();
         let agent = KubeRef::new("lab", "a");
         let awaited = |what: &str| {
             Some(Awaited {
@@ -84,17 +84,17 @@ mod tests {
                 todo: String::new(),
             })
         };
-        told.set(&agent, None);
-        told.set(&agent, awaited("x"));
-        told.set(&agent, awaited("x"));
-        told.set(&agent, None);
-        let changes: Vec<_> = Box::pin(told.changes())
+        waits.set(&agent, None);
+        waits.set(&agent, awaited("x"));
+        waits.set(&agent, awaited("x"));
+        waits.set(&agent, None);
+        let changes: Vec<_> = Box::pin(waits.changes())
             .take(2)
             .collect::<Vec<_>>()
             .now_or_never()
             .unwrap();
         assert_eq!(changes.len(), 2);
-        assert_eq!(told.get(&agent), None);
-        assert_eq!(Box::pin(told.changes()).next().now_or_never(), Some(None));
+        assert_eq!(waits.get(&agent), None);
+        assert_eq!(Box::pin(waits.changes()).next().now_or_never(), Some(None));
     }
 }

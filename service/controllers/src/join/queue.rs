@@ -11,7 +11,7 @@ pub type Key = (InfraEnvId, HostId);
 
 /// Hosts, and which of them changed.
 #[derive(Debug, Default)]
-pub struct Roster {
+pub struct Queue {
     state: Mutex<State>,
     /// Notified when hosts changed.
     pub changed: Notify,
@@ -23,7 +23,7 @@ struct State {
     changed: BTreeSet<Key>,
 }
 
-impl Roster {
+impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

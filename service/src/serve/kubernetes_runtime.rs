@@ -8,9 +8,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 /// A runtime that may be dropped anywhere. Database connections that were opened in it end with it, so it must outlive the store.
-pub(super) struct Room(Option<Runtime>);
+pub(super) struct KubernetesRuntime(Option<Runtime>);
 
-impl Room {
+impl KubernetesRuntime {
     pub(super) fn open() -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .thread_name("kubernetes")
@@ -39,7 +39,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for KubernetesRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

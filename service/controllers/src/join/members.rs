@@ -18,10 +18,10 @@ use tokio::time::Instant;
 
 use super::act::{Actor, tell};
 use super::assess::{Assessment, Known, assess, identity};
+use super::awaited::{Awaited, Warning};
 use super::cluster::Place;
 use super::csr::{Csr, Decision};
-use super::roster::{Key, Roster};
-use super::told::{Awaited, Warning};
+use super::queue::{Key, Queue};
 use super::view::View;
 use super::words;
 use crate::context::Context;
@@ -47,20 +47,20 @@ pub struct Member {
 }
 
 /// The hosts of one cluster.
-pub struct Crew {
+pub struct Members {
     context: Arc<Context>,
-    roster: Arc<Roster>,
+    queue: Arc<Queue>,
     members: BTreeMap<Key, Member>,
     /// Keys of warnings.
     told: HashSet<String>,
     retry: Duration,
 }
 
-impl Crew {
-    pub fn new(context: Arc<Context>, roster: Arc<Roster>) -> Self {
+impl Members {
+    pub fn new(context: Arc<Context>, queue: Arc<Queue>) -> Self {
         Self {
             context,
-            roster,
+            queue,
             members: BTreeMap::new(),
             told: HashSet::new(),
             retry: FIRST_RETRY,
@@ -70,7 +70,7 @@ impl Crew {
     /// Reads the hosts that changed. False when some could not be read; they are read again next time.
     pub async fn refresh(&mut self) -> bool {
         let mut is_complete = true;
-        for (key, is_joining) in self.roster.take_changed() {
+        for (key, is_joining) in self.queue.take_changed() {
             if !is_joining {
                 self.members.remove(&key);
                 continue;
@@ -84,7 +84,7 @@ impl Crew {
                 }
                 Err(error) => {
                     tracing::warn!(host.id = %key.1, %error, "a joining host cannot be read; trying again");
-                    self.roster.add_silently(key);
+                    self.queue.add_silently(key);
                     is_complete = false;
                 }
             }

@@ -9,15 +9,15 @@ use crate::{Operations, chain};
 
 /// Runs until `stop`.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
-    let Operations { hearing, store, .. } = &*operations;
-    let mut ticks = interval(hearing.pace().interval);
+    let Operations { outages, store, .. } = &*operations;
+    let mut ticks = interval(outages.pace().interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let beaten = tokio::select! {
             beaten = async {
                 ticks.tick().await;
                 operations.rounds.begin("heartbeats");
-                hearing.beat(store).await
+                outages.beat(store).await
             } => beaten,
             () = stop.cancelled() => break,
         };
@@ -25,7 +25,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             tracing::warn!(error = %chain(&error), "no host is judged while the database cannot be written");
         }
     }
-    if let Err(error) = hearing.leave(store).await {
+    if let Err(error) = outages.leave(store).await {
         tracing::warn!(error = %chain(&error), "other replicas wait for this one, which has stopped");
     }
 }
