@@ -174,7 +174,7 @@ fn happenings() -> Vec<(&'static str, HostEvent)> {
         ("progress", progress(HostStage::WritingImageToDisk)),
         ("reboots", progress(HostStage::Rebooting)),
         ("done", progress(HostStage::Done)),
-        ("tells Failed", progress(HostStage::Failed)),
+        ("reports Failed", progress(HostStage::Failed)),
         (
             "cancel",
             HostEvent::Cancelled {
