@@ -10,8 +10,7 @@ use muster_sql::push_tuples;
 
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::readable;
-use crate::row::{Reading, micros, row};
+use crate::row::{Reading, micros, readable, row};
 use crate::statement::commit;
 use crate::store::Store;
 

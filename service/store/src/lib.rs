@@ -26,7 +26,6 @@ pub mod event;
 pub mod host;
 pub mod infra_env;
 mod keys_in_use;
-mod lenient;
 mod listen;
 pub mod logs;
 mod lost;

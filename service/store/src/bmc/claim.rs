@@ -10,8 +10,7 @@ use sqlx::Row;
 use super::{BmcRow, bmc_from};
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::readable;
-use crate::row::micros;
+use crate::row::{micros, readable};
 use crate::statement::commit;
 use crate::store::Store;
 

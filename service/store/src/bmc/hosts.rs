@@ -8,7 +8,7 @@ use muster_core::record::Bmc;
 use super::{BmcRow, bmc_from};
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::readable;
+use crate::row::readable;
 use crate::store::Store;
 
 impl Store {

@@ -9,7 +9,7 @@ use sqlx::{Any, Transaction};
 use super::{BmcRow, NOT_UPDATED, bmc_from};
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::readable;
+use crate::row::readable;
 use crate::store::Store;
 
 /// Deletes the BMCs of an InfraEnv, which is being deleted. Those that hold its image stay until that is taken out.

@@ -9,9 +9,8 @@ use crate::Result;
 use crate::change::{Change, write_change};
 use crate::error::failed;
 use crate::event;
-use crate::lenient::readable;
 use crate::notify::PendingChanges;
-use crate::row::storable;
+use crate::row::{readable, storable};
 use crate::store::Store;
 use crate::subject::Subject;
 

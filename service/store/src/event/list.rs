@@ -9,8 +9,7 @@ use strum::VariantArray;
 use super::row::{EventRow, StoredEvent, event_from};
 use crate::Result;
 use crate::error::{StoreError, failed};
-use crate::lenient::{or_pass_over, readable};
-use crate::row::{Reading, micros};
+use crate::row::{Reading, micros, or_pass_over, readable};
 use crate::store::Store;
 
 /// A selection of events. `Default` selects the first 5000 user events of all records, oldest first.

@@ -14,8 +14,7 @@ use super::row::{HOST_KEY, brief_from};
 use super::rows::{Selection, rows_of_ids};
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::or_pass_over;
-use crate::row::Reading;
+use crate::row::{Reading, or_pass_over};
 use crate::store::Store;
 
 impl Store {

@@ -16,8 +16,7 @@ use super::row::{HOST_KEY, HostRow, brief_from};
 use super::select::select_briefs;
 use crate::Result;
 use crate::error::failed;
-use crate::lenient::readable;
-use crate::row::Reading;
+use crate::row::{Reading, readable};
 use crate::store::Store;
 
 impl Store {
