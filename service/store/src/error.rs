@@ -1,9 +1,12 @@
 //! Classifies errors of the database by what a caller can do about them.
 
+mod class;
+pub(crate) mod lost_connections;
+
 use muster_sql::damage;
 
-use crate::lost;
 use crate::vault::SealingFailed;
+use class::{Class, class};
 
 /// Result of an operation on the database.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -146,7 +149,7 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 /// Classifies an error of the driver; for `map_err(failed("..."))`.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |source| {
-        lost::note(&source);
+        lost_connections::note(&source);
         if damage::note(&source) {
             return StoreError::Damaged { doing, source };
         }
@@ -154,71 +157,6 @@ pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError 
             Class::Full => StoreError::Full { doing, source },
             Class::Unavailable => StoreError::Unavailable { doing, source },
             Class::Refused => StoreError::Statement { doing, source },
-        }
-    }
-}
-
-#[derive(Debug, PartialEq)]
-enum Class {
-    Full,
-    Unavailable,
-    Refused,
-}
-
-fn class(error: &sqlx::Error) -> Class {
-    use sqlx::Error;
-    match error {
-        Error::Io(_)
-        | Error::Tls(_)
-        | Error::Protocol(_)
-        | Error::PoolTimedOut
-        | Error::PoolClosed
-        | Error::WorkerCrashed => Class::Unavailable,
-        Error::Database(database) => database.code().map_or(Class::Refused, |code| by_code(&code)),
-        _ => Class::Refused,
-    }
-}
-
-/// SQLite's (extended) result codes are decimal numbers, <https://www.sqlite.org/rescode.html>; PostgreSQL's SQLSTATEs have five
-/// characters, <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-fn by_code(code: &str) -> Class {
-    if code.len() == 5 {
-        return match code {
-            "53100" => Class::Full,
-            // Deadlock and serialization failures, lock and statement timeouts, a server in recovery (read-only).
-            "40001" | "40P01" | "55P03" | "25006" => Class::Unavailable,
-            _ if ["08", "53", "57", "58"].contains(&&code[..2]) => Class::Unavailable,
-            _ => Class::Refused,
-        };
-    }
-    // The low byte is the primary code: 5 BUSY, 6 LOCKED, 8 READONLY, 10 IOERR, 13 FULL, 14 CANTOPEN, 15 PROTOCOL.
-    match code.parse::<u32>().map(|code| code & 0xff) {
-        Ok(13) => Class::Full,
-        Ok(5 | 6 | 8 | 10 | 14 | 15) => Class::Unavailable,
-        _ => Class::Refused,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_of_both_databases_are_sorted_by_what_helps() {
-        for (code, want) in [
-            ("13", Class::Full),
-            ("53100", Class::Full),
-            ("5", Class::Unavailable),
-            ("517", Class::Unavailable),
-            ("778", Class::Unavailable),
-            ("57P01", Class::Unavailable),
-            ("57014", Class::Unavailable),
-            ("40P01", Class::Unavailable),
-            ("1555", Class::Refused),
-            ("23505", Class::Refused),
-            ("42601", Class::Refused),
-        ] {
-            assert_eq!(by_code(code), want, "{code}");
         }
     }
 }

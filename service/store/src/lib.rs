@@ -28,7 +28,6 @@ pub mod infra_env;
 mod keys_in_use;
 mod listen;
 pub mod logs;
-mod lost;
 mod migrations;
 mod notify;
 mod open;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
-use crate::lost;
+use crate::error::lost_connections;
 use crate::migrations::{is_contract, migrator};
 use crate::store::{CONNECTION_PATIENCE, Store};
 use crate::vault::Vault;
@@ -183,13 +183,13 @@ fn pool_options(kind: Kind) -> AnyPoolOptions {
                 // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and its state stays in
                 // a transaction: such a connection would refuse every further write.
                 let may_be_used = !connection.is_in_transaction();
-                let in_doubt = unused.idle_for >= TESTED_AFTER || lost::since(unused.idle_for);
+                let in_doubt = unused.idle_for >= TESTED_AFTER || lost_connections::since(unused.idle_for);
                 let must_test = kind == Kind::Postgres && in_doubt;
                 if !may_be_used || !must_test {
                     return Ok(may_be_used);
                 }
                 let answer = connection.ping().await;
-                Ok(answer.inspect_err(lost::note).is_ok())
+                Ok(answer.inspect_err(lost_connections::note).is_ok())
             })
         })
 }
