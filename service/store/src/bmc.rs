@@ -19,7 +19,7 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::error::{StoreError, failed, is_unique_violation};
 use crate::event;
-use crate::notify::PendingChanges;
+use crate::feed::PendingChanges;
 use crate::row::{Json, Reading, Sealed, kube_columns, kube_ref, micros, readable, row, storable};
 use crate::statement::commit;
 use crate::store::Store;

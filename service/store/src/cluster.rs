@@ -10,13 +10,12 @@ use sqlx::any::AnyRow;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
-use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
+use crate::feed::{Change, Subject, commit_change};
 use crate::host::HOST_KEY;
 use crate::row::{Json, Reading, Sealed, document, kube_columns, kube_ref, readable, row, storable};
 use crate::store::Store;
-use crate::subject::Subject;
 use crate::vault::{Place, Vault};
 
 /// Versions that show whether a cached cluster is still current.

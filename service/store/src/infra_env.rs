@@ -10,12 +10,11 @@ use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::bmc;
-use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
+use crate::feed::{Change, Subject, commit_change};
 use crate::row::{Json, Reading, Sealed, kube_columns, kube_ref, readable, row, storable};
 use crate::store::Store;
-use crate::subject::Subject;
 use crate::vault::{Place, Vault};
 
 /// Result of a request to delete an InfraEnv.

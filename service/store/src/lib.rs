@@ -2,8 +2,8 @@
 //! statements for both (`sqlx::Any`).
 //!
 //! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
-//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`],
-//! [`retention`], [`bmc`] (with claims).
+//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`logs`], [`settings`], [`replica`],
+//! [`retention`], [`bmc`] (with claims). Changes of all of them go through `feed`.
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -15,7 +15,6 @@
 
 pub mod bmc;
 pub mod boot_request;
-mod change;
 pub mod check_in;
 pub mod cluster;
 mod copy;
@@ -23,16 +22,14 @@ pub mod deadline;
 mod deletion;
 pub mod error;
 pub mod event;
+mod feed;
 pub mod host;
 pub mod infra_env;
 mod keys_in_use;
-mod listen;
 pub mod logs;
 mod migrations;
-mod notify;
 mod open;
 pub mod operator_token;
-pub mod outbox;
 mod pending;
 mod polled;
 pub mod replica;
@@ -42,7 +39,6 @@ mod row;
 pub mod settings;
 mod statement;
 mod store;
-mod subject;
 mod vault;
 
 pub use boot_request::{BootRequests, NEW_BOOT};
@@ -51,17 +47,15 @@ pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
 pub use deadline::{Due, DueAfter};
 pub use error::{Result, StoreError};
 pub use event::{EventCounts, EventPage, EventQuery, Order, StoredEvent};
+pub use feed::{OutboxEntry, OutboxScope, RecordChange, Subject};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief, HostForm, ListedHost, ListedParts};
 pub use infra_env::Deletion;
 pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use muster_sql::{Kind, damage};
-pub use notify::RecordChange;
 pub use operator_token::OperatorToken;
-pub use outbox::{OutboxEntry, OutboxScope};
 pub use pending::PendingMigration;
 pub use replica::{Beats, Replica};
 pub use reseal::{Resealed, StaleValue};
 pub use retention::Aging;
 pub use store::{StatementCounts, Store};
-pub use subject::Subject;
 pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, SealingFailed, Vault, new_key};

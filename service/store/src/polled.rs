@@ -1,8 +1,8 @@
 //! Caches hosts between their polls until they change: a poll of an idle host reads no database.
 //!
 //! On SQLite this process is the only writer, so what is kept is true by construction. On PostgreSQL other replicas write,
-//! too: every change of a host is sent on a notification channel ([`crate::change`]), and hosts are cached only while this
-//! replica receives from that channel ([`crate::listen`]).
+//! too: every change of a host is sent on a notification channel ([`crate::feed`]), and hosts are cached only while this
+//! replica receives from that channel.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -15,8 +15,8 @@ use tokio::time::timeout;
 use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
+use crate::feed::Subscribers;
 use crate::host::{DocumentCache, HostForm, HostQueue, HostReads, ReadQueue};
-use crate::notify::Subscribers;
 use crate::polled::Polled;
 use crate::vault::Vault;
 

@@ -6,13 +6,11 @@ use sqlx::{Any, Transaction};
 
 use super::{BmcRow, bmc_from};
 use crate::Result;
-use crate::change::{Change, write_change};
 use crate::error::failed;
 use crate::event;
-use crate::notify::PendingChanges;
+use crate::feed::{Change, PendingChanges, Subject, write_change};
 use crate::row::{readable, storable};
 use crate::store::Store;
-use crate::subject::Subject;
 
 impl Store {
     /// The BMC that belongs to this custom resource.

@@ -17,13 +17,11 @@ use super::row::{HOST_KEY, HostRow};
 use super::write::conflict;
 use super::{deleted, documents};
 use crate::Result;
-use crate::change::note_changes;
 use crate::error::{StoreError, failed};
 use crate::event::{Told, insert_told};
-use crate::notify::PendingChanges;
+use crate::feed::{PendingChanges, Subject, note_changes};
 use crate::row::{Reading, Values};
 use crate::store::Store;
-use crate::subject::Subject;
 
 /// Columns that are written by polls, too. The newer poll wins.
 const POLLED: [&str; 4] = ["checked_in_at", "host_clock", "host_clock_at", "agent_version"];

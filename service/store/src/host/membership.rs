@@ -12,12 +12,10 @@ use sqlx::{Any, Row, Transaction};
 
 use super::change::{HostKey, Membership};
 use crate::Result;
-use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
-use crate::notify::PendingChanges;
+use crate::feed::{PendingChanges, Subject, note_change};
 use crate::row::{Json, Reading, document};
-use crate::subject::Subject;
 
 impl Membership {
     pub(super) fn of(host: &Host) -> Option<Self> {

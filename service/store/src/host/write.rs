@@ -12,12 +12,10 @@ use super::documents;
 use super::membership::{self, Moved};
 use super::row::HostRow;
 use crate::Result;
-use crate::change::{Change, write_change};
 use crate::error::{StoreError, failed, runtime_ended};
-use crate::notify::PendingChanges;
+use crate::feed::{Change, PendingChanges, Subject, write_change};
 use crate::row::micros;
 use crate::store::Store;
-use crate::subject::Subject;
 
 impl Store {
     /// Stores a new host with its history and events; returns its first version. A deleted record of the same machine in the same InfraEnv

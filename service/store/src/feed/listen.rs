@@ -10,11 +10,11 @@ use std::time::Duration;
 use sqlx::postgres::PgListener;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::change::CHANNEL;
-use crate::notify::RecordChange;
+use super::change::CHANNEL;
+use super::notify::RecordChange;
+use super::subject::Subject;
 use crate::statement::new_id;
 use crate::store::Store;
-use crate::subject::Subject;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(2);
@@ -107,7 +107,7 @@ impl Store {
     }
 }
 
-/// Parses `KIND KEY VERSION`, as [`note_change`](crate::change::note_change) writes it.
+/// Parses `KIND KEY VERSION`, as [`note_change`](super::change::note_change) writes it.
 fn parse(payload: &str) -> Option<RecordChange> {
     let mut words = payload.split(' ');
     let subject = Subject::from_columns(words.next()?, words.next()?)?;

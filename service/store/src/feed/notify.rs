@@ -1,17 +1,17 @@
 //! Calls subscribers in this process when records change: after a commit here, and when PostgreSQL notifies of a commit elsewhere
-//! ([`crate::listen`]). It costs no statement.
+//! ([`listen`](super::listen)). It costs no statement.
 //!
 //! Notifications are lost when the process ends, and those for other replicas while notifications are not received. The
-//! [outbox](crate::outbox) loses nothing.
+//! [outbox](super::outbox) loses nothing.
 
 use std::sync::{PoisonError, RwLock};
 
 use sqlx::{Any, Transaction};
 
+use super::subject::Subject;
 use crate::Result;
 use crate::statement::commit;
 use crate::store::Store;
-use crate::subject::Subject;
 
 /// A record that has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

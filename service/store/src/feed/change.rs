@@ -5,14 +5,14 @@ use muster_core::record::NewEvent;
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Transaction};
 
+use super::notify::PendingChanges;
+use super::subject::Subject;
 use crate::Result;
 use crate::error::failed;
 use crate::event;
-use crate::notify::PendingChanges;
 use crate::row::micros;
 use crate::statement::new_id;
 use crate::store::Store;
-use crate::subject::Subject;
 
 /// A change of a record. The record's row is written already.
 pub(crate) struct Change<'a> {

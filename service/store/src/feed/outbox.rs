@@ -6,12 +6,12 @@ use muster_api::time::Timestamp;
 use muster_sql::push_tuples;
 use sqlx::any::AnyRow;
 
+use super::subject::Subject;
 use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
 use crate::statement::commit;
 use crate::store::Store;
-use crate::subject::Subject;
 
 /// Selection of the changes that are taken from the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
