@@ -1,4 +1,4 @@
-//! Lists the files of `migrations/` as Rust source, for `src/migrations.rs`.
+//! Lists the files of `migrations/` as Rust source, for `src/open/migrations.rs`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

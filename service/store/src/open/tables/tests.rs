@@ -1,11 +1,16 @@
 //! Commands that run next to a service, on tables of other versions.
 
+use std::error::Error as _;
+use std::path::Path;
+
 use muster_core::record::Secret;
 use sqlx::SqlStr;
 use sqlx::migrate::MigrationType;
 
 use super::*;
 use crate::operator_token::OperatorToken;
+use crate::store::Store;
+use crate::vault::Vault;
 
 /// A new database with the migrations up to that version.
 async fn database(folder: &Path, last: i64) -> String {

@@ -1,8 +1,9 @@
 //! Lists the migrations that opening a database would apply, without applying them.
 
+use super::address::Address;
+use super::migrations::{is_contract, migrator};
+use super::tables::{ahead_of, applied, missing_of};
 use crate::Result;
-use crate::migrations::{is_contract, migrator};
-use crate::open::{Address, ahead_of, applied, missing_of};
 use crate::store::Store;
 
 /// A migration that the tables of a database lack.
