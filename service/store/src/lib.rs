@@ -1,9 +1,9 @@
 //! Stores InfraEnvs, hosts, their history, events, the outbox and shared settings in SQLite or PostgreSQL, with the same
 //! statements for both (`sqlx::Any`).
 //!
-//! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
-//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`logs`], [`settings`], [`replica`],
-//! [`retention`], [`bmc`] (with claims). Changes of all of them go through `feed`.
+//! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`], [`event`], [`logs`],
+//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`operator_token`]. Their changes leave through `feed`; `liveness` has polls,
+//! deadlines and beats of replicas, `maintenance` what is done to the database as a whole.
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -15,24 +15,19 @@
 
 pub mod bmc;
 pub mod boot_request;
-pub mod check_in;
 pub mod cluster;
-mod copy;
-pub mod deadline;
 mod deletion;
 pub mod error;
 pub mod event;
 mod feed;
 pub mod host;
 pub mod infra_env;
-mod keys_in_use;
+mod liveness;
 pub mod logs;
+mod maintenance;
 mod open;
 pub mod operator_token;
 mod polled;
-pub mod replica;
-mod reseal;
-pub mod retention;
 mod row;
 pub mod settings;
 mod statement;
@@ -40,20 +35,17 @@ mod store;
 mod vault;
 
 pub use boot_request::{BootRequests, NEW_BOOT};
-pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
-pub use deadline::{Due, DueAfter};
 pub use error::{Result, StoreError};
 pub use event::{EventCounts, EventPage, EventQuery, Order, StoredEvent};
 pub use feed::{OutboxEntry, OutboxScope, RecordChange, Subject};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief, HostForm, ListedHost, ListedParts};
 pub use infra_env::Deletion;
+pub use liveness::{Beats, CheckIn, Due, DueAfter, Replica};
 pub use logs::{LogOwner, LogUpload, StoredLog};
+pub use maintenance::{Aging, Resealed, StaleValue};
 pub use muster_sql::{Kind, damage};
 pub use open::PendingMigration;
 pub use operator_token::OperatorToken;
-pub use replica::{Beats, Replica};
-pub use reseal::{Resealed, StaleValue};
-pub use retention::Aging;
 pub use store::{StatementCounts, Store};
 pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, SealingFailed, Vault, new_key};
