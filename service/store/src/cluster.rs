@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use muster_api::host::HostStatus;
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::record::{Agreed, Cluster, ClusterData, KubeRef, NewEvent, Peer};
 use sqlx::any::AnyRow;
@@ -13,7 +13,6 @@ use crate::Result;
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
 use crate::feed::{Change, Subject, commit_change};
-use crate::host::HOST_KEY;
 use crate::row::{Json, Reading, Sealed, document, kube_columns, kube_ref, readable, row, storable};
 use crate::store::Store;
 use crate::vault::{Place, Vault};
@@ -228,27 +227,6 @@ impl Store {
                 ..reading.get::<Json<Peer>>("peer")?.0
             })
         }))
-    }
-
-    /// The keys of the hosts of a cluster, oldest first.
-    ///
-    /// # Errors
-    /// `Corrupt` when a key cannot be read.
-    pub async fn list_cluster_host_keys(&self, id: ClusterId) -> Result<Vec<(InfraEnvId, HostId)>> {
-        let mut connection = self.reader().await?;
-        let rows = sqlx::query(
-            "SELECT infra_env_id, id FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
-        )
-        .bind(id.to_string())
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(failed("listing the hosts of a cluster"))?;
-        rows.iter()
-            .map(|row| {
-                let reading = Reading::new(row, "hosts", HOST_KEY);
-                Ok((reading.get("infra_env_id")?, reading.get("id")?))
-            })
-            .collect()
     }
 
     /// Writes a cluster that was read as `cluster.version`; returns its new version. `created_at` stays.

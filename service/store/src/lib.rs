@@ -27,7 +27,6 @@ pub mod logs;
 mod maintenance;
 mod open;
 pub mod operator_token;
-mod polled;
 mod row;
 pub mod settings;
 mod statement;

@@ -16,8 +16,7 @@ use crate::Result;
 use crate::error::failed;
 use crate::event::StoredEvents;
 use crate::feed::Subscribers;
-use crate::host::{DocumentCache, HostForm, HostQueue, HostReads, ReadQueue};
-use crate::polled::Polled;
+use crate::host::{DocumentCache, HostForm, HostQueue, HostReads, Polled, ReadQueue};
 use crate::vault::Vault;
 
 /// Time that an operation waits for a free connection. SQLite has a single writing one, so under load writes queue here.

@@ -1,5 +1,14 @@
 //! Finds, lists and counts hosts.
 
+mod batch;
+mod kube;
+mod list;
+mod listed;
+mod listed_parts;
+mod queue;
+mod rows;
+mod select;
+
 use std::sync::Arc;
 
 use muster_api::host::HostStatus;
@@ -13,11 +22,15 @@ use super::change::HostKey;
 use super::form::HostForm;
 use super::found_row::FoundRow;
 use super::row::{HOST_KEY, HostRow, brief_from};
-use super::select::select_briefs;
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, readable};
 use crate::store::Store;
+use select::select_briefs;
+
+pub use listed::ListedHost;
+pub use listed_parts::ListedParts;
+pub(crate) use queue::{HostReads, ReadQueue};
 
 impl Store {
     /// Number of hosts of an InfraEnv.

@@ -12,7 +12,6 @@ use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
 use super::document_cache::{KnownDocuments, Sizes};
-use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
 use super::found_row::FoundRow;
 use crate::Result;
 use crate::row::{Json, Reading, Sealed, row};
@@ -20,6 +19,12 @@ use crate::store::Store;
 use crate::vault::Vault;
 
 pub(crate) const HOST_KEY: &[&str] = HostRow::KEY;
+
+/// The table of bootstrap data.
+pub(super) const BOOTSTRAP_DATA: &str = "host_bootstrap_data";
+
+/// The column of the tables of documents.
+pub(super) const DOCUMENT: &str = "document";
 
 row! {
     HostRow<'a> of "hosts" by [infra_env_id, id] {

@@ -1,5 +1,11 @@
 //! Inserts, saves and deletes hosts.
 
+mod batch;
+mod deleted;
+mod documents;
+mod membership;
+mod queue;
+
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, NewEvent};
@@ -8,20 +14,21 @@ use tokio::sync::oneshot;
 
 use super::change::{Documents, HistoryEntry, HostKey, HostWrite, Membership};
 use super::document_cache::KnownDocuments;
-use super::documents;
-use super::membership::{self, Moved};
 use super::row::HostRow;
 use crate::Result;
 use crate::error::{StoreError, failed, runtime_ended};
 use crate::feed::{Change, PendingChanges, Subject, write_change};
 use crate::row::micros;
 use crate::store::Store;
+use membership::Moved;
+
+pub(crate) use queue::HostQueue;
 
 impl Store {
     /// Stores a new host with its history and events; returns its first version. A deleted record of the same machine in the same InfraEnv
     /// is replaced, with its history; the new record continues its versions, so that no earlier read matches it.
     ///
-    /// Concurrent changes of hosts are [written together](super::batch), and each call returns after the commit.
+    /// Concurrent changes of hosts are [written together](batch), and each call returns after the commit.
     ///
     /// # Errors
     /// `Missing` when the InfraEnv or the cluster does not exist, `Conflict` when the host does.
@@ -160,7 +167,7 @@ impl Store {
 }
 
 /// The error for a host that another writer changed since it was read.
-pub(super) fn conflict((infra_env_id, id): HostKey) -> StoreError {
+fn conflict((infra_env_id, id): HostKey) -> StoreError {
     StoreError::Conflict {
         table: HostRow::TABLE,
         id: format!("{infra_env_id}/{id}"),

@@ -3,10 +3,10 @@
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, KubeRef};
 
-use super::form::HostForm;
-use super::row::{HOST_KEY, HostRow};
 use crate::Result;
 use crate::error::failed;
+use crate::host::form::HostForm;
+use crate::host::row::{HOST_KEY, HostRow};
 use crate::row::{Reading, kube_ref};
 use crate::store::Store;
 

@@ -6,14 +6,14 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::Host;
 use sqlx::Row;
 
-use super::brief::HostBrief;
-use super::change::HostKey;
-use super::form::HostForm;
-use super::found_row::FoundRow;
-use super::row::{HOST_KEY, brief_from};
 use super::rows::{Selection, rows_of_ids};
 use crate::Result;
 use crate::error::failed;
+use crate::host::brief::HostBrief;
+use crate::host::change::HostKey;
+use crate::host::form::HostForm;
+use crate::host::found_row::FoundRow;
+use crate::host::row::{HOST_KEY, brief_from};
 use crate::row::{Reading, or_pass_over};
 use crate::store::Store;
 
@@ -31,6 +31,27 @@ impl Store {
         .fetch_all(&mut *connection)
         .await
         .map_err(failed("listing the keys of hosts"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", HOST_KEY);
+                Ok((reading.get("infra_env_id")?, reading.get("id")?))
+            })
+            .collect()
+    }
+
+    /// The keys of the hosts of a cluster, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` when a key cannot be read.
+    pub async fn list_cluster_host_keys(&self, id: ClusterId) -> Result<Vec<HostKey>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT infra_env_id, id FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
+        )
+        .bind(id.to_string())
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("listing the hosts of a cluster"))?;
         rows.iter()
             .map(|row| {
                 let reading = Reading::new(row, "hosts", HOST_KEY);

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sqlx::any::AnyRow;
 
-use super::brief::HostBrief;
-use super::change::HostKey;
-use super::form::HostForm;
-use super::found_row::FoundRow;
-use super::row::{HOST_KEY, HostRow, brief_from};
 use super::rows::Selection;
 use crate::Result;
+use crate::host::brief::HostBrief;
+use crate::host::change::HostKey;
+use crate::host::form::HostForm;
+use crate::host::found_row::FoundRow;
+use crate::host::row::{HOST_KEY, HostRow, brief_from};
 use crate::row::Reading;
 use crate::store::Store;
 use crate::vault::Vault;

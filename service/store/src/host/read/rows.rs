@@ -7,10 +7,10 @@ use muster_sql::{Kind, push_tuples};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row as _};
 
-use super::document_cache::{DocumentCache, KnownDocuments};
-use super::form::HostForm;
-use super::found_row::FoundRow;
 use super::select::{DOCUMENTS_KNOWN, select_briefs, select_hosts, select_listed};
+use crate::host::document_cache::{DocumentCache, KnownDocuments};
+use crate::host::form::HostForm;
+use crate::host::found_row::FoundRow;
 use crate::store::Store;
 
 /// Selects the columns that are read of hosts.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 
-use super::change::{HostKey, HostWrite};
-use super::history;
-use super::row::HOST_KEY;
 use crate::Result;
 use crate::error::failed;
+use crate::host::change::{HostKey, HostWrite};
+use crate::host::history;
+use crate::host::row::HOST_KEY;
 use crate::row::Reading;
 
 /// Removes the deleted records of these machines in the same InfraEnvs, with their history; returns their last versions.

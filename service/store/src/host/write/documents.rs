@@ -7,10 +7,11 @@ use muster_core::record::{Host, HostReports};
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row as _, Transaction};
 
-use super::change::{Document, Documents, HostKey, HostWrite};
-use super::document_cache::{KnownDocuments, Sizes};
 use crate::Result;
 use crate::error::failed;
+use crate::host::change::{Document, Documents, HostKey, HostWrite};
+use crate::host::document_cache::{KnownDocuments, Sizes};
+use crate::host::row::{BOOTSTRAP_DATA, DOCUMENT};
 use crate::row::{document, storable};
 use crate::store::Store;
 use crate::vault::Place;
@@ -108,12 +109,6 @@ fn gone(hosts: &[&HostWrite], of: Of) -> Vec<HostKey> {
         .map(|host| host.key)
         .collect()
 }
-
-/// The table of bootstrap data.
-pub(super) const BOOTSTRAP_DATA: &str = "host_bootstrap_data";
-
-/// The column of all these tables.
-pub(super) const DOCUMENT: &str = "document";
 
 /// A sealed text differs each time, so the stored value is opened and compared.
 async fn write_bootstrap_data(

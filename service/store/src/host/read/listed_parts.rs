@@ -4,11 +4,11 @@ use std::vec;
 
 use tokio_util::task::AbortOnDropHandle;
 
-use super::change::HostKey;
-use super::form::HostForm;
 use super::listed::ListedHost;
 use crate::Result;
 use crate::error::runtime_ended;
+use crate::host::change::HostKey;
+use crate::host::form::HostForm;
 use crate::store::Store;
 
 /// The most hosts of a part.

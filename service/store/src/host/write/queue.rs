@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muster_sql::Kind;
 
-use super::change::{HostKey, HostWrite};
+use crate::host::change::{HostKey, HostWrite};
 
 /// Changes in one transaction.
 const AT_ONCE: usize = 32;

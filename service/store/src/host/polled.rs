@@ -10,15 +10,14 @@ use std::time::{Duration, Instant};
 
 use muster_api::ids::{HostId, InfraEnvId};
 
+use super::brief::HostBrief;
+use super::change::HostKey;
 use crate::Result;
-use crate::host::HostBrief;
 use crate::store::Store;
 
 /// After a change with an unknown outcome (the request was cancelled during the write) a host is not cached for so long, which exceeds the
 /// time limit of statements.
 const DOUBT: Duration = Duration::from_secs(60);
-
-pub(crate) type HostKey = (InfraEnvId, HostId);
 
 /// The cached hosts.
 pub(crate) struct Polled {

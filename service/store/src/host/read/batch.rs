@@ -12,12 +12,12 @@ use sqlx::Any;
 use sqlx::pool::PoolConnection;
 use tokio::sync::oneshot;
 
-use super::form::HostForm;
-use super::read_queue::{HostRead, Rows};
-use super::row::{HOST_KEY, HostRow};
+use super::queue::{HostRead, Rows};
 use super::rows::rows_of_ids;
 use crate::Result;
 use crate::error::{failed, runtime_ended};
+use crate::host::form::HostForm;
+use crate::host::row::{HOST_KEY, HostRow};
 use crate::row::Reading;
 use crate::store::Store;
 

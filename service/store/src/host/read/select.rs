@@ -1,6 +1,6 @@
 //! The statements that read hosts.
 
-use super::row::HostRow;
+use crate::host::row::HostRow;
 
 /// The column of a whole host that is true when its documents were cached and therefore not read.
 pub(super) const DOCUMENTS_KNOWN: &str = "documents_known";

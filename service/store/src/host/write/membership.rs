@@ -10,11 +10,11 @@ use muster_core::rules::peer::peer;
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 
-use super::change::{HostKey, Membership};
 use crate::Result;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
 use crate::feed::{PendingChanges, Subject, note_change};
+use crate::host::change::{HostKey, Membership};
 use crate::row::{Json, Reading, document};
 
 impl Membership {

@@ -9,17 +9,17 @@ use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
-use super::change::{HostKey, HostWrite};
-use super::history;
+use super::conflict;
 use super::membership::{self, Moved};
 use super::queue::Batch;
-use super::row::{HOST_KEY, HostRow};
-use super::write::conflict;
 use super::{deleted, documents};
 use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::event::{Told, insert_told};
 use crate::feed::{PendingChanges, Subject, note_changes};
+use crate::host::change::{HostKey, HostWrite};
+use crate::host::row::{HOST_KEY, HostRow};
+use crate::host::{history, polled};
 use crate::row::{Reading, Values};
 use crate::store::Store;
 
@@ -233,7 +233,7 @@ impl Store {
             .map(|write| self.polled().changing(write.key))
             .collect();
         pending.commit(transaction, self).await?;
-        changing.into_iter().for_each(crate::polled::Change::done);
+        changing.into_iter().for_each(polled::Change::done);
         Ok(())
     }
 }

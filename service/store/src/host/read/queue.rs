@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use muster_api::ids::HostId;
 use tokio::sync::oneshot;
 
-use super::form::HostForm;
-use super::found_row::FoundRow;
 use crate::Result;
+use crate::host::form::HostForm;
+use crate::host::found_row::FoundRow;
 
 /// Most hosts in one query.
 const AT_ONCE: usize = 32;
