@@ -1,5 +1,10 @@
 //! Records of hosts: every field, versions, deletion, look-ups.
 
+mod check_ins;
+mod known_documents;
+mod polled;
+mod together;
+
 on_both! {
     every_field_of_a_host_comes_back,
     a_save_on_an_old_version_is_a_conflict_and_changes_nothing,

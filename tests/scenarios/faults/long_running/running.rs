@@ -95,7 +95,7 @@ impl Running {
         let disk = SmallDisk::over(folders[0].path(), scale.disk_mebibytes());
         let url = postgres.create_database_in(folders[0].path());
         let database = url.rsplit('/').next().unwrap_or_default().to_owned();
-        let dump = project_root().join("service/store/tests/store/releases/0.1.0.postgres.sql");
+        let dump = project_root().join("service/store/tests/store/database/releases/0.1.0.postgres.sql");
         postgres.query(&database, &fs::read_to_string(dump).unwrap());
 
         let identity = Identity::new(&folders[1]);

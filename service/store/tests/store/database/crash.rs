@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use crate::world::{self, World, became_known, event_of, host, registered};
 
 /// The writer's name among the tests of this program.
-const WRITER: &str = "crash::write_until_killed";
+const WRITER: &str = "database::crash::write_until_killed";
 /// Variables of the writer's process.
 const URL: &str = "WRITER_URL";
 const INFRA_ENV: &str = "WRITER_INFRA_ENV";
