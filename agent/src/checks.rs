@@ -11,11 +11,8 @@ pub mod domains;
 pub mod echo;
 mod error;
 pub mod icmp_socket;
-pub mod mac;
 pub mod ndp;
 pub mod neighbours;
 pub mod nics;
-pub mod packet_socket;
-mod sockets;
 
 pub use error::CheckError;

@@ -7,6 +7,7 @@ pub mod configuration;
 pub mod devices;
 pub mod dhcp;
 pub mod dracut;
+pub mod ethernet;
 pub mod fixed;
 pub mod http;
 pub mod keyfiles;

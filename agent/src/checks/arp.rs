@@ -7,9 +7,8 @@ use std::net::Ipv4Addr;
 use etherparse::{ArpEthIpv4Packet, ArpOperation, ArpPacketSlice};
 use ipnet::Ipv4Net;
 
-use super::mac::Mac;
 use super::nics::Nic;
-use super::packet_socket::PacketSocket;
+use crate::net::ethernet::{Mac, PacketSocket};
 
 /// EtherType of ARP.
 const ETHERTYPE: u16 = 0x0806;

@@ -15,7 +15,7 @@ use rustix::net::sockopt as rustix_sockopt;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::sockets::watched;
+use crate::net::ethernet::watched;
 
 /// Room for the replies of a sweep that come in one burst.
 const RECEIVE_BUFFER: usize = 1 << 20;

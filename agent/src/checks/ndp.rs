@@ -4,9 +4,8 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::icmp_socket::IcmpSocket;
-use super::mac::Mac;
 use super::nics::Nic;
-use super::packet_socket::PacketSocket;
+use crate::net::ethernet::{Mac, PacketSocket};
 
 const NEIGHBOUR_SOLICITATION: u8 = 135;
 const NEIGHBOUR_ADVERTISEMENT: u8 = 136;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::arp::Arp;
 use super::icmp_socket::Family;
-use super::mac::Mac;
 use super::ndp::Ndp;
 use super::nics::Nic;
+use crate::net::ethernet::Mac;
 
 /// Machines that replied, by address. Several for one address are a conflict.
 pub type Answers = BTreeMap<IpAddr, BTreeSet<Mac>>;

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::{Ipv4Net, Ipv6Net};
 use muster_api::inventory::Interface;
 
-use super::mac::Mac;
 use crate::inventory::{self, netlink};
+use crate::net::ethernet::Mac;
 use crate::root::Root;
 
 /// The present hardware addresses of all links of this host, including those without an IP address: by default Linux answers ARP

@@ -8,9 +8,9 @@ use muster_api::steps::AddressConflict;
 
 use crate::checks::CheckError;
 use crate::checks::icmp_socket::Family;
-use crate::checks::mac::Mac;
 use crate::checks::neighbours::{Answers, Plan, sweep};
 use crate::checks::nics::Nic;
+use crate::net::ethernet::Mac;
 
 /// A machine that replied for an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

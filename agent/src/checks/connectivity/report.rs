@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::checks::connectivity::links::Neighbour;
     use crate::checks::echo::Series;
-    use crate::checks::mac::Mac;
+    use crate::net::ethernet::Mac;
 
     fn host(id: &str, mac: &str, ips: &[&str]) -> ConnectivityCheckHost {
         ConnectivityCheckHost {

@@ -11,8 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tracing::debug;
 
 use super::{Lldpdu, parse};
-use crate::checks::mac::Mac;
-use crate::checks::packet_socket::PacketSocket;
+use crate::net::ethernet::{Mac, PacketSocket};
 
 const ETHERTYPE: u16 = 0x88cc;
 /// The group of the nearest bridge, which no switch forwards.

@@ -17,7 +17,7 @@ use super::mac::Mac;
 ///
 /// # Errors
 /// Fails if the kernel refuses to watch the socket.
-pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` owns a valid descriptor, which stays open and the same while `AsyncFd` has it.
     unsafe { Ok(AsyncFd::register(socket)?) }
 }
