@@ -209,10 +209,13 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
     if let Err(error) = keyfiles::make_folder(&keyfiles) {
         warn!(folder = NETWORK_FOLDER, "not made: {error}");
     }
+    let time = shared.time;
     manager::run(&manager::Environment {
         naming: Box::new(host::predictable_name),
         renames: predictable_names::are_wanted(&arguments),
-        time: shared.time,
+        time_source: Box::new(move |source| {
+            time.add(source);
+        }),
         view: shared.network,
         networks: image_config().map(|config| config.networks).unwrap_or_default(),
         said_network,

@@ -35,7 +35,6 @@ use super::view::NetworkView;
 use crate::inventory::netlink::{self, Route};
 use crate::root::Root;
 use crate::session::devices::Devices;
-use crate::time::sources::TimeSources;
 use nic::NicState;
 use problems::{Settling, Standing};
 
@@ -50,13 +49,16 @@ const LEASE_EVENTS: usize = 32;
 /// Gives the name that an interface has on the installed system, by its present one.
 pub type Naming = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Adds a time source of a lease.
+pub type TimeSource = Box<dyn Fn(&str) + Send + Sync>;
+
 /// The network's dependencies.
 pub struct Environment {
     pub naming: Naming,
     /// Cards get these names here, too; false: they keep the kernel's.
     pub renames: bool,
     /// Receives the time sources of leases.
-    pub time: TimeSources,
+    pub time_source: TimeSource,
     pub view: watch::Sender<NetworkView>,
     /// Static networks, of which the machine takes the one that names a card of its own.
     pub networks: Vec<StaticNetwork>,
@@ -335,7 +337,7 @@ impl Manager<'_> {
             nic.not_applied.insert(leases.family);
         }
         for source in &wanted.ntp {
-            self.environment.time.add(source);
+            (self.environment.time_source)(source);
         }
     }
 
