@@ -1,23 +1,21 @@
 //! Runs the agent as process 1 of the live image: mounts, drivers, network, time, console, and the session.
 //! The agent never ends there; a part that fails is started again.
 
-pub mod drivers;
 pub mod early;
 pub mod entropy;
 pub mod log;
-pub mod modules;
 pub mod mounts;
 mod power_button;
 pub mod rescue;
 mod ssh;
-mod storage;
 pub mod supervisor;
 pub mod system;
-pub mod uevents;
 mod watchdog;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
+
+use crate::drivers::{self, devices};
 
 /// Runs the live image until the machine is powered off.
 pub fn main() -> ! {
@@ -30,8 +28,8 @@ pub fn main() -> ! {
         let text = panic.payload_as_str().unwrap_or("a panic without text");
         tracing::error!("panic at {place}: {text}");
     }));
-    let (events, devices) = crate::session::devices::channel();
-    drivers::start(events);
+    let (events, devices) = devices::channel();
+    drivers::start(events, driver_loaded);
     watchdog::start();
     let power_button = power_button::listen();
     loop {
@@ -44,5 +42,14 @@ pub fn main() -> ! {
             Err(_) => tracing::error!("the agent broke and starts again"),
         }
         std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Uses the file system that a driver offers.
+fn driver_loaded(module: &str) {
+    match module {
+        drivers::EFI_VARIABLES => mounts::efi_variables(),
+        drivers::PANIC_STORE => system::read_last_panic(),
+        _ => {}
     }
 }

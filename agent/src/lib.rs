@@ -6,6 +6,7 @@ pub mod checks;
 pub mod commands;
 pub mod config;
 pub mod console;
+pub mod drivers;
 pub mod foreign;
 pub mod gpt;
 pub mod handover;

@@ -4,7 +4,6 @@
 //! [`machine`] decides and does no I/O; [`runner`] carries its decisions out.
 
 pub mod client;
-pub mod devices;
 pub mod executor;
 pub mod machine;
 pub mod node;

@@ -12,10 +12,10 @@ use tracing::info;
 
 use super::signals::Signals;
 use crate::config::{OWN_VERSION, Settings, Token, service_url};
+use crate::drivers::devices::Devices;
 use crate::host::key;
 use crate::net::names::Names;
 use crate::session::client::Client;
-use crate::session::devices::Devices;
 use crate::session::node;
 use crate::session::steps::{Dependencies, Registry};
 use crate::time::sources::TimeSources;

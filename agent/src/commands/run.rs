@@ -9,12 +9,12 @@ use tracing::info;
 
 use super::signals::Signals;
 use crate::config::Settings;
+use crate::drivers::devices::Devices;
 use crate::foreign::disk_speed;
 use crate::handover::plan::Handover;
 use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
-use crate::session::devices::Devices;
 use crate::session::runner::{self, Environment, HostIdentity};
 use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;

@@ -35,6 +35,9 @@ pub struct KernelArguments {
 }
 
 impl KernelArguments {
+    /// The key that keeps the kernel's names of network cards when it is 0, as udev has it (systemd-udevd.service(8)).
+    pub const PREDICTABLE_NAMES: &str = "net.ifnames";
+
     /// The arguments of the running system.
     pub fn of_this_boot() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())
@@ -87,6 +90,14 @@ impl KernelArguments {
     /// True when `key` is given, with or without a value.
     pub fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|(name, _)| name == key)
+    }
+
+    /// False when network cards keep the kernel's names.
+    pub fn has_predictable_names(&self) -> bool {
+        !matches!(
+            self.value(Self::PREDICTABLE_NAMES),
+            Some("0" | "no" | "false" | "off" | "n" | "f")
+        )
     }
 }
 

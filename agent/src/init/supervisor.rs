@@ -18,6 +18,7 @@ use crate::config::live::{self, KernelArguments};
 use crate::config::{PROGRAM_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
+use crate::drivers::devices::Devices;
 use crate::handover::plan::Handover;
 use crate::host;
 use crate::install::arguments::NETWORK_FOLDER;
@@ -29,10 +30,9 @@ use crate::net::paths::Paths;
 use crate::net::preference;
 use crate::net::problem::{self, NETWORK_PROBLEMS};
 use crate::net::view::NetworkView;
-use crate::net::{dracut, http, keyfiles, predictable_names};
+use crate::net::{dracut, http, keyfiles};
 use crate::root::Root;
 use crate::session::client::Client;
-use crate::session::devices::Devices;
 use crate::session::runner::{self, Environment};
 use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;
@@ -212,7 +212,7 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
     let time = shared.time;
     manager::run(&manager::Environment {
         naming: Box::new(host::predictable_name),
-        renames: predictable_names::are_wanted(&arguments),
+        renames: arguments.has_predictable_names(),
         time_source: Box::new(move |source| {
             time.add(source);
         }),

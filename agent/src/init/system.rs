@@ -11,10 +11,8 @@ use tracing::{error, info, warn};
 
 use super::{mounts, watchdog};
 use crate::config::live::KernelArguments;
-use crate::inventory::disks::links;
 use crate::logs::last_panic;
 use crate::net::arp;
-use crate::root::Root;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -77,37 +75,6 @@ pub fn reap() {
                 warn!("children: {error}");
                 return;
             }
-        }
-    }
-}
-
-/// Makes the links under `/dev/disk` that are missing or point elsewhere, and removes links of disks that are gone.
-pub fn link_disks() {
-    let plan = links::plan(&Root::live());
-    for folder in ["/dev/disk/by-id", "/dev/disk/by-path"] {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let target = std::fs::read_link(&path).unwrap_or_default();
-            let wanted = plan
-                .links
-                .iter()
-                .any(|(link, to)| Path::new(link) == path && Path::new(to) == target);
-            if !wanted && !plan.is_silent(&target.to_string_lossy()) {
-                let _ = std::fs::remove_file(&path);
-            }
-        }
-    }
-    for (link, target) in plan.links {
-        let link = Path::new(&link);
-        if link.is_symlink() {
-            continue;
-        }
-        let made = link
-            .parent()
-            .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::os::unix::fs::symlink(&target, link));
-        if let Err(error) = made {
-            warn!(link = %link.display(), "not made: {error}");
         }
     }
 }

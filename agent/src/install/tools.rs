@@ -12,10 +12,10 @@ use super::error::InstallError;
 use super::image::download::{Downloads, READ_TIMEOUT};
 use super::retry::Patience;
 use crate::config::Settings;
+use crate::drivers::devices::Devices;
 use crate::net::http::{self, HttpError};
 use crate::net::names::Names;
 use crate::session::client::Client;
-use crate::session::devices::Devices;
 
 /// Longest download of an image; it ends earlier when nothing comes in.
 const LONGEST_DOWNLOAD: Duration = Duration::from_secs(12 * 60 * 60);

@@ -34,7 +34,7 @@ use super::stateless;
 use super::view::NetworkView;
 use crate::inventory::netlink::{self, Route};
 use crate::root::Root;
-use crate::session::devices::Devices;
+use crate::drivers::devices::Devices;
 use nic::NicState;
 use problems::{Settling, Standing};
 

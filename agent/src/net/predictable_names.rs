@@ -10,7 +10,6 @@ mod pci;
 
 use std::collections::BTreeSet;
 
-use crate::config::live::KernelArguments;
 use crate::root::Root;
 use crate::root::sysfs::Device;
 
@@ -21,17 +20,6 @@ const ARPHRD_SLIP: u64 = 256;
 const ARPHRD_INFINIBAND: u64 = 32;
 /// `name_assign_type` of a stable name chosen by the driver (`NET_NAME_PREDICTABLE`).
 const NAME_PREDICTABLE: u64 = 2;
-
-/// The kernel argument that keeps the kernel's names when it is 0, as udev has it (systemd-udevd.service(8)).
-pub const ARGUMENT: &str = "net.ifnames";
-
-/// False when cards keep the kernel's names.
-pub fn are_wanted(arguments: &KernelArguments) -> bool {
-    !matches!(
-        arguments.value(ARGUMENT),
-        Some("0" | "no" | "false" | "off" | "n" | "f")
-    )
-}
 
 /// Every interface by its present name, with its name in the installed OS; `None` where it keeps the
 /// kernel's.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::predictable_names;
 use crate::config::live::KernelArguments;
 
 /// File with the present problems, from which the inventory takes them.
@@ -90,8 +89,8 @@ pub fn of_arguments(arguments: &KernelArguments, wrong: &[String]) -> Vec<Proble
         .iter()
         .map(|wrong| Problem::of_argument(wrong, correct))
         .collect();
-    if !predictable_names::are_wanted(arguments) {
-        let key = predictable_names::ARGUMENT;
+    if !arguments.has_predictable_names() {
+        let key = KernelArguments::PREDICTABLE_NAMES;
         let value = arguments.value(key).unwrap_or_default();
         let names = format!(
             "{key}={value} is set: cards are eth0, eth1 and so on in the order in which their drivers find them, which another \

@@ -25,7 +25,7 @@ use crate::packages::gather::Ingredients;
 /// of 32 MiB at the strongest level of all would save 1 % more.)
 pub const STRONGEST_COMPRESSION: i32 = 19;
 
-/// Modules that create no device on their own, as the agent loads them (`agent/src/init/drivers.rs`).
+/// Modules that create no device on their own, as the agent loads them (`agent/src/drivers.rs`).
 const NO_DEVICES: &[u8] = b"options bonding max_bonds=0\noptions dummy numdummies=0\noptions ifb numifbs=0\n";
 
 /// The kernel looks for the next archive at a multiple of this.

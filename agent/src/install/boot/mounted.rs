@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::partition::FileSystem;
 use crate::gpt::Partition;
-use crate::init::drivers;
+use crate::drivers;
 use crate::install::loop_device::LoopDevice;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);

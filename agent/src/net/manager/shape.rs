@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::{Manager, NicState, read_back};
-use crate::init::drivers;
+use crate::drivers;
 use crate::inventory::netlink::Route;
 use crate::net::configuration::Route as Lost;
 use crate::net::fixed::{Fixed, Wanted};

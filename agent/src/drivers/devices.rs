@@ -1,4 +1,4 @@
-//! Passes process 1's device events to the session: whether storage has settled after power-on, and changes
+//! Passes process 1's device events to the session and the network: whether storage has settled after power-on, and changes
 //! of disks. An ordinary program runs on a settled system, and receives no events.
 
 use std::time::Duration;

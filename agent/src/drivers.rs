@@ -1,5 +1,11 @@
-//! Loads drivers for the devices that are present and for those that appear. Network drivers first, so that
+//! Loads drivers for the devices that are present and for those that appear, and reports changes of disks. Network drivers first, so that
 //! DHCP runs while disks are still being found.
+
+pub mod devices;
+mod disk_links;
+pub mod modules;
+mod storage;
+pub mod uevents;
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -12,20 +18,18 @@ use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use tracing::{debug, info, warn};
 
-use super::modules::ModuleIndex;
-use super::storage::{self, Pending};
-use super::uevents::{self, Event};
-use super::{mounts, system};
 use crate::config::live::KernelArguments;
-use crate::net::predictable_names;
-use crate::session::devices::DeviceEvents;
+use devices::DeviceEvents;
+use modules::ModuleIndex;
+use storage::Pending;
+use uevents::Event;
 
 /// Loaded for every machine, after all others: file systems and interfaces that no `modalias` names, and the
 /// modules that make SCSI devices disks, so that these need not wait for a request.
 const ALWAYS: [&str; 10] = [
     "sd_mod",
     "sr_mod",
-    "efivarfs",
+    EFI_VARIABLES,
     storage::BARRIER,
     "ipmi_si",
     "ipmi_devintf",
@@ -37,8 +41,10 @@ const ALWAYS: [&str; 10] = [
     // Interfaces of InfiniBand cards, in images that carry it: no device requests it.
     "ib_ipoib",
 ];
+/// The file system of UEFI's variables.
+pub const EFI_VARIABLES: &str = "efivarfs";
 /// Keeps the kernel's last messages in UEFI's variables. Without these, ACPI may have a store, and its driver is built in.
-const PANIC_STORE: &str = "efi_pstore";
+pub const PANIC_STORE: &str = "efi_pstore";
 /// Modules are loaded by this many threads: a slow device holds up only one.
 const THREADS: usize = 3;
 /// Drivers probe their devices asynchronously, so that loading one does not wait for all others.
@@ -52,9 +58,10 @@ const NO_DEVICES: [(&str, &CStr); 3] = [
     ("ifb", c"numifbs=0"),
 ];
 
-/// Starts threads that load drivers and listen for devices. Changes of disks go to `events`.
-pub fn start(events: DeviceEvents) {
-    if let Err(error) = begin(events) {
+/// Starts threads that load drivers and listen for devices. Changes of disks go to `events`; `loaded` is called with the name of each
+/// module that is loaded for every machine, after an attempt that failed, too.
+pub fn start(events: DeviceEvents, loaded: fn(&str)) {
+    if let Err(error) = begin(events, loaded) {
         warn!("no drivers are loaded: {error}");
     }
 }
@@ -70,7 +77,7 @@ pub fn load(name: &str) {
     }
 }
 
-fn begin(events: DeviceEvents) -> std::io::Result<()> {
+fn begin(events: DeviceEvents, loaded: fn(&str)) -> std::io::Result<()> {
     let loader = Arc::new(Loader::new()?);
     let (sender, receiver) = channel();
     let tasks = Tasks {
@@ -80,7 +87,9 @@ fn begin(events: DeviceEvents) -> std::io::Result<()> {
     let receiver = Arc::new(Mutex::new(receiver));
     for number in 0..THREADS {
         let (loader, receiver) = (Arc::clone(&loader), Arc::clone(&receiver));
-        thread(format!("drivers {number}"), move || loader.work(&receiver))?;
+        thread(format!("drivers {number}"), move || {
+            loader.work(&receiver, loaded)
+        })?;
     }
     let disks = disk_linker(events.clone())?;
     thread("coldplug".to_owned(), move || {
@@ -107,7 +116,7 @@ fn begin(events: DeviceEvents) -> std::io::Result<()> {
         let loader = &tasks.loader;
         storage::wait_until_settled(&loader.pending, loader.file(storage::BARRIER).as_deref());
         // The device found last may still lack its links.
-        system::link_disks();
+        disk_links::update();
         events.storage_settled();
     })
 }
@@ -168,11 +177,11 @@ impl Loader {
             index,
             done: Mutex::default(),
             pending: Pending::default(),
-            in_order: !predictable_names::are_wanted(&KernelArguments::of_this_boot()),
+            in_order: !KernelArguments::of_this_boot().has_predictable_names(),
         })
     }
 
-    fn work(&self, tasks: &Mutex<Receiver<Task>>) {
+    fn work(&self, tasks: &Mutex<Receiver<Task>>, loaded: fn(&str)) {
         loop {
             let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
             match task {
@@ -183,11 +192,7 @@ impl Loader {
                 }
                 Ok(Task::Module(name)) => {
                     self.load(name);
-                    match name {
-                        "efivarfs" => mounts::efi_variables(),
-                        PANIC_STORE => system::read_last_panic(),
-                        _ => {}
-                    }
+                    loaded(name);
                 }
                 Err(_) => return,
             }
@@ -345,7 +350,7 @@ fn disk_linker(events: DeviceEvents) -> std::io::Result<Sender<()>> {
         while receiver.recv().is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(100));
             while receiver.try_recv().is_ok() {}
-            system::link_disks();
+            disk_links::update();
             events.disks_changed();
         }
     })?;
