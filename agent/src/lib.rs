@@ -22,3 +22,4 @@ pub mod session;
 #[cfg(test)]
 mod testing;
 pub mod time;
+pub mod view;

@@ -10,4 +10,3 @@ pub mod node;
 pub mod replies;
 pub mod runner;
 pub mod steps;
-pub mod view;

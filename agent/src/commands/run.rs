@@ -17,8 +17,8 @@ use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, Environment, HostIdentity};
 use crate::session::steps::{Dependencies, Registry};
-use crate::session::view::SessionView;
 use crate::time::sources::TimeSources;
+use crate::view::session::SessionView;
 
 /// Longest wait for disks to be made blank again.
 const LEAVING_DISKS: std::time::Duration = std::time::Duration::from_secs(10);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
-use crate::net::problem::Problem;
-use crate::net::view::NetworkView;
-use crate::session::view::{Phase, SessionView};
+use crate::view::network::NetworkView;
+use crate::view::problem::Problem;
+use crate::view::session::{Phase, SessionView};
 
 /// Lines about hardware: the rest of the screen must stay visible.
 const MOST_TROUBLE: usize = 4;
@@ -178,7 +178,7 @@ fn loopback(url: &str) -> Option<String> {
     is_loopback.then(|| url.host_str().unwrap_or_default().to_owned())
 }
 
-fn interface_text(interface: &crate::net::view::InterfaceView) -> String {
+fn interface_text(interface: &crate::view::network::InterfaceView) -> String {
     let state = match (&interface.addresses, interface.carrier) {
         (_, false) if interface.note.is_empty() => "no carrier".to_owned(),
         (_, false) => interface.note.clone(),
@@ -212,7 +212,7 @@ fn wrapped(label: &str, line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::view::InterfaceView;
+    use crate::view::network::InterfaceView;
 
     fn screen() -> Screen {
         Screen {

@@ -23,22 +23,21 @@ use crate::handover::plan::Handover;
 use crate::host;
 use crate::install::arguments::NETWORK_FOLDER;
 use crate::inventory::trouble;
-use crate::net::lldp::SWITCH_PORTS;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::paths::Paths;
 use crate::net::preference;
-use crate::net::problem::{self, NETWORK_PROBLEMS};
-use crate::net::view::NetworkView;
 use crate::net::{dracut, http, keyfiles};
 use crate::root::Root;
 use crate::session::client::Client;
 use crate::session::runner::{self, Environment};
 use crate::session::steps::{Dependencies, Registry};
-use crate::session::view::SessionView;
 use crate::time::clock;
 use crate::time::discipline;
 use crate::time::sources::TimeSources;
+use crate::view::network::{NetworkView, SWITCH_PORTS};
+use crate::view::problem::{self, NETWORK_PROBLEMS};
+use crate::view::session::SessionView;
 
 /// Folder of the name servers of each card.
 const RESOLV_FOLDER: &str = "/run/muster/resolv";

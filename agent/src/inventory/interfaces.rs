@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use muster_api::inventory::{Interface, SwitchPort};
 
 use super::netlink::{Address, Link, Route};
-use crate::net::lldp::SWITCH_PORTS;
 use crate::root::Root;
+use crate::view::network::SWITCH_PORTS;
 
 /// Netlink's responses, as far as there are any.
 #[derive(Debug, Default)]

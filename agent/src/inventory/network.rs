@@ -6,8 +6,8 @@ use netlink_packet_route::AddressFamily;
 use super::interfaces::{self, Network};
 use super::netlink;
 use super::problems::{Problem, Problems};
-use crate::net::problem::{NETWORK_PROBLEMS, Problem as NetworkProblem};
 use crate::root::Root;
+use crate::view::problem::{NETWORK_PROBLEMS, Problem as NetworkProblem};
 
 /// The interfaces of the inventory. Returns even if a disk hangs.
 pub fn interfaces(root: &Root) -> Vec<Interface> {

@@ -6,9 +6,6 @@ use muster_api::inventory::SwitchPort;
 
 pub use listen::{NeighborPorts, listen};
 
-/// File with the ports by the names of the interfaces, from which the inventory takes them.
-pub const SWITCH_PORTS: &str = "/run/muster/switch-ports.json";
-
 /// Longest name that is kept, characters.
 const LONGEST: usize = 64;
 const END: u8 = 0;

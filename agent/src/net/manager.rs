@@ -28,13 +28,13 @@ use super::dhcp::{self, Family, LeaseEvent, Nic};
 use super::fixed::Fixed;
 use super::links::{self, Address, Link, mac_text};
 use super::lldp::NeighborPorts;
-use super::problem::Problem;
 use super::router_options::{Advertised, RouterOptions};
 use super::stateless;
-use super::view::NetworkView;
+use crate::drivers::devices::Devices;
 use crate::inventory::netlink::{self, Route};
 use crate::root::Root;
-use crate::drivers::devices::Devices;
+use crate::view::network::NetworkView;
+use crate::view::problem::Problem;
 use nic::NicState;
 use problems::{Settling, Standing};
 

@@ -11,9 +11,9 @@ use tracing::{info, warn};
 use super::http::{self, HttpError};
 use super::names::Names;
 use super::resolv_conf;
-use super::view::NetworkView;
 use crate::config::Settings;
-use crate::session::view::{Phase, SessionView};
+use crate::view::network::NetworkView;
+use crate::view::session::{Phase, SessionView};
 
 /// Longest time for one request, with the resolution of the name.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -20,11 +20,11 @@ use super::executor::{Executor, Finished};
 use super::machine::{self, Action, Context, Failure, Outcome, Request, State};
 use super::replies::Sent;
 use super::steps::Registry;
-use super::view::{Phase, SessionView};
 use crate::handover::error::HandoverError;
 use crate::handover::plan::Handover;
 use crate::handover::successor::Successor;
 use crate::time::clock;
+use crate::view::session::{Phase, SessionView};
 
 /// Longest time for the last replies before a newer program takes over: the host must not be silent for long.
 const LAST_REPLIES: Duration = Duration::from_secs(30);

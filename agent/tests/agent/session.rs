@@ -14,7 +14,7 @@ use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
 use muster_agent::session::runner::{self, Environment};
 use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput, StepType};
-use muster_agent::session::view::{Phase, SessionView};
+use muster_agent::view::session::{Phase, SessionView};
 use muster_api::fingerprint::Fingerprint;
 use serde_json::json;
 use tokio::sync::watch;

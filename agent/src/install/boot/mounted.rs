@@ -11,8 +11,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use tracing::warn;
 
 use super::partition::FileSystem;
-use crate::gpt::Partition;
 use crate::drivers;
+use crate::gpt::Partition;
 use crate::install::loop_device::LoopDevice;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);

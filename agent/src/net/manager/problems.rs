@@ -13,7 +13,7 @@ use crate::inventory::netlink::Route;
 use crate::net::bonds;
 use crate::net::fixed::Fixed;
 use crate::net::links::{Address, Link};
-use crate::net::problem::Problem;
+use crate::view::problem::Problem;
 
 /// Drivers of power-on that take longer are not waited for.
 const FIRST_DEVICES: Duration = Duration::from_secs(60);

@@ -7,8 +7,8 @@ use tracing::warn;
 
 use super::{Manager, NicState};
 use crate::net::links::{Address, Link, mac_text};
-use crate::net::problem::Problem;
-use crate::net::view::{InterfaceView, NetworkView};
+use crate::view::network::{InterfaceView, NetworkView};
+use crate::view::problem::Problem;
 
 impl Manager<'_> {
     /// Writes the resolver's file, sets the host name, and updates the view.

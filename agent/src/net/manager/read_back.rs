@@ -14,8 +14,8 @@ use crate::inventory::netlink::Route as PresentRoute;
 use crate::net::configuration::Configuration;
 use crate::net::fixed::Fixed;
 use crate::net::links::{Address, Link, Shape, mac_text};
-use crate::net::problem::Problem;
 use crate::net::{bonds, devices};
+use crate::view::problem::Problem;
 
 /// After this long a missing link or address is shown on the console.
 pub(super) const SETTLED: Duration = Duration::from_secs(12);

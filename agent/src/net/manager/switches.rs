@@ -15,7 +15,7 @@ use super::{Manager, NicState, write_for_inventory};
 use crate::net::fixed::Fixed;
 use crate::net::links::Link;
 use crate::net::lldp::{self, NeighborPorts};
-use crate::net::problem::{Problem, Source};
+use crate::view::problem::{Problem, Source};
 
 /// Drivers of cards whose firmware has an LLDP agent of its own, which takes the packets before the system sees them, and the private flag
 /// (ethtool(8)) that ends that. Source: Documentation/networking/device_drivers/ethernet/intel of Linux.

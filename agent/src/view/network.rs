@@ -4,6 +4,9 @@ use std::net::IpAddr;
 
 use super::problem::Problem;
 
+/// File with the switch ports by the names of the interfaces, from which the inventory takes them.
+pub const SWITCH_PORTS: &str = "/run/muster/switch-ports.json";
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkView {
     /// Wired interfaces in order of their index.
