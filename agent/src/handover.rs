@@ -2,7 +2,6 @@
 
 pub mod build;
 pub mod error;
-pub mod inherited;
 pub mod plan;
 pub mod prepare;
 pub mod successor;

@@ -1,8 +1,9 @@
 //! Computes the id under which this host registers, and the fingerprint that distinguishes it from another host with
-//! the same id.
+//! the same id. Its key, and what a newer program of the agent inherits, keep it the same host.
 
 pub mod fingerprint;
 pub mod id;
+pub mod inherited;
 pub mod key;
 mod live;
 pub mod restart;

@@ -2,8 +2,6 @@
 //! docs/protocol/agent-protocol.md#8. Every file is capped, and secrets are removed from every text.
 
 pub mod archive;
-pub(crate) mod kernel;
-pub mod last_panic;
 mod network;
 mod redact;
 pub mod ring;

@@ -7,8 +7,8 @@ use muster_api::ids::{HostId, InfraEnvId};
 use tokio::sync::watch;
 
 use super::build;
-use super::inherited::{self, Inherited};
 use super::successor::Successor;
+use crate::host::inherited::{self, Inherited};
 use crate::host::key;
 
 /// The state of the handover, shared by the session and its step.

@@ -14,7 +14,7 @@ use nix::unistd::execve;
 
 use super::build;
 use super::error::HandoverError;
-use super::inherited::{Inherited, VARIABLE};
+use crate::host::inherited::{Inherited, VARIABLE};
 
 /// No program of the agent is larger, in bytes; with symbols they have some 70 MB.
 const LARGEST: u64 = 256 << 20;

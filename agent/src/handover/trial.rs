@@ -11,9 +11,9 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::error::HandoverError;
-use super::inherited::VARIABLE;
 use super::successor::Successor;
 use crate::config::{Settings, Token, service_url};
+use crate::host::inherited::VARIABLE;
 use crate::host::key;
 
 /// The subcommand of the program that is tried. Programs of all versions have it.

@@ -12,7 +12,7 @@ use muster_api::ids::HostId;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use tracing::warn;
 
-use crate::handover::inherited;
+use super::inherited;
 
 /// Copy in the memory of the discovery image, for the program that replaces this one there.
 const IN_MEMORY: &str = "/run/muster/host-key";

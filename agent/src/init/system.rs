@@ -11,7 +11,7 @@ use tracing::{error, info, warn};
 
 use super::{mounts, watchdog};
 use crate::config::live::KernelArguments;
-use crate::logs::last_panic;
+use crate::inventory::trouble::last_panic;
 use crate::net::arp;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

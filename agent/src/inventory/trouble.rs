@@ -1,12 +1,14 @@
 //! Finds the parts of this machine that do not work: devices without a driver, cards that are InfiniBand's, firmware that drivers
 //! requested in vain, errors of the kernel, and the panic that ended the previous boot.
 
+pub(crate) mod kernel;
+pub mod last_panic;
+
 use std::collections::BTreeSet;
 
 use super::problems::Problems;
-use crate::logs::kernel::{self, Message};
-use crate::logs::last_panic;
 use crate::root::Root;
+use kernel::Message;
 
 const PCI: &str = "/sys/bus/pci/devices";
 /// The kernel's level of errors; more serious ones are lower.

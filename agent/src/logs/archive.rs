@@ -6,8 +6,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
-use super::{Redactor, kernel, last_panic, network, ring, storage, usage};
+use super::{Redactor, network, ring, storage, usage};
 use crate::config::PROGRAM_VERSION;
+use crate::inventory::trouble::{kernel, last_panic};
 use crate::inventory::{self, Options};
 use crate::root::{Reason, Root};
 

@@ -24,7 +24,7 @@ pub(crate) struct Message<'a> {
 }
 
 /// The whole buffer, as `dmesg` shows it.
-pub(super) fn log() -> Result<String, Reason> {
+pub(crate) fn log() -> Result<String, Reason> {
     let mut text = String::new();
     each(|message| {
         line(message, &mut text);

@@ -25,7 +25,7 @@ pub(crate) fn summary(root: &Root) -> Option<String> {
 }
 
 /// The kernel's last messages of the previous boot.
-pub(super) fn text() -> Option<String> {
+pub(crate) fn text() -> Option<String> {
     fs::read_to_string(TEXT).ok()
 }
 
