@@ -3,6 +3,7 @@
 
 pub mod boot_artifacts;
 pub mod checks;
+pub mod client;
 pub mod commands;
 pub mod config;
 pub mod console;
@@ -19,6 +20,7 @@ pub mod net;
 pub mod root;
 pub mod self_check;
 pub mod session;
+pub mod step;
 #[cfg(test)]
 mod testing;
 pub mod time;

@@ -6,6 +6,7 @@ mod network;
 mod redact;
 pub mod ring;
 mod storage;
+pub(crate) mod upload;
 mod usage;
 
 pub use redact::Redactor;

@@ -3,7 +3,6 @@
 //!
 //! [`machine`] decides and does no I/O; [`runner`] carries its decisions out.
 
-pub mod client;
 pub mod executor;
 pub mod machine;
 pub mod node;

@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::signals::Signals;
+use crate::client::Client;
 use crate::config::{OWN_VERSION, Settings, Token, service_url};
 use crate::drivers::devices::Devices;
 use crate::host::key;
 use crate::net::names::Names;
-use crate::session::client::Client;
 use crate::session::node;
-use crate::session::steps::{Dependencies, Registry};
+use crate::session::steps::Registry;
+use crate::step::Dependencies;
 use crate::time::sources::TimeSources;
 
 /// Wait on an installed node for the instruction to return into discovery

@@ -8,15 +8,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::signals::Signals;
+use crate::client::Client;
 use crate::config::Settings;
 use crate::drivers::devices::Devices;
 use crate::foreign::disk_speed;
 use crate::handover::plan::Handover;
 use crate::host;
 use crate::net::names::Names;
-use crate::session::client::Client;
 use crate::session::runner::{self, Environment, HostIdentity};
-use crate::session::steps::{Dependencies, Registry};
+use crate::session::steps::Registry;
+use crate::step::Dependencies;
 use crate::time::sources::TimeSources;
 use crate::view::session::SessionView;
 

@@ -5,12 +5,11 @@ use std::io::{Read, Write};
 use anyhow::{Context, anyhow};
 use uuid::Uuid;
 
+use crate::client::{Client, Failure};
 use crate::config::OWN_VERSION;
 use crate::handover::trial::{NO_ANSWER, READY, Trial};
 use crate::host::key;
 use crate::net::names::Names;
-use crate::session::client::Client;
-use crate::session::machine::Failure;
 use crate::time::clock;
 
 /// Runs the trial that `input` describes.

@@ -10,8 +10,8 @@ use tracing::warn;
 use super::error::HandoverError;
 use super::successor::Successor;
 use super::trial::Trial;
+use crate::client::Client;
 use crate::config::Settings;
-use crate::session::client::Client;
 
 /// No download is larger, bytes.
 const LARGEST: u64 = 128 << 20;

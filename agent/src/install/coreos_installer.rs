@@ -19,7 +19,7 @@ use super::disk::{teardown, wipe};
 use super::error::InstallError;
 use super::progress::{Percent, Reporter};
 use crate::root::Root;
-use crate::session::steps::Running;
+use crate::step::Running;
 
 const PLACES: [&str; 3] = [
     "/usr/bin/coreos-installer",

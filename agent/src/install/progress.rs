@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tracing::{info, warn};
 
-use crate::session::machine::Failure;
+use crate::client::Failure;
 
 /// Sends one report to the service.
 pub type Send =

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::session::machine::Failure;
+use crate::client::Failure;
 
 /// The patience of an installation with servers.
 #[derive(Debug, Clone, Copy)]

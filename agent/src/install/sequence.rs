@@ -22,12 +22,13 @@ use super::request::{Image, Plan, Role};
 use super::tools::Tools;
 use super::waiting;
 use super::writing::Writing;
+use crate::client::Failure;
 use crate::gpt::Table;
 use crate::inventory;
+use crate::logs::Redactor;
+use crate::logs::upload::{self, Destination};
 use crate::root::Root;
-use crate::session::machine::Failure;
-use crate::session::steps::Running;
-use crate::session::steps::logs;
+use crate::step::Running;
 use crate::time::{clock, rtc};
 
 /// Longest wait for the disks of power-on.
@@ -285,15 +286,15 @@ impl Installation<'_> {
 
     /// A failure does not end the installation.
     async fn send_logs(&self) {
-        let to = logs::Destination {
+        let to = Destination {
             cluster: Some(self.plan.cluster),
             host: self.plan.host,
             infra_env: self.plan.infra_env,
         };
-        let sending = logs::send_of_installation(
+        let sending = upload::send(
             &self.tools.client,
             to,
-            &self.tools.settings,
+            Redactor::of(&self.tools.settings),
             Arc::clone(&self.running),
         );
         match tokio::time::timeout(LOGS, sending).await {

@@ -11,11 +11,11 @@ use super::boot::efi::Variables;
 use super::error::InstallError;
 use super::image::download::{Downloads, READ_TIMEOUT};
 use super::retry::Patience;
+use crate::client::Client;
 use crate::config::Settings;
 use crate::drivers::devices::Devices;
 use crate::net::http::{self, HttpError};
 use crate::net::names::Names;
-use crate::session::client::Client;
 
 /// Longest download of an image; it ends earlier when nothing comes in.
 const LONGEST_DOWNLOAD: Duration = Duration::from_secs(12 * 60 * 60);

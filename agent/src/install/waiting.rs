@@ -7,8 +7,8 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::error::InstallError;
-use crate::session::client::Client;
-use crate::session::client::install::ClusterState;
+use crate::client::Client;
+use crate::client::install::ClusterState;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// A running cluster needs no wait: this is the time for the service's response.

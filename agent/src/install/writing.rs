@@ -26,7 +26,7 @@ use super::image::write::{Target, Written};
 use super::progress::{Percent, Reporter};
 use crate::gpt::Table;
 use crate::root::Root;
-use crate::session::steps::Running;
+use crate::step::Running;
 
 /// Source: docs/protocol/install-flow.md#2, line 8.
 const ATTEMPTS: u32 = 3;

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::steps::{EXIT_DEADLINE, Registry, Running, StepOutput, StepType};
+use super::steps::Registry;
+use crate::step::{EXIT_DEADLINE, Running, StepOutput, StepType};
 
 /// A reply on its way to the service.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::session::steps::{EXIT_INTERNAL, StepHandler};
+use crate::step::{EXIT_INTERNAL, StepHandler};
 
 struct Probe {
     name: StepType,

@@ -10,12 +10,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use super::client::Client;
 use super::executor::Executor;
-use super::machine::Failure;
 use super::replies::Sent;
 use super::runner::{Identity, post_replies};
 use super::steps::Registry;
+use crate::client::{Client, Failure};
 use crate::time::clock;
 
 /// The wait between two polls if the service names none.

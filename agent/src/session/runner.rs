@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use uuid::Uuid;
 
-use super::client::Client;
 use super::executor::{Executor, Finished};
-use super::machine::{self, Action, Context, Failure, Outcome, Request, State};
+use super::machine::{self, Action, Context, Outcome, State};
 use super::replies::Sent;
 use super::steps::Registry;
+use crate::client::{Client, Failure, Request};
 use crate::handover::error::HandoverError;
 use crate::handover::plan::Handover;
 use crate::handover::successor::Successor;

@@ -4,9 +4,7 @@
 pub mod api_vip;
 pub mod boot_artifacts;
 pub mod connectivity;
-mod dependencies;
 pub mod domains;
-mod handler;
 pub mod install;
 pub mod inventory;
 pub mod logs;
@@ -16,7 +14,4 @@ mod registry;
 pub mod tang;
 pub mod upgrade;
 
-pub use dependencies::Dependencies;
-pub use handler::{EXIT_DEADLINE, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType};
-pub(crate) use handler::{one_argument, reply};
 pub use registry::Registry;

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disk::Disk;
+use muster_agent::client::Client;
 use muster_agent::drivers::devices::Devices;
 use muster_agent::install::control::Control;
 use muster_agent::install::retry::Patience;
 use muster_agent::install::tools::Tools;
 use muster_agent::net::names::Names;
-use muster_agent::session::client::Client;
 use muster_agent::session::steps::install::{Install, Restart};
-use muster_agent::session::steps::{Running, StepHandler, StepOutput};
+use muster_agent::step::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
 use service::{Delivery, Service};
 use sha2::{Digest, Sha256};

@@ -9,11 +9,12 @@ mod tang;
 
 use std::sync::Arc;
 
+use muster_agent::client::Client;
 use muster_agent::config::Settings;
 use muster_agent::drivers::devices::Devices;
 use muster_agent::net::names::Names;
-use muster_agent::session::client::Client;
-use muster_agent::session::steps::{Dependencies, Registry, Running, StepOutput};
+use muster_agent::session::steps::Registry;
+use muster_agent::step::{Dependencies, Running, StepOutput};
 use muster_agent::time::sources::TimeSources;
 use url::Url;
 

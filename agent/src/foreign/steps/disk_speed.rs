@@ -10,7 +10,7 @@ use muster_api::steps::{DiskSpeedCheckRequest, DiskSpeedCheckResponse};
 
 use crate::foreign::disk_speed::{self, Outcome, SpeedError, Stop};
 use crate::net::http::causes;
-use crate::session::steps::{
+use crate::step::{
     EXIT_DEADLINE, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
 };
 

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::checks::nics::Nic;
 use crate::foreign::free_addresses;
-use crate::session::steps::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 pub struct FreeNetworkAddresses;
 

@@ -12,14 +12,12 @@ use muster_api::steps::{
 };
 use tokio::time::Instant;
 
+use crate::client::Client;
 use crate::config::Settings;
 use crate::foreign::registry::check::{Download, check};
 use crate::foreign::registry::{Registries, RegistryError, RegistryFiles, from_ignition, from_system};
 use crate::net::names::Names;
-use crate::session::client::Client;
-use crate::session::steps::{
-    Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
-};
+use crate::step::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 const NAME: StepType = StepType::ContainerImageAvailability;
 /// The default limit. Source: docs/protocol/agent-protocol.md#6.

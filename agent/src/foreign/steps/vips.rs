@@ -9,7 +9,7 @@ use muster_api::steps::VerifyVip;
 
 use crate::checks::nics::Nic;
 use crate::foreign::vips;
-use crate::session::steps::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 pub struct VerifyVips;
 

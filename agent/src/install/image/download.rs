@@ -18,9 +18,9 @@ use url::Url;
 use super::error::ImageError;
 use super::source::{Place, Source};
 use super::stream::{Piece, Received};
+use crate::client::Failure;
 use crate::install::retry::Patience;
 use crate::net::unanswered::why;
-use crate::session::machine::Failure;
 
 /// Bytes of a piece of a local file.
 const FILE_PIECE: usize = 256 << 10;

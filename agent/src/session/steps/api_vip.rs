@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::ApiVipConnectivityRequest;
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::checks::api_vip;
 use crate::net::names::Names;
+use crate::step::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
 
 pub struct ApiVipConnectivityCheck {
     names: Names,

@@ -7,11 +7,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::DownloadBootArtifactsRequest;
 
-use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::boot_artifacts::{ArtifactError, Boot, fetch};
 use crate::config::Settings;
 use crate::net::http::{self, causes};
 use crate::net::names::Names;
+use crate::step::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 const NAME: StepType = StepType::DownloadBootArtifacts;
 const TRIES: u32 = 5;

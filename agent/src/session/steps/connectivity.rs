@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::ConnectivityCheckHost;
 
-use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::checks::connectivity;
 use crate::checks::nics::Nic;
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 /// Checks from every network card of this host.
 pub struct ConnectivityCheck;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{DomainResolutionRequest, DomainResolutionResponse};
 
-use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::checks::domains;
 use crate::net::names::Names;
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 pub struct DomainResolution {
     names: Names,

@@ -9,7 +9,6 @@ use muster_api::host::HostStage;
 use muster_api::steps::InstallRequest;
 use tracing::{error, info, warn};
 
-use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::host::restart::Way;
 use crate::install::boot::efi::Variables;
 use crate::install::control::Control;
@@ -20,6 +19,7 @@ use crate::install::request::Plan;
 use crate::install::retry::Patience;
 use crate::install::sequence::{Ending, Installation};
 use crate::install::tools::Tools;
+use crate::step::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 /// Longest duration of everything; each part has a limit of its own.
 const DEADLINE: Duration = Duration::from_secs(10 * 60 * 60);

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::{Running, StepError, StepHandler, StepOutput, StepType, reply};
 use crate::drivers::devices::Devices;
 use crate::inventory::{self, Collected, Options};
 use crate::root::Root;
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, reply};
 
 /// Longest wait for the disks of power-on; a later one makes the agent poll again and send a new inventory.
 const SETTLING: Duration = Duration::from_secs(10);

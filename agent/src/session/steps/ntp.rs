@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join_all};
 use muster_api::steps::{NtpSource, NtpSynchronizationRequest, NtpSynchronizationResponse};
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
+use crate::step::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::time::agreement::states;
 use crate::time::sources::{Asked, TimeSources};
 

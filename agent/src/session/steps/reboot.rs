@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::RebootForReclaimRequest;
 
-use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::boot_artifacts::Boot;
 use crate::host::restart::Way;
+use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 const NAME: StepType = StepType::RebootForReclaim;
 /// Time for the reply to be sent.

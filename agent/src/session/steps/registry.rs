@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    Dependencies, StepHandler, StepType, api_vip, boot_artifacts, connectivity, domains, install, inventory,
-    logs, ntp, reboot, tang, upgrade,
+    api_vip, boot_artifacts, connectivity, domains, install, inventory, logs, ntp, reboot, tang, upgrade,
 };
 use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
 use crate::install::control::Control;
+use crate::step::{Dependencies, StepHandler, StepType};
 
 pub struct Registry {
     handlers: HashMap<StepType, Arc<dyn StepHandler>>,

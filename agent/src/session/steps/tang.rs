@@ -12,13 +12,13 @@ use reqwest::Client;
 use serde::Deserialize;
 use url::Url;
 
-use super::{
-    Dependencies, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
-};
 use crate::config::Settings;
 use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
 use crate::net::unanswered::why;
+use crate::step::{
+    Dependencies, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
+};
 
 const NAME: StepType = StepType::TangConnectivityCheck;
 const MOST_SERVERS: usize = 64;

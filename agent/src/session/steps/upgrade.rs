@@ -7,11 +7,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{AgentProgram, UpgradeAgentRequest, UpgradeAgentResponse, UpgradeAgentResult};
 
-use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument, reply};
+use crate::client::Client;
 use crate::config::{PROGRAM_VERSION, Settings};
 use crate::handover::plan::Handover;
 use crate::handover::prepare::prepare;
-use crate::session::client::Client;
+use crate::step::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument, reply};
 
 const NAME: StepType = StepType::UpgradeAgent;
 /// A download over a slow line.

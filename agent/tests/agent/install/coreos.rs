@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_agent::session::steps::install::StopInstallation;
-use muster_agent::session::steps::{Running, StepHandler};
+use muster_agent::step::{Running, StepHandler};
 use muster_api::steps::InstallRequest;
 
 use super::service::Delivery;

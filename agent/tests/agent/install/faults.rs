@@ -6,7 +6,7 @@ use std::time::Duration;
 use muster_agent::install::disk::{device, teardown, wipe};
 use muster_agent::root::Root;
 use muster_agent::session::steps::install::StopInstallation;
-use muster_agent::session::steps::{Running, StepHandler, StepOutput};
+use muster_agent::step::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest};
 use tokio::task::JoinHandle;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_agent::session::steps::connectivity::ConnectivityCheck;
-use muster_agent::session::steps::{Running, StepHandler};
+use muster_agent::step::{Running, StepHandler};
 use serde_json::json;
 
 use super::connectivity::{B, remote};

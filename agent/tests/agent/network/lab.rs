@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use muster_agent::session::steps::{Running, StepHandler, StepOutput};
+use muster_agent::step::{Running, StepHandler, StepOutput};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 

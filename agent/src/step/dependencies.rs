@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::client::Client;
 use crate::config::Settings;
 use crate::drivers::devices::Devices;
 use crate::handover::plan::Handover;
 use crate::net::names::Names;
-use crate::session::client::Client;
 use crate::time::sources::TimeSources;
 
 /// Each step handler takes what it needs of these.

@@ -9,9 +9,8 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Client, printable};
+use super::{Client, Failure, printable};
 use crate::net::http::{self, BodyError};
-use crate::session::machine::Failure;
 
 /// Whole configurations of nodes, with programs in them, are no larger.
 const LARGEST_IGNITION: usize = 32 << 20;

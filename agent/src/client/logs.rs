@@ -9,8 +9,7 @@ use muster_api::ids::HostId;
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{Client, read_body, reason};
-use crate::session::machine::Failure;
+use super::{Client, Failure, read_body, reason};
 
 /// Longest duration of an upload.
 const LOGS_UPLOAD: Duration = Duration::from_secs(600);

@@ -4,9 +4,8 @@ use muster_api::ids::HostId;
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{Client, printable, read_body, reason};
+use super::{Client, Failure, printable, read_body, reason};
 use crate::net::http::causes;
-use crate::session::machine::Failure;
 
 impl Client {
     /// Appends to `packed` the missing part of a packed program of `promised` bytes, which the service holds by the digest of the

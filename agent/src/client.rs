@@ -1,6 +1,7 @@
 //! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2 to #4.
 
 mod credential;
+mod failure;
 pub mod install;
 mod logs;
 mod program;
@@ -21,9 +22,10 @@ use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
+pub use self::failure::{Failure, Request};
+
 use self::credential::Credential;
 use self::speaker::ServiceClock;
-use super::machine::Failure;
 use crate::config::Settings;
 use crate::host::key;
 use crate::net::http::{self, BodyError, HttpError};
@@ -94,7 +96,7 @@ impl Client {
     /// Registers the host. Its fingerprint goes into a header, since services refuse unknown members.
     ///
     /// # Errors
-    /// [`Failure`], for [`super::machine::next`].
+    /// [`Failure`]
     pub async fn register(
         &self,
         host_id: HostId,
