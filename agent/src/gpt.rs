@@ -1,6 +1,6 @@
 //! Parses GUID partition tables, of disks and of images. Source: UEFI specification, §5.3.
 
-use crate::root::Reason;
+use crate::root::ProbeError;
 
 const SIGNATURE: &[u8] = b"EFI PART";
 const HEADER: usize = 92;
@@ -52,11 +52,11 @@ pub struct Partition {
 /// The table at the beginning of a disk, whatever its sectors; none if it has none, or a broken one.
 pub fn at_beginning(head: &[u8]) -> Option<Table> {
     let read = |at: u64, length: usize| {
-        let start = usize::try_from(at).map_err(|error| error.to_string())?;
-        let bytes = start.checked_add(length).and_then(|end| head.get(start..end));
+        let start = usize::try_from(at).ok();
+        let bytes = start.and_then(|start| head.get(start..start.checked_add(length)?));
         bytes
             .map(<[u8]>::to_vec)
-            .ok_or_else(|| "the table is not at the beginning".to_owned())
+            .ok_or_else(|| ProbeError::value("the table is not at the beginning"))
     };
     SECTORS
         .into_iter()
@@ -69,19 +69,19 @@ pub fn at_beginning(head: &[u8]) -> Option<Table> {
 /// Fails if the table is broken or cannot be read.
 pub fn table(
     sector: u32,
-    read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>,
-) -> Result<Option<Table>, Reason> {
+    read: impl Fn(u64, usize) -> Result<Vec<u8>, ProbeError>,
+) -> Result<Option<Table>, ProbeError> {
     let header = read(u64::from(sector), HEADER)?;
     if !header.starts_with(SIGNATURE) {
         return Ok(None);
     }
     let (count, size) = (word(&header, 80).min(MOST_ENTRIES), word(&header, 84));
     if !(SMALLEST_ENTRY..=LARGEST_ENTRY).contains(&size) {
-        return Err(format!("partition entries of {size} bytes"));
+        return Err(ProbeError::value(format!("partition entries of {size} bytes")));
     }
     let start = long(&header, 72)
         .checked_mul(u64::from(sector))
-        .ok_or("partition entries beyond any disk")?;
+        .ok_or_else(|| ProbeError::value("partition entries beyond any disk"))?;
     let entries = read(start, (count * size) as usize)?;
     let partitions = entries
         .chunks_exact(size as usize)
@@ -178,12 +178,11 @@ pub(crate) mod tests {
     fn a_broken_table_is_told_from_none() {
         let of = |bytes: &[u8]| {
             table(512, |at, length| {
-                let start = usize::try_from(at).map_err(|error| error.to_string())?;
-                let end = start.checked_add(length).ok_or("overflow")?;
+                let start = usize::try_from(at).unwrap();
+                let bytes = start.checked_add(length).and_then(|end| bytes.get(start..end));
                 bytes
-                    .get(start..end)
                     .map(<[u8]>::to_vec)
-                    .ok_or_else(|| "short".to_owned())
+                    .ok_or_else(|| ProbeError::value("short"))
             })
         };
         assert_eq!(of(&[0; 4096]), Ok(None));

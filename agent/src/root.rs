@@ -6,6 +6,7 @@
 
 mod capture;
 mod capture_writer;
+mod error;
 pub(crate) mod sysfs;
 mod tree;
 
@@ -19,12 +20,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use capture::{CAPTURE_FILE, CaptureError, CaptureFile, Recording};
+pub use error::{Operation, ProbeError};
 
 /// Longest file that is read; sysfs and procfs files are far shorter, a SMBIOS table is about 64 KiB at most.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-
-/// The reason why a probe has no result. It is printed, logged and kept in captures.
-pub type Reason = String;
 
 /// The machine that probes read. Paths given to its methods are absolute (`/sys/block`).
 #[derive(Debug)]
@@ -173,10 +172,10 @@ impl Root {
     ///
     /// # Errors
     /// The reason why there is no result.
-    pub fn probe<T, F>(&self, key: &str, ask: F) -> Result<T, Reason>
+    pub fn probe<T, F>(&self, key: &str, ask: F) -> Result<T, ProbeError>
     where
         T: Serialize + DeserializeOwned,
-        F: FnOnce() -> Result<T, Reason>,
+        F: FnOnce() -> Result<T, ProbeError>,
     {
         match &self.kind {
             Kind::Live => {
@@ -186,7 +185,7 @@ impl Root {
             }
             Kind::Tree { probes, .. } => match probes.get(key) {
                 Some(answer) => answer.read(key),
-                None => Err(format!("the capture has no answer to {key}")),
+                None => Err(ProbeError::NotCaptured { key: key.to_owned() }),
             },
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Problems;
-use crate::root::{Reason, Root};
+use crate::root::{Operation, ProbeError, Root};
 
 /// "None" on the wire.
 const NO_V4: &str = "0.0.0.0";
@@ -44,9 +44,9 @@ type Answers = BTreeMap<String, String>;
 /// The queries to the controller.
 trait Controller {
     /// True for a channel to a LAN; `None` if the controller does not report it.
-    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason>;
+    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, ProbeError>;
     /// The data of a parameter; `None` if there is no such channel or parameter.
-    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason>;
+    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, ProbeError>;
 }
 
 /// A machine without `/dev/ipmi0` has no BMC to query.
@@ -57,7 +57,7 @@ pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
             Ok(None) => Asked::default(),
             Err(error) => Asked {
                 answers: Answers::new(),
-                problem: Some(format!("/dev/ipmi0: {error}")),
+                problem: Some(ProbeError::failed(Operation::Open, "/dev/ipmi0")(error)),
             },
         });
         match asked.problem {
@@ -73,7 +73,7 @@ pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Asked {
     answers: Answers,
-    problem: Option<Reason>,
+    problem: Option<ProbeError>,
 }
 
 /// The addresses change seldom, and each query costs a slow controller some 10 ms to 100 ms.
@@ -116,11 +116,15 @@ fn ask(controller: &mut impl Controller) -> Asked {
     asked
 }
 
-fn ask_channel(controller: &mut impl Controller, channel: u8, answers: &mut Answers) -> Result<(), Reason> {
+fn ask_channel(
+    controller: &mut impl Controller,
+    channel: u8,
+    answers: &mut Answers,
+) -> Result<(), ProbeError> {
     if controller.is_lan(channel)? == Some(false) {
         return Ok(());
     }
-    let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, Reason> {
+    let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, ProbeError> {
         let data = controller.lan_parameter(channel, parameter, set)?;
         if let Some(data) = &data {
             answers.insert(format!("{channel}.{parameter}.{set}"), hex::encode(data));
@@ -205,18 +209,23 @@ mod tests {
         answer: F,
     }
 
-    impl<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>> Controller for Fake<F> {
-        fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason> {
+    impl<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, ProbeError>> Controller for Fake<F> {
+        fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, ProbeError> {
             Ok(self.lan.map(|lan| lan == channel))
         }
 
-        fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
+        fn lan_parameter(
+            &mut self,
+            channel: u8,
+            parameter: u8,
+            set: u8,
+        ) -> Result<Option<Vec<u8>>, ProbeError> {
             self.asked.push((channel, parameter));
             (self.answer)(channel, parameter, set)
         }
     }
 
-    fn fake<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>>(answer: F) -> Fake<F> {
+    fn fake<F: FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, ProbeError>>(answer: F) -> Fake<F> {
         Fake {
             lan: None,
             asked: Vec::new(),
@@ -225,7 +234,7 @@ mod tests {
     }
 
     /// A controller with its LAN on channel 8; channel 1 leads to the host itself.
-    fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
+    fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, ProbeError> {
         Ok(match (channel, parameter, set) {
             (1, IPV4_ADDRESS, 0) => Some(vec![0, 0, 0, 0]),
             (2, IPV4_ADDRESS, 0) => Some(vec![169, 254, 3, 1]),
@@ -283,9 +292,9 @@ mod tests {
 
     #[test]
     fn a_controller_that_does_not_answer_is_asked_once() {
-        let mut silent = fake(|_, _, _| Err("no answer".to_owned()));
+        let mut silent = fake(|_, _, _| Err(ProbeError::value("no answer")));
         let asked = ask(&mut silent);
-        assert_eq!(asked.problem.as_deref(), Some("no answer"));
+        assert_eq!(asked.problem, Some(ProbeError::value("no answer")));
         assert_eq!(silent.asked.len(), 1);
     }
 
@@ -293,7 +302,7 @@ mod tests {
     fn an_address_that_was_told_before_the_controller_fell_silent_counts() {
         let mut tired = fake(|_, parameter, _| match parameter {
             IPV4_ADDRESS => Ok(Some(vec![10, 1, 2, 3])),
-            _ => Err("no answer".to_owned()),
+            _ => Err(ProbeError::value("no answer")),
         });
         let asked = ask(&mut tired);
         assert_eq!(parse(&asked.answers), addresses("10.1.2.3", NO_V6));

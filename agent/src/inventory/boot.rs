@@ -8,7 +8,7 @@ use muster_api::inventory::Boot;
 use super::Problems;
 use super::mounts::Mount;
 use crate::config::live::without_token;
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 const EFI: &str = "/sys/firmware/efi";
 const EFI_VARIABLES: &str = "/sys/firmware/efi/efivars";
@@ -29,9 +29,9 @@ pub(super) fn boot(root: &Root, mounts: &[Mount], problems: &mut Problems) -> Bo
 }
 
 /// The whole line with its line end, without the token.
-fn command_line(root: &Root) -> Result<String, Reason> {
+fn command_line(root: &Root) -> Result<String, ProbeError> {
     let path = "/proc/cmdline";
-    let bytes = root.read(path).map_err(|error| format!("{path}: {error}"))?;
+    let bytes = root.read(path).map_err(ProbeError::reading(path))?;
     Ok(without_token(&String::from_utf8_lossy(&bytes)))
 }
 

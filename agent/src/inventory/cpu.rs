@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use muster_api::inventory::Cpu;
 
 use super::{Problems, smbios};
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// Flag of processors that count their cycles: the kernel then shows the clock of the last moments as `cpu MHz`.
 const COUNTS_CYCLES: &str = "aperfmperf";
@@ -43,8 +43,8 @@ pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
     }
 }
 
-fn read(root: &Root, path: &str) -> Result<String, Reason> {
-    root.text(path).map_err(|error| format!("{path}: {error}"))
+fn read(root: &Root, path: &str) -> Result<String, ProbeError> {
+    root.text(path).map_err(ProbeError::reading(path))
 }
 
 /// `/proc/cpuinfo`: the values of the first processor (and of the machine) by key.
@@ -91,7 +91,7 @@ fn parse(text: &str) -> CpuInfo {
 }
 
 /// x86 `model name`, ppc64le `cpu`, s390x the machine type, arm from the table of parts; of several kinds the last, as lscpu's is.
-fn model(info: &CpuInfo) -> Result<String, Reason> {
+fn model(info: &CpuInfo) -> Result<String, ProbeError> {
     let s390x = info.first("processor 0").and_then(|text| {
         text.split(',')
             .find_map(|part| part.trim().strip_prefix("machine = "))
@@ -103,16 +103,17 @@ fn model(info: &CpuInfo) -> Result<String, Reason> {
         return Ok(name.to_owned());
     }
     match info.kinds.last() {
-        Some(&(implementer, part)) => arm::model(implementer, part)
-            .map(str::to_owned)
-            .ok_or_else(|| format!("no name is known for arm implementer {implementer:#x}, part {part:#x}")),
-        None => Err("/proc/cpuinfo names no processor".to_owned()),
+        Some(&(implementer, part)) => arm::model(implementer, part).map(str::to_owned).ok_or_else(|| {
+            let text = format!("no name is known for arm implementer {implementer:#x}, part {part:#x}");
+            ProbeError::value(text)
+        }),
+        None => Err(ProbeError::content("/proc/cpuinfo", "names no processor")),
     }
 }
 
 /// MHz: the highest that cpufreq allows, else the constant that the kernel calibrated, else that of the firmware, else that in the
 /// model's name. Never a measured one: that would differ with each inventory.
-fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Reason> {
+fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, ProbeError> {
     let kilohertz = root
         .list("/sys/devices/system/cpu")
         .unwrap_or_default()
@@ -144,7 +145,7 @@ fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Rea
     constant
         .or_else(of_firmware)
         .or_else(|| of_name(info.first("model name")?))
-        .ok_or_else(|| "neither cpufreq nor the firmware tells the clock rate".to_owned())
+        .ok_or_else(|| ProbeError::value("neither cpufreq nor the firmware tells the clock rate"))
 }
 
 /// `... CPU @ 2.40GHz`
@@ -233,7 +234,7 @@ mod tests {
     #[test]
     fn an_unknown_arm_part_is_unknown_with_its_numbers_as_the_reason() {
         let info = parse("CPU implementer\t: 0x41\nCPU part\t: 0xfff\n");
-        assert!(model(&info).unwrap_err().contains("0xfff"));
+        assert!(model(&info).unwrap_err().to_string().contains("0xfff"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use muster_api::inventory::Gpu;
 
 use super::{Problems, pci_ids};
-use crate::root::Root;
+use crate::root::{ProbeError, Root};
 
 const FOLDER: &str = "/sys/bus/pci/devices";
 /// VGA controller, 3D controller, other display controller, processing accelerator: base class and subclass.
@@ -24,9 +24,11 @@ pub(super) fn gpus(root: &Root, problems: &mut Problems) -> Vec<Gpu> {
     // A machine without PCI has no such folder, and no such device.
     for address in root.list(FOLDER).unwrap_or_default() {
         let path = format!("{FOLDER}/{address}/modalias");
-        let alias = root.text(&path).map_err(|error| format!("{path}: {error}"));
-        let parsed =
-            alias.and_then(|alias| parse(&alias).ok_or_else(|| format!("{path} is no PCI alias: {alias:?}")));
+        let alias = root.text(&path).map_err(ProbeError::reading(path.as_str()));
+        let parsed = alias.and_then(|alias| {
+            parse(&alias)
+                .ok_or_else(|| ProbeError::content(path.as_str(), format!("is no PCI alias: {alias:?}")))
+        });
         let Some(id) = problems.take("gpus", parsed) else {
             continue;
         };

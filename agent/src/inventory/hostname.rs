@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use muster_api::inventory::Interface;
 
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// Names of unnamed machines. The empty name is not among them.
 const FORBIDDEN: [&str; 6] = [
@@ -17,10 +17,9 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// The kernel's host name; a meaningless one is replaced by a name made of a MAC address.
-pub(super) fn hostname(root: &Root, interfaces: &[Interface]) -> Result<String, Reason> {
-    let name = root
-        .text("/proc/sys/kernel/hostname")
-        .map_err(|error| format!("/proc/sys/kernel/hostname: {error}"))?;
+pub(super) fn hostname(root: &Root, interfaces: &[Interface]) -> Result<String, ProbeError> {
+    let path = "/proc/sys/kernel/hostname";
+    let name = root.text(path).map_err(ProbeError::reading(path))?;
     // The kernel's name when it was never set.
     let name = if name == "(none)" {
         String::from("localhost")

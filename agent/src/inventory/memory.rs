@@ -6,7 +6,7 @@
 use muster_api::inventory::Memory;
 
 use super::{Problems, smbios};
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
     let usable = problems
@@ -39,14 +39,14 @@ pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
     }
 }
 
-fn installed(root: &Root) -> Result<smbios::Modules, Reason> {
+fn installed(root: &Root) -> Result<smbios::Modules, ProbeError> {
     let path = "/sys/firmware/dmi/tables/DMI";
-    let table = root.read(path).map_err(|error| format!("{path}: {error}"))?;
+    let table = root.read(path).map_err(ProbeError::reading(path))?;
     match smbios::memory_bytes(&table) {
         smbios::Modules {
             volatile: 0,
             persistent: 0,
-        } => Err(format!("{path} lists no memory module")),
+        } => Err(ProbeError::content(path, "lists no memory module")),
         modules => Ok(modules),
     }
 }
@@ -72,12 +72,12 @@ fn memory_blocks(root: &Root) -> Option<u64> {
     block.checked_mul(online as u64)
 }
 
-fn usable_bytes(root: &Root) -> Result<u64, Reason> {
+fn usable_bytes(root: &Root) -> Result<u64, ProbeError> {
     let path = "/proc/meminfo";
-    let text = root.text(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = root.text(path).map_err(ProbeError::reading(path))?;
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes
         .and_then(|kilobytes| kilobytes.checked_mul(1024))
-        .ok_or_else(|| format!("{path} has no MemTotal"))
+        .ok_or_else(|| ProbeError::content(path, "has no MemTotal"))
 }

@@ -1,6 +1,6 @@
 //! Reads the mounts of process 1.
 
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// A line of `/proc/1/mounts`.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,11 +12,11 @@ pub(super) struct Mount {
 }
 
 /// The mounts of process 1, or of this process if those cannot be read.
-pub(super) fn mounts(root: &Root) -> Result<Vec<Mount>, Reason> {
+pub(super) fn mounts(root: &Root) -> Result<Vec<Mount>, ProbeError> {
     let text = root
         .text("/proc/1/mounts")
         .or_else(|_| root.text("/proc/mounts"))
-        .map_err(|error| format!("/proc/1/mounts: {error}"))?;
+        .map_err(ProbeError::reading("/proc/1/mounts"))?;
     Ok(text.lines().filter_map(parse).collect())
 }
 

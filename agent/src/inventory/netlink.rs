@@ -22,7 +22,7 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-use crate::root::{Reason, Root};
+use crate::root::{Operation, ProbeError, Root};
 
 /// Attempts at a dump that changes while it is read.
 const MAX_TRIES: usize = 5;
@@ -84,14 +84,14 @@ pub struct Links {
     /// In order of index.
     pub all: Vec<Link>,
     /// Names of interfaces that had to be read from sysfs, and why.
-    pub filled: Vec<(String, Reason)>,
+    pub filled: Vec<(String, ProbeError)>,
 }
 
 /// The interfaces.
 ///
 /// # Errors
 /// Fails if the kernel does not return the links.
-pub fn links(root: &Root) -> Result<Links, Reason> {
+pub fn links(root: &Root) -> Result<Links, ProbeError> {
     let dump = dump(
         root,
         "netlink.links",
@@ -112,7 +112,7 @@ pub fn links(root: &Root) -> Result<Links, Reason> {
 }
 
 /// The addresses of one family, in the kernel's order (the primary address of a link first).
-pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, Reason> {
+pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, ProbeError> {
     let mut request = AddressMessage::default();
     request.header.family = family;
     let key = match family {
@@ -127,7 +127,7 @@ pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, Rea
 }
 
 /// The routes of the main table of one family, in the kernel's order.
-pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, Reason> {
+pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, ProbeError> {
     let mut request = RouteMessage::default();
     request.header.address_family = family;
     let key = match family {
@@ -141,15 +141,16 @@ pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, Reason> 
     )?))
 }
 
-fn dump(root: &Root, key: &str, request: RouteNetlinkMessage) -> Result<Vec<u8>, Reason> {
+fn dump(root: &Root, key: &str, request: RouteNetlinkMessage) -> Result<Vec<u8>, ProbeError> {
     let text: String = root.probe(key, || {
         ask(request)
             .map(|bytes| STANDARD.encode(bytes))
-            .map_err(|error| format!("rtnetlink: {error}"))
+            .map_err(ProbeError::failed(Operation::Command, "rtnetlink"))
     })?;
-    STANDARD
-        .decode(text)
-        .map_err(|error| format!("the capture's answer to {key} is no base64: {error}"))
+    STANDARD.decode(text).map_err(|error| ProbeError::Captured {
+        key: key.to_owned(),
+        fault: format!("is no base64: {error}"),
+    })
 }
 
 /// All messages of a dump, one after the other, without the closing one.
@@ -231,7 +232,7 @@ fn parse(bytes: &[u8]) -> impl Iterator<Item = RouteNetlinkMessage> {
 
 /// The links, and the reasons against links with a message that cannot be parsed, by index: an attribute of another length than the
 /// crate knows makes the whole message unreadable.
-fn parse_links(bytes: &[u8]) -> (Vec<Link>, BTreeMap<u32, Reason>) {
+fn parse_links(bytes: &[u8]) -> (Vec<Link>, BTreeMap<u32, ProbeError>) {
     let (mut links, mut unreadable) = (Vec::new(), BTreeMap::new());
     for message in split(bytes) {
         match NetlinkMessage::<RouteNetlinkMessage>::deserialize(message).map(|message| message.payload) {
@@ -241,10 +242,8 @@ fn parse_links(bytes: &[u8]) -> (Vec<Link>, BTreeMap<u32, Reason>) {
             Ok(_) => {}
             Err(error) => {
                 if let Some(index) = message.get(IFINFO_INDEX).and_then(|bytes| bytes.try_into().ok()) {
-                    unreadable.insert(
-                        u32::from_ne_bytes(index),
-                        format!("read from sysfs, for netlink's message cannot be parsed: {error}"),
-                    );
+                    let text = format!("read from sysfs, for netlink's message cannot be parsed: {error}");
+                    unreadable.insert(u32::from_ne_bytes(index), ProbeError::value(text));
                 }
             }
         }

@@ -35,7 +35,7 @@ pub(super) fn note_problems(root: &Root, problems: &mut Problems) {
 pub(super) fn network(root: &Root, problems: &mut Problems) -> Network {
     let links = problems.take("interfaces", netlink::links(root)).map(|links| {
         for (name, reason) in links.filled {
-            problems.note(&format!("interfaces.{name}"), reason);
+            problems.note(&format!("interfaces.{name}"), reason.to_string());
         }
         links.all
     });

@@ -1,6 +1,6 @@
 //! Keeps the reasons of probes that fail: the field stays empty, the reason is printed and logged.
 
-use crate::root::Reason;
+use crate::root::ProbeError;
 
 /// A field that is unknown or may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,8 @@ impl Problems {
         });
     }
 
-    pub(crate) fn take<T>(&mut self, field: &str, answer: Result<T, Reason>) -> Option<T> {
-        answer.map_err(|reason| self.note(field, reason)).ok()
+    pub(crate) fn take<T>(&mut self, field: &str, answer: Result<T, ProbeError>) -> Option<T> {
+        answer.map_err(|reason| self.note(field, reason.to_string())).ok()
     }
 
     pub(crate) fn add(&mut self, others: Self) {

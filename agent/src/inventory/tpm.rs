@@ -2,10 +2,10 @@
 
 use std::io::ErrorKind;
 
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// `none`, `1.2`, `2.0`, or the kernel's text.
-pub(super) fn version(root: &Root) -> Result<String, Reason> {
+pub(super) fn version(root: &Root) -> Result<String, ProbeError> {
     let path = "/sys/class/tpm/tpm0/tpm_version_major";
     match root.text(path) {
         Ok(text) => Ok(match text.as_str() {
@@ -14,6 +14,6 @@ pub(super) fn version(root: &Root) -> Result<String, Reason> {
             _ => text,
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok("none".to_owned()),
-        Err(error) => Err(format!("{path}: {error}")),
+        Err(error) => Err(ProbeError::reading(path)(error)),
     }
 }

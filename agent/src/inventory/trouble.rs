@@ -30,7 +30,7 @@ pub(super) fn note(root: &Root, problems: &mut Problems) {
     if root.is_live() {
         let mut log = Log::default();
         if let Err(reason) = kernel::each(|message| log.hear(message)) {
-            problems.note("kernel.log", reason);
+            problems.note("kernel.log", reason.to_string());
         }
         for firmware in &log.firmware {
             problems.note("firmware", firmware.clone());

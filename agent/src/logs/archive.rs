@@ -10,7 +10,7 @@ use super::{Redactor, network, ring, storage, usage};
 use crate::config::PROGRAM_VERSION;
 use crate::inventory::trouble::{kernel, last_panic};
 use crate::inventory::{self, Options};
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// Bytes of a file that are sent, the last ones. Nine such files are far below a service's limit (250 MiB).
 const LARGEST_FILE: usize = 8 << 20;
@@ -24,7 +24,7 @@ pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io
     let mut report = String::new();
     let root = Root::live();
     let folder = format!("logs_host_{host_id}");
-    let mut put = |name: &str, content: Result<String, Reason>| match content {
+    let mut put = |name: &str, content: Result<String, ProbeError>| match content {
         Ok(text) => add(
             &mut archive,
             &format!("{folder}/{name}"),
@@ -88,9 +88,10 @@ fn machine(root: &Root) -> String {
     )
 }
 
-fn inventory(root: &Root) -> Result<String, Reason> {
+fn inventory(root: &Root) -> Result<String, ProbeError> {
     let collected = inventory::collect(root, Options::default());
-    let mut text = serde_json::to_string_pretty(&collected.inventory).map_err(|error| error.to_string())?;
+    let mut text = serde_json::to_string_pretty(&collected.inventory)
+        .map_err(|error| ProbeError::value(error.to_string()))?;
     text.push('\n');
     Ok(text)
 }

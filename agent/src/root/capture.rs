@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Reason;
+use super::ProbeError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -59,11 +59,15 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, Reason> {
+    pub(super) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, ProbeError> {
         match self {
-            Answer::Is(value) => serde_json::from_value(value.clone())
-                .map_err(|error| format!("the capture's answer to {key} cannot be understood: {error}")),
-            Answer::Unknown(reason) => Err(reason.clone()),
+            Answer::Is(value) => {
+                serde_json::from_value(value.clone()).map_err(|error| ProbeError::Captured {
+                    key: key.to_owned(),
+                    fault: format!("cannot be understood: {error}"),
+                })
+            }
+            Answer::Unknown(reason) => Err(ProbeError::Recorded(reason.clone())),
         }
     }
 }
@@ -125,13 +129,13 @@ impl Recording {
         self.paths.insert(path.to_owned());
     }
 
-    pub(super) fn answer<T: Serialize>(&mut self, key: &str, answer: &Result<T, Reason>) {
+    pub(super) fn answer<T: Serialize>(&mut self, key: &str, answer: &Result<T, ProbeError>) {
         let answer = match answer {
             Ok(value) => match serde_json::to_value(value) {
                 Ok(value) => Answer::Is(value),
                 Err(error) => Answer::Unknown(error.to_string()),
             },
-            Err(reason) => Answer::Unknown(reason.clone()),
+            Err(reason) => Answer::Unknown(reason.to_string()),
         };
         self.probes.insert(key.to_owned(), answer);
     }

@@ -69,8 +69,8 @@ fn what_was_recorded_of_this_machine_reads_the_same_from_the_capture() {
         .iter()
         .filter_map(|name| live.resolve(&format!("/sys/class/net/{name}")).ok())
         .collect();
-    let answer: Result<u32, Reason> = live.probe("seven", || Ok(7));
-    let refusal: Result<u32, Reason> = live.probe("none", || Err("not today".to_owned()));
+    let answer: Result<u32, ProbeError> = live.probe("seven", || Ok(7));
+    let refusal: Result<u32, ProbeError> = live.probe("none", || Err(ProbeError::value("not today")));
     let dir = tempfile::tempdir().unwrap();
     live.into_recording()
         .unwrap()
@@ -84,6 +84,6 @@ fn what_was_recorded_of_this_machine_reads_the_same_from_the_capture() {
         .filter_map(|name| again.resolve(&format!("/sys/class/net/{name}")).ok())
         .collect();
     assert_eq!(resolved_again, resolved);
-    assert_eq!(again.probe("seven", || Err("asked".to_owned())), answer);
+    assert_eq!(again.probe("seven", || Err(ProbeError::value("asked"))), answer);
     assert_eq!(again.probe("none", || Ok(1)), refusal);
 }

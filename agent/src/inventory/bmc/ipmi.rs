@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use super::Controller;
-use crate::root::Reason;
+use crate::root::{Operation, ProbeError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 const DEVICE: &str = "/dev/ipmi0";
@@ -90,12 +90,12 @@ impl Device {
     }
 
     /// The data of a response; `None` if the BMC has no such thing. A request is repeated while the BMC is busy.
-    fn ask(&mut self, network_function: u8, command: u8, data: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
+    fn ask(&mut self, network_function: u8, command: u8, data: &[u8]) -> Result<Option<Vec<u8>>, ProbeError> {
         let mut last = 0;
         for _ in 0..BUSY_TRIES {
             let answer = self
                 .command(network_function, command, &mut data.to_vec())
-                .map_err(|error| format!("{DEVICE}: {error}"))?;
+                .map_err(ProbeError::failed(Operation::Command, DEVICE))?;
             match answer.split_first() {
                 Some((0, data)) => return Ok(Some(data.to_vec())),
                 Some((code, _)) if BUSY.contains(code) => last = *code,
@@ -103,9 +103,10 @@ impl Device {
             }
             std::thread::sleep(BUSY_PAUSE);
         }
-        Err(format!(
-            "{DEVICE}: the BMC stays busy (completion code {last:#04x})"
-        ))
+        Err(ProbeError::Busy {
+            path: DEVICE.to_owned(),
+            code: last,
+        })
     }
 
     fn command(&mut self, network_function: u8, command: u8, data: &mut [u8]) -> io::Result<Vec<u8>> {
@@ -166,13 +167,13 @@ impl Device {
 }
 
 impl Controller for Device {
-    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, Reason> {
+    fn is_lan(&mut self, channel: u8) -> Result<Option<bool>, ProbeError> {
         let info = self.ask(APPLICATION, GET_CHANNEL_INFO, &[channel])?;
         // Channel, medium, ...
         Ok(info.and_then(|info| Some(LAN_MEDIA.contains(&(info.get(1)? & 0x7f)))))
     }
 
-    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
+    fn lan_parameter(&mut self, channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, ProbeError> {
         let answer = self.ask(
             TRANSPORT,
             GET_LAN_CONFIGURATION_PARAMETERS,

@@ -3,7 +3,7 @@
 use super::transfer;
 use crate::gpt;
 use crate::root::sysfs::Device;
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 /// One entry of `/sys/block`.
 #[derive(Debug, Clone)]
@@ -13,10 +13,10 @@ pub(crate) struct BlockDevice<'a> {
 }
 
 /// The disks: without hidden paths of NVMe multipath, loop and zram devices, and device-mapper devices other than multipath and LVM.
-pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, Reason> {
+pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, ProbeError> {
     let names = root
         .list("/sys/block")
-        .map_err(|error| format!("/sys/block: {error}"))?;
+        .map_err(ProbeError::reading("/sys/block"))?;
     Ok(names
         .into_iter()
         .map(|name| BlockDevice { root, name })
@@ -47,9 +47,9 @@ impl<'a> BlockDevice<'a> {
     }
 
     /// A file below `/sys/block/N`, trimmed.
-    pub(crate) fn text(&self, file: &str) -> Result<String, Reason> {
+    pub(crate) fn text(&self, file: &str) -> Result<String, ProbeError> {
         let path = format!("/sys/block/{}/{file}", self.name);
-        self.root.text(&path).map_err(|error| format!("{path}: {error}"))
+        self.root.text(&path).map_err(ProbeError::reading(path))
     }
 
     /// Bytes of a file below `/sys/block/N`; `None` when it is absent or empty.
@@ -161,7 +161,7 @@ impl<'a> BlockDevice<'a> {
                 let block = self.text("queue/logical_block_size")?;
                 let block = block
                     .parse()
-                    .map_err(|_| format!("logical_block_size {block:?} is no number"))?;
+                    .map_err(|_| ProbeError::value(format!("logical_block_size {block:?} is no number")))?;
                 let table = gpt::table(block, |offset, length| {
                     transfer::read_at(&self.name, offset, length)
                 })?;
@@ -186,7 +186,7 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(false)
     }
 
-    fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, Reason>) -> Option<Vec<u8>> {
+    fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, ProbeError>) -> Option<Vec<u8>> {
         let text = self.root.probe(key, || ask().map(hex::encode)).ok()?;
         hex::decode(text).ok()
     }

@@ -1,7 +1,7 @@
 //! Detects a Muster live image on a disk. The live system mounts no medium, so no mount shows a USB stick
 //! with the image. Source: ECMA-119, §8.4 and §9.1; docs/live-image.md names the folder.
 
-use crate::root::Reason;
+use crate::root::ProbeError;
 
 const SECTOR: u64 = 2048;
 /// Offset of the primary volume descriptor.
@@ -15,7 +15,9 @@ const MAX_FOLDER_BYTES: u32 = 32 << 10;
 const FOLDER: &[u8] = b"MUSTER";
 
 /// `read` returns bytes at an offset of the disk.
-pub(super) fn is_live_image(read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>) -> Result<bool, Reason> {
+pub(super) fn is_live_image(
+    read: impl Fn(u64, usize) -> Result<Vec<u8>, ProbeError>,
+) -> Result<bool, ProbeError> {
     let descriptor = read(DESCRIPTOR_AT, SECTOR as usize)?;
     if !descriptor.starts_with(SIGNATURE) {
         return Ok(false);
@@ -61,13 +63,13 @@ mod tests {
         bytes
     }
 
-    fn check(bytes: &[u8]) -> Result<bool, Reason> {
+    fn check(bytes: &[u8]) -> Result<bool, ProbeError> {
         is_live_image(|offset, length| {
             let start = offset as usize;
             bytes
                 .get(start..start + length)
                 .map(<[u8]>::to_vec)
-                .ok_or_else(|| "short".to_owned())
+                .ok_or_else(|| ProbeError::value("short"))
         })
     }
 

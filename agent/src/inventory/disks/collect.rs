@@ -11,7 +11,7 @@ use super::block::{self, BlockDevice};
 use super::{Properties, drive_type, eligibility, links, patience, udev};
 use crate::inventory::Problems;
 use crate::inventory::mounts::Mount;
-use crate::root::Root;
+use crate::root::{ProbeError, Root};
 
 /// Unit of `/sys/block/N/size`, whatever the disk's own sectors are.
 const SECTOR_BYTES: i64 = 512;
@@ -153,7 +153,7 @@ fn disk(
     let by_id = context.links.by_id(device.name());
     let sectors = device.text("size").and_then(|text| {
         text.parse::<i64>()
-            .map_err(|_| format!("size {text:?} is no number"))
+            .map_err(|_| ProbeError::value(format!("size {text:?} is no number")))
     });
     let field = |name: &str| format!("disks.{}.{name}", device.name());
     let sectors = problems.take(&field("size_bytes"), sectors).unwrap_or(0);

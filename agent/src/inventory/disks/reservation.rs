@@ -1,7 +1,7 @@
 //! Reads the reservation that an initiator holds on a SCSI disk. Source: SPC-4, §6.15.3.
 
 use super::transfer::{self, Answer};
-use crate::root::{Reason, Root};
+use crate::root::{ProbeError, Root};
 
 const READ_RESERVATION: u8 = 1;
 const ANSWER_BYTES: u8 = 24;
@@ -12,7 +12,7 @@ const CONFLICT: u8 = 0x18;
 ///
 /// # Errors
 /// Fails if the disk does not respond.
-pub(crate) fn held(root: &Root, name: &str) -> Result<Option<String>, Reason> {
+pub(crate) fn held(root: &Root, name: &str) -> Result<Option<String>, ProbeError> {
     // Others respond by a translation that has no reservations, or not at all.
     if !name.starts_with("sd") {
         return Ok(None);

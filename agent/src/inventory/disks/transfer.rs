@@ -1,7 +1,7 @@
 //! Sends commands to a device: SCSI and ATA by `SG_IO`, an NVMe ioctl, plain reads. Nothing here writes, and
 //! every command has a time limit.
 
-use crate::root::Reason;
+use crate::root::{Operation, ProbeError};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -52,29 +52,32 @@ struct SgIoHeader {
 }
 
 /// With the flags that open a drive without a medium, too.
-fn open(name: &str) -> Result<File, Reason> {
+fn open(name: &str) -> Result<File, ProbeError> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(format!("/dev/{name}"))
-        .map_err(|error| format!("/dev/{name}: {error}"))
+        .map_err(ProbeError::failed(Operation::Open, format!("/dev/{name}")))
 }
 
 /// Exactly `length` bytes from `offset` on.
-pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, Reason> {
+pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, ProbeError> {
     let file = open(name)?;
     // Reading an empty drive takes seconds and fills the kernel's log.
     if name.starts_with("sr") && drive_status(&file) != CDS_DISC_OK {
-        return Err(format!("/dev/{name} has no medium"));
+        return Err(ProbeError::content(format!("/dev/{name}"), "has no medium"));
     }
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, offset)
-        .map_err(|error| format!("/dev/{name} at {offset}: {error}"))?;
+        .map_err(ProbeError::failed(
+            Operation::ReadAt(offset),
+            format!("/dev/{name}"),
+        ))?;
     Ok(bytes)
 }
 
 /// Standard INQUIRY data, or a page of vital product data.
-pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, Reason> {
+pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, ProbeError> {
     let command = [
         INQUIRY,
         u8::from(page.is_some()),
@@ -90,14 +93,15 @@ pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, Reason> {
     };
     // Some old devices return standard data for an unknown page.
     if answer[1] != page {
-        return Err(format!("/dev/{name} has no page {page:02x}"));
+        let fault = format!("has no page {page:02x}");
+        return Err(ProbeError::content(format!("/dev/{name}"), fault));
     }
     let length = 4 + usize::from(u16::from_be_bytes([answer[2], answer[3]]));
     Ok(answer[..length.min(answer.len())].to_vec())
 }
 
 /// ATA IDENTIFY DEVICE, or IDENTIFY PACKET DEVICE of an optical drive.
-pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, Reason> {
+pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, ProbeError> {
     let command = if packet {
         IDENTIFY_PACKET_DEVICE
     } else {
@@ -112,16 +116,25 @@ pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, Reason> 
     bytes[14] = command;
     let answer = send(name, &bytes, 512)?;
     if answer.iter().all(|byte| *byte == 0) {
-        return Err(format!("/dev/{name} identified itself with zeros"));
+        return Err(ProbeError::content(
+            format!("/dev/{name}"),
+            "identified itself with zeros",
+        ));
     }
     Ok(answer)
 }
 
 /// The namespace number of an NVMe block device.
-pub(super) fn nvme_namespace(name: &str) -> Result<u32, Reason> {
+pub(super) fn nvme_namespace(name: &str) -> Result<u32, ProbeError> {
     let file = open(name)?;
     let number = nvme_id(&file);
-    u32::try_from(number).map_err(|_| format!("/dev/{name}: {}", std::io::Error::last_os_error()))
+    u32::try_from(number).map_err(|_| last_error(name))
+}
+
+/// The error of the system's last call, which was a command to the device.
+fn last_error(name: &str) -> ProbeError {
+    let error = std::io::Error::last_os_error();
+    ProbeError::failed(Operation::Command, format!("/dev/{name}"))(error)
 }
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
@@ -137,7 +150,7 @@ fn nvme_id(file: &File) -> libc::c_int {
 }
 
 /// PERSISTENT RESERVE IN. Source: SPC-4, §6.15.
-pub(super) fn persistent_reserve_in(name: &str, action: u8, length: u8) -> Result<Answer, Reason> {
+pub(super) fn persistent_reserve_in(name: &str, action: u8, length: u8) -> Result<Answer, ProbeError> {
     let command = [PERSISTENT_RESERVE_IN, action, 0, 0, 0, 0, 0, 0, length, 0];
     exchange(name, &command, usize::from(length))
 }
@@ -151,19 +164,21 @@ pub(super) struct Answer {
     pub host_status: u16,
 }
 
-fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, Reason> {
+fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, ProbeError> {
     let answer = exchange(name, command, length)?;
     // ATA pass-through may return its registers as sense data: that is success when the status byte is.
     if answer.status != 0 || answer.host_status != 0 {
-        return Err(format!(
-            "/dev/{name}: command {:02x} failed, status {:02x}/{:02x}",
-            command[0], answer.status, answer.host_status
-        ));
+        return Err(ProbeError::Command {
+            path: format!("/dev/{name}"),
+            command: command[0],
+            status: answer.status,
+            host_status: answer.host_status,
+        });
     }
     Ok(answer.bytes)
 }
 
-fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, Reason> {
+fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, ProbeError> {
     let file = open(name)?;
     let mut answer = vec![0_u8; length];
     let mut sense = [0_u8; 32];
@@ -192,7 +207,7 @@ fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, Reason>
         info: 0,
     };
     if sg_io(&file, &mut header) < 0 {
-        return Err(format!("/dev/{name}: {}", std::io::Error::last_os_error()));
+        return Err(last_error(name));
     }
     Ok(Answer {
         bytes: answer,

@@ -146,7 +146,7 @@ fn a_link_whose_message_cannot_be_parsed_is_read_from_sysfs_and_told() {
     assert_eq!(links[1].address, [0, 0x25, 0x90, 0, 0, 7]);
     assert_eq!(filled.len(), 1);
     assert!(
-        filled[0].0 == "ens7" && filled[0].1.contains("cannot be parsed"),
+        filled[0].0 == "ens7" && filled[0].1.to_string().contains("cannot be parsed"),
         "{filled:?}"
     );
 }

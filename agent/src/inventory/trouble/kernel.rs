@@ -1,6 +1,6 @@
 //! Reads the kernel's ring buffer. Format: Documentation/ABI/testing/dev-kmsg.
 
-use crate::root::Reason;
+use crate::root::{Operation, ProbeError};
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
@@ -24,7 +24,7 @@ pub(crate) struct Message<'a> {
 }
 
 /// The whole buffer, as `dmesg` shows it.
-pub(crate) fn log() -> Result<String, Reason> {
+pub(crate) fn log() -> Result<String, ProbeError> {
     let mut text = String::new();
     each(|message| {
         line(message, &mut text);
@@ -37,12 +37,12 @@ pub(crate) fn log() -> Result<String, Reason> {
 }
 
 /// Calls `visit` for every message of the buffer, the oldest first.
-pub(crate) fn each(mut visit: impl FnMut(Message<'_>)) -> Result<(), Reason> {
+pub(crate) fn each(mut visit: impl FnMut(Message<'_>)) -> Result<(), ProbeError> {
     let mut file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open("/dev/kmsg")
-        .map_err(|error| format!("/dev/kmsg: {error}"))?;
+        .map_err(ProbeError::failed(Operation::Open, "/dev/kmsg"))?;
     let mut record = vec![0; LONGEST_RECORD];
     loop {
         match file.read(&mut record) {
@@ -56,7 +56,7 @@ pub(crate) fn each(mut visit: impl FnMut(Message<'_>)) -> Result<(), Reason> {
             // Overwritten during the read: the next record follows.
             Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("/dev/kmsg: {error}")),
+            Err(error) => return Err(ProbeError::reading("/dev/kmsg")(error)),
         }
     }
 }
