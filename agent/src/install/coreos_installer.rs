@@ -16,7 +16,7 @@ use tracing::{info, warn};
 
 use super::disk::choose::Chosen;
 use super::disk::{teardown, wipe};
-use super::error::InstallError;
+use super::error::{InstallError, Step};
 use super::progress::{Percent, Reporter};
 use crate::root::Root;
 use crate::step::Running;
@@ -62,17 +62,17 @@ impl Order<'_> {
         self.on_disk(|order, root| {
             let file = teardown::claim(root, &order.disk, &order.twins)?;
             if !order.keeps_content {
-                teardown::clear(root, &order.disk, &file).map_err(|error| {
-                    InstallError::Failed(format!("{} cannot be cleared: {error}", order.disk.id))
+                teardown::clear(root, &order.disk, &file).map_err(|error| InstallError::NotCleared {
+                    device: order.disk.id.clone(),
+                    reason: error.to_string(),
                 })?;
             }
             Ok(())
         })
         .await?;
-        let ignition = Ignition::put(self.ignition).map_err(|error| {
-            InstallError::Failed(format!(
-                "the ignition cannot be kept for coreos-installer: {error}"
-            ))
+        let ignition = Ignition::put(self.ignition).map_err(|error| InstallError::Failed {
+            step: Step::Ignition,
+            reason: format!("the ignition cannot be kept for coreos-installer: {error}"),
         })?;
         let mut percent = Percent::default();
         let mut attempt = 1;
@@ -89,10 +89,10 @@ impl Order<'_> {
             };
             if attempt >= ATTEMPTS {
                 self.unboot().await;
-                return Err(InstallError::Failed(format!(
-                    "{} does not boot: coreos-installer failed {attempt} times: {reason}",
-                    self.chosen.disk.id
-                )));
+                return Err(InstallError::NotBootable {
+                    device: self.chosen.disk.id.clone(),
+                    reason: format!("coreos-installer failed {attempt} times: {reason}"),
+                });
             }
             warn!(attempt, "coreos-installer: {reason}");
             attempt += 1;
@@ -104,11 +104,9 @@ impl Order<'_> {
     /// Waits until the program of the last attempt has released the disk, which must be the same one.
     async fn is_still_free(&self) -> Result<(), InstallError> {
         let claimed = self.on_disk(|order, root| teardown::claim(root, &order.disk, &order.twins).map(drop));
-        claimed.await.map_err(|error| {
-            InstallError::Failed(format!(
-                "{} was written to, and cannot be written again: {error}",
-                self.chosen.disk.id
-            ))
+        claimed.await.map_err(|error| InstallError::NotFree {
+            device: self.chosen.disk.id.clone(),
+            reason: error.to_string(),
         })
     }
 
@@ -159,7 +157,10 @@ impl Order<'_> {
         let cleared = self
             .on_disk(|order, root| {
                 let file = teardown::claim(root, &order.disk, &order.twins)?;
-                wipe::unboot(&file, &order.disk).map_err(|error| InstallError::Failed(error.to_string()))
+                wipe::unboot(&file, &order.disk).map_err(|error| InstallError::Failed {
+                    step: Step::BootSector,
+                    reason: error.to_string(),
+                })
             })
             .await;
         if let Err(error) = cleared {
@@ -181,11 +182,8 @@ impl Order<'_> {
             let _running = running;
             work(&order, &Root::live())
         });
-        done.await.unwrap_or_else(|error| {
-            Err(InstallError::Failed(format!(
-                "a part of the installer broke: {error}"
-            )))
-        })
+        done.await
+            .unwrap_or_else(|error| Err(InstallError::Broken(error.to_string())))
     }
 }
 

@@ -14,7 +14,7 @@ use super::boot::firmware;
 use super::coreos_installer;
 use super::disk::choose::{self, Chosen};
 use super::disk::wipe;
-use super::error::{InstallError, refuse};
+use super::error::{InstallError, Step, refuse};
 use super::ignition;
 use super::image::source::Source;
 use super::progress::Reporter;
@@ -148,9 +148,12 @@ impl Installation<'_> {
             let root = Root::live();
             choose::choose(&root, &inventory::listed_disks(&root), &wishes)
         });
-        let chosen = chosen
-            .await
-            .unwrap_or_else(|error| refuse(format!("the disks cannot be listed: {error}")))?;
+        let chosen = chosen.await.unwrap_or_else(|error| {
+            Err(InstallError::Unprepared {
+                step: Step::Disks,
+                reason: format!("the disks cannot be listed: {error}"),
+            })
+        })?;
         info!(disk = chosen.disk.name, twins = ?chosen.twins, "chosen");
         Ok(chosen)
     }
@@ -162,34 +165,38 @@ impl Installation<'_> {
             (Image::OfLiveSystem, Some(program)) => return Ok(Way::Program(program)),
             (Image::OfLiveSystem, None) => {
                 return refuse(
+                    Step::Image,
                     "the service names no image to install (os_image, or --image-url in the installer arguments), and this \
                      live system has no coreos-installer with an image of its own. Give the service an OS image for this \
-                     version and architecture (--os-images). No disk was written to",
+                     version and architecture (--os-images)",
                 );
             }
             _ if self.plan.keeps_content => {
                 return refuse(
+                    Step::Image,
                     "partitions of the old system are to be kept (--save-partlabel, --save-partindex), which only \
-                     coreos-installer can, with the image of its live system. No disk was written to",
+                     coreos-installer can, with the image of its live system",
                 );
             }
             (Image::Named(image), _) => Source::of(image, service),
             (Image::Url(url), _) => Source::of_url(url, service),
             (Image::File(path), _) => Ok(Source::of_file(path)),
         };
-        source
-            .map(Way::Write)
-            .map_err(|error| InstallError::Refused(format!("{error}. No disk was written to")))
+        source.map(Way::Write).map_err(|error| InstallError::Refused {
+            step: Step::Image,
+            reason: error.to_string(),
+        })
     }
 
     fn network(&self) -> Result<Vec<(String, Vec<u8>)>, InstallError> {
         let Some(folder) = &self.plan.arguments.copy_network else {
             return Ok(Vec::new());
         };
-        config::network_files(folder).map_err(|error| {
-            InstallError::Refused(format!(
-                "--copy-network: this live system has no network configuration to copy ({error}). No disk was written to"
-            ))
+        config::network_files(folder).map_err(|error| InstallError::Refused {
+            step: Step::Network,
+            reason: format!(
+                "--copy-network: this live system has no network configuration to copy ({error})"
+            ),
         })
     }
 
@@ -216,9 +223,8 @@ impl Installation<'_> {
                 .pause(&failure, failures, began, Instant::now(), rand::random());
             let text = failure.text();
             let Some(pause) = pause else {
-                return refuse(format!(
-                    "the ignition of this host cannot be had: {text} ({failures} attempts). No disk was written to"
-                ));
+                let reason = format!("the ignition of this host cannot be had: {text} ({failures} attempts)");
+                return refuse(Step::Ignition, reason);
             };
             warn!(failures, "waiting for the ignition: {text}");
             if text != told {
@@ -242,8 +248,11 @@ impl Installation<'_> {
         });
         match made.await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(error)) => refuse(format!("{error}. No disk was written to")),
-            Err(error) => refuse(format!("the ignition cannot be made: {error}")),
+            Ok(Err(error)) => refuse(Step::Ignition, error.to_string()),
+            Err(error) => Err(InstallError::Unprepared {
+                step: Step::Ignition,
+                reason: format!("the ignition cannot be made: {error}"),
+            }),
         }
     }
 

@@ -8,7 +8,7 @@ use muster_api::live::LiveProxy;
 use reqwest::header::HeaderName;
 
 use super::boot::efi::Variables;
-use super::error::InstallError;
+use super::error::{InstallError, Step};
 use super::image::download::{Downloads, READ_TIMEOUT};
 use super::retry::Patience;
 use crate::client::Client;
@@ -39,9 +39,12 @@ impl Tools {
     /// The clients for images; images elsewhere are downloaded through `proxy` if the cluster has one.
     ///
     /// # Errors
-    /// [`InstallError::Refused`]: the settings give no HTTP client.
+    /// [`InstallError::Unprepared`]: the settings give no HTTP client.
     pub fn downloads(&self, proxy: Option<&LiveProxy>) -> Result<Downloads, InstallError> {
-        let refused = |error: HttpError| InstallError::Refused(error.to_string());
+        let refused = |error: HttpError| InstallError::Unprepared {
+            step: Step::Downloads,
+            reason: error.to_string(),
+        };
         let service = http::service_client(&self.settings, &self.names)
             .map_err(refused)?
             .timeout(LONGEST_DOWNLOAD)

@@ -42,9 +42,7 @@ pub async fn for_control_plane(
         };
         info!("waiting for the cluster: {last}");
         if began.elapsed() >= FOR_CONTROL_PLANE {
-            return Err(InstallError::Failed(format!(
-                "the control plane of the cluster did not come up within an hour: {last}"
-            )));
+            return Err(InstallError::NoControlPlane { last });
         }
         tokio::time::sleep(INTERVAL).await;
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::host::HostStage;
+use tokio::task::JoinError;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -74,10 +75,10 @@ impl Writing<'_> {
                 Err(ImageError::Stopped) => return Err(InstallError::Stopped),
                 Err(ImageError::Prepare(error)) if attempt == 1 => return Err(error),
                 Err(ImageError::Prepare(error)) => {
-                    return Err(InstallError::Failed(format!(
-                        "{} was written to, does not boot, and cannot be written again: {error}",
-                        self.chosen.disk.id
-                    )));
+                    return Err(InstallError::NotWrittenAgain {
+                        device: self.chosen.disk.id.clone(),
+                        reason: error.to_string(),
+                    });
                 }
                 Err(error) => {
                     let most = if matches!(error, ImageError::Digest { .. }) {
@@ -86,15 +87,11 @@ impl Writing<'_> {
                         ATTEMPTS
                     };
                     if !error.may_pass() || attempt >= most {
-                        return Err(InstallError::Failed(format!(
-                            "{} was not installed to, and does not boot: {error}{}",
-                            self.chosen.disk.id,
-                            if attempt > 1 {
-                                format!(" ({attempt} attempts)")
-                            } else {
-                                String::new()
-                            }
-                        )));
+                        return Err(InstallError::NotWritten {
+                            device: self.chosen.disk.id.clone(),
+                            reason: error.to_string(),
+                            attempts: attempt,
+                        });
                     }
                     warn!(attempt, "the image is written again: {error}");
                     attempt += 1;
@@ -179,11 +176,9 @@ impl Writing<'_> {
 impl Placed {
     /// Puts the configuration on the boot partition, and reads it back.
     fn place(&self, config: &BootConfig) -> Result<(), InstallError> {
-        let failed = |error: io::Error| {
-            InstallError::Failed(format!(
-                "the configuration cannot be put on {}, which does not boot: {error}",
-                self.chosen.disk.id
-            ))
+        let failed = |error: io::Error| InstallError::NotConfigured {
+            device: self.chosen.disk.id.clone(),
+            reason: error.to_string(),
         };
         let node = self.chosen.disk.node();
         let (boot, kind) =
@@ -211,7 +206,7 @@ impl Placed {
     /// Makes the disk bootable. Nothing is left to do on it.
     ///
     /// # Errors
-    /// [`InstallError::Failed`]; then the disk does not boot.
+    /// [`InstallError::NotBootable`]
     pub async fn seal(self, running: Arc<Running>) -> Result<(), InstallError> {
         // Without a limit: the disk may boot as soon as this has begun.
         blocking(running, None, move || {
@@ -221,7 +216,10 @@ impl Placed {
                 if let Err(error) = wipe::unboot(&target.file, &self.chosen.disk) {
                     error!("the boot sector cannot be cleared: {error}");
                 }
-                InstallError::Failed(format!("{} does not boot: {problem}", self.chosen.disk.id))
+                InstallError::NotBootable {
+                    device: self.chosen.disk.id.clone(),
+                    reason: problem.to_string(),
+                }
             })?;
             teardown::forget_partitions(&target.file);
             Ok(())
@@ -240,20 +238,15 @@ async fn blocking<T: Send + 'static>(
         let _running = running;
         work()
     });
-    let broke = |error| {
-        Err(InstallError::Failed(format!(
-            "a part of the installer broke: {error}"
-        )))
-    };
+    let broke = |error: JoinError| Err(InstallError::Broken(error.to_string()));
     let Some(limit) = limit else {
         return done.await.unwrap_or_else(broke);
     };
     match tokio::time::timeout(limit, done).await {
         Ok(done) => done.unwrap_or_else(broke),
-        Err(_) => Err(InstallError::Failed(format!(
-            "the disk does not boot: it has not answered for {} s",
-            limit.as_secs()
-        ))),
+        Err(_) => Err(InstallError::Silent {
+            seconds: limit.as_secs(),
+        }),
     }
 }
 

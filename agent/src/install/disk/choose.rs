@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::device::{self, Disk, refuse_disk};
 use super::{family, twins, users};
-use crate::install::error::{InstallError, refuse};
+use crate::install::error::InstallError;
 use crate::inventory::disks::reservation;
 use crate::root::Root;
 
@@ -36,7 +36,7 @@ const SKIPPED_TOO: &str = "is on the list of disks that are not to be formatted"
 /// Chooses among the disks that the inventory lists.
 ///
 /// # Errors
-/// [`InstallError::Refused`]
+/// [`InstallError::NoDisk`], [`InstallError::NoDiskToFormat`], [`InstallError::Untouched`]
 pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen, InstallError> {
     let disk = Disk::find(root, &wishes.boot_device)?;
     // A multipath device is built upon its paths.
@@ -63,9 +63,10 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
         let other = match device::resolve(root, id).and_then(|name| Disk::named(root, id, &name)) {
             Ok(other) => other,
             Err(reason) => {
-                return refuse(format!(
-                    "the disk to format {id} cannot be used: {reason}. No disk was written to"
-                ));
+                return Err(InstallError::NoDiskToFormat {
+                    device: id.clone(),
+                    reason,
+                });
             }
         };
         if paths().any(|name| *name == other.name) || to_format.iter().any(|known| known.name == other.name) {
@@ -214,7 +215,11 @@ mod tests {
 
     fn refusal(machine: &Machine, listed: &[Listed], wishes: &Wishes) -> String {
         match choose(&machine.root(), listed, wishes) {
-            Err(InstallError::Refused(reason)) => reason,
+            Err(
+                error @ (InstallError::NoDisk { .. }
+                | InstallError::NoDiskToFormat { .. }
+                | InstallError::Untouched { .. }),
+            ) => error.to_string(),
             other => panic!("{other:?}"),
         }
     }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 
-use crate::install::error::{InstallError, refuse};
+use crate::install::error::InstallError;
 use crate::root::Root;
 
 /// Unit of `size` in sysfs.
@@ -34,12 +34,11 @@ impl Disk {
     /// Finds the disk of an id, which is a path under `/dev`.
     ///
     /// # Errors
-    /// [`InstallError::Refused`]
+    /// [`InstallError::NoDisk`]
     pub fn find(root: &Root, id: &str) -> Result<Self, InstallError> {
-        let no_disk = |reason: String| {
-            InstallError::Refused(format!(
-                "the installation disk {id} cannot be used: {reason}. No disk was written to"
-            ))
+        let no_disk = |reason: String| InstallError::NoDisk {
+            device: id.to_owned(),
+            reason,
         };
         let name = resolve(root, id).map_err(no_disk)?;
         Self::named(root, id, &name).map_err(no_disk)
@@ -160,7 +159,11 @@ fn mapped(root: &Root, name: &str) -> Option<String> {
 /// Refuses a disk for a reason.
 ///
 /// # Errors
-/// [`InstallError::Refused`], always.
+/// [`InstallError::Untouched`], always.
 pub fn refuse_disk<T>(disk: &Disk, reason: &str) -> Result<T, InstallError> {
-    refuse(format!("{} ({}) was not touched: {reason}", disk.id, disk.node()))
+    Err(InstallError::Untouched {
+        device: disk.id.clone(),
+        node: disk.node(),
+        reason: reason.to_owned(),
+    })
 }

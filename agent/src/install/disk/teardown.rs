@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Ends everything that is built upon the disk and its other paths, and claims it for direct I/O.
 ///
 /// # Errors
-/// [`InstallError::Refused`]: the disk is in use. Nothing was written.
+/// [`InstallError::Untouched`]: the disk is in use. Nothing was written.
 pub fn claim(root: &Root, disk: &Disk, twins: &[String]) -> Result<File, InstallError> {
     let began = Instant::now();
     loop {
