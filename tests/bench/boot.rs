@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use muster_tests::discovery::{Discovery, MACS, known_machine};
-use muster_tests::initramfs;
+use muster_tests::qemu::initramfs;
 use muster_tests::qemu::{Accel, Firmware, Machine, Medium, Nic, Slots, UserNet};
 use muster_tests::service::Settings;
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use muster_tests::certificates::Authority;
-use muster_tests::fleet::{Run, fleet};
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
+use muster_tests::hosts::fleet::{Run, fleet};
 use muster_tests::service::{Certificate, Service, Settings};
 
 use crate::table::{self, row};

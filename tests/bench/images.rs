@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use muster_image::testing::coreos::{CoreOsTree, Generation};
 use muster_tests::artifacts;
-use muster_tests::coreos::entry;
+use muster_tests::qemu::coreos::entry;
 use muster_tests::service::{Service, Settings};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use muster_tests::condition::await_condition;
-use muster_tests::ports::ReservedPort;
+use muster_tests::process::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use tempfile::TempDir;
 

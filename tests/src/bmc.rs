@@ -9,6 +9,7 @@ mod import;
 mod machine;
 mod rack;
 mod simulated;
+pub mod sushy;
 pub mod walk;
 
 pub use import::{import, import_table, line};

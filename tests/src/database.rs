@@ -1,12 +1,15 @@
 //! The two databases of all tests.
 
+pub mod postgres;
+pub mod small_disk;
+
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::postgres::Postgres;
 use crate::service::{Service, Settings};
+use postgres::Postgres;
 
-pub use crate::plain_host::{host_id, infra_env, inventory, known_host, register, reply};
+pub use crate::hosts::plain::{host_id, infra_env, inventory, known_host, register, reply};
 
 /// A service's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Sends requests to an HTTP server, also malformed ones, and keeps the whole response.
 
 pub mod raw;
+pub mod tls;
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};

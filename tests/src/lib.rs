@@ -10,43 +10,22 @@
 //!
 //! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
 
-pub mod agents;
-pub mod architecture;
 pub mod artifacts;
 pub mod attack;
-pub mod balancer;
 pub mod bmc;
 pub mod certificates;
-pub mod clock;
-pub mod clusters;
 pub mod condition;
-pub mod coreos;
 pub mod database;
-pub mod described;
 pub mod discovery;
-pub mod failures;
-pub mod fleet;
+pub mod evidence;
+pub mod hosts;
 pub mod http;
-pub mod ignition;
-pub mod ignition_server;
-pub mod initramfs;
+pub mod install;
 pub mod kube;
 pub mod pages;
-pub mod plain_host;
-pub mod ports;
-pub mod postgres;
 pub mod process;
-pub mod python;
 pub mod qemu;
-pub mod recorder;
-pub mod registry;
 pub mod rest;
 pub mod segment;
 pub mod service;
-pub mod small_disk;
-pub mod sushy;
-pub mod tagged_switch;
-pub mod target;
-pub mod tls_client;
-pub mod transcript;
 pub mod walk;

@@ -1,5 +1,8 @@
 //! A program that a test started: logged, checked for an early end, killed by its id when dropped.
 
+pub mod ports;
+pub mod python;
+
 use std::ffi::OsStr;
 use std::io::{Read, Write as _};
 use std::path::Path;
@@ -13,8 +16,8 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
 use crate::condition::await_condition;
-use crate::failures;
-use crate::transcript::{NotFound, Transcript};
+use crate::evidence::failures;
+use crate::evidence::transcript::{NotFound, Transcript};
 
 /// Interval between checks for the end of a short command.
 const CHECK_INTERVAL: Duration = Duration::from_millis(2);

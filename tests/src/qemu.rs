@@ -5,14 +5,18 @@
 //! guests ([`accel`]).
 
 mod accel;
+mod architecture;
+pub mod coreos;
 mod devices;
 mod firmware;
+pub mod initramfs;
 mod machine;
 mod qmp;
 mod running;
 mod slots;
 
 pub use accel::Accel;
+pub use architecture::Architecture;
 pub use devices::{Disk, DiskBus, GIB, Medium, Nic, USER_NETWORK_HOST, UserNet};
 pub use firmware::Firmware;
 pub use machine::{MACHINE_LIMIT, Machine};

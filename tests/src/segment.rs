@@ -6,6 +6,7 @@
 
 mod networks;
 mod pxe_client;
+mod tagged_switch;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use tempfile::TempDir;
 use crate::process::{Program, command, run};
 pub use networks::ADDRESS6;
 pub use pxe_client::{DhcpAnswer, PxeClient, Stage};
+pub use tagged_switch::{TaggedSwitch, UdpCable};
 
 /// The address of the segment's router, where services listen, and its DHCP server.
 pub const ADDRESS: &str = "10.91.0.1";

@@ -1,5 +1,9 @@
 //! A Muster service that a test owns.
 
+pub mod balancer;
+pub mod clock;
+pub mod description;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -13,7 +17,7 @@ use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
 use crate::kube::Kubectl;
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
 use crate::process::{Program, command, run};
 use crate::qemu::USER_NETWORK_HOST;
 use crate::rest::Client;
@@ -167,7 +171,7 @@ impl Settings {
         self
     }
 
-    /// With another port of the same address for agents: that of a [`Recorder`](crate::recorder::Recorder).
+    /// With another port of the same address for agents: that of a [`Recorder`](crate::evidence::recorder::Recorder).
     #[must_use]
     pub fn public_port(mut self, port: u16) -> Self {
         self.public_port = Some(port);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use muster_tests::ports::ReservedPort;
+use muster_tests::process::ports::ReservedPort;
 
 use crate::world::World;
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use muster_tests::certificates::Authority;
-use muster_tests::ports::ReservedPort;
+use muster_tests::process::ports::ReservedPort;
 
 use crate::golden::{all_agree, differs};
 use crate::world::{World, program};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use muster_image::testing::LiveTree;
 use muster_tests::condition::{assert_throughout, await_condition};
+use muster_tests::database::postgres::Postgres;
 use muster_tests::http::HttpClient;
-use muster_tests::postgres::Postgres;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 use url::Url;

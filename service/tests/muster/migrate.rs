@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use muster_tests::process::{command, output_within, run};
 
 use crate::world::{LIMIT, serve};

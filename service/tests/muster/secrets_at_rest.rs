@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muster_tests::condition::await_condition;
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use muster_tests::process::{command, output_within};
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use muster_tests::condition::{assert_throughout, await_condition};
+use muster_tests::database::postgres::Postgres;
 use muster_tests::http::HttpClient;
-use muster_tests::postgres::Postgres;
 use muster_tests::process::Signal;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 
 use muster_api::ids::InfraEnvId;
 use muster_tests::bmc::import_table;
+use muster_tests::bmc::sushy::{Domain, Sushy};
 use muster_tests::qemu::{Firmware, Slots};
 use muster_tests::rest::inventory;
-use muster_tests::sushy::{Domain, Sushy};
 
 use muster_tests::bmc::walk::{self, Watch, await_discovered};
 

@@ -9,7 +9,7 @@ use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::Inventory;
 use muster_image::testing::coreos::Generation;
 use muster_tests::condition::await_condition;
-use muster_tests::coreos::{CoreOsLab, entry};
+use muster_tests::qemu::coreos::{CoreOsLab, entry};
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
 use muster_tests::rest::inventory;
 use muster_tests::segment::{ADDRESS, in_segment};

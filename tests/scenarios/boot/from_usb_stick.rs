@@ -1,6 +1,6 @@
 //! The same ISO, written to a USB stick as it is.
 
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 

@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use muster_tests::artifacts::project_root;
-use muster_tests::clusters::{import, known_in};
+use muster_tests::hosts::clusters::{import, known_in};
+use muster_tests::hosts::plain::infra_env;
 use muster_tests::http::{Answer, HttpClient};
-use muster_tests::ignition::IgnitionParser;
-use muster_tests::plain_host::infra_env;
+use muster_tests::install::ignition_parser::IgnitionParser;
 use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};
 

@@ -11,8 +11,8 @@ use muster_tests::rest::inventory;
 use muster_tests::service::Settings;
 use serde_json::json;
 
-use muster_tests::clusters::{import, known_in, wait};
 use muster_tests::discovery::{Discovery, MACS};
+use muster_tests::hosts::clusters::{import, known_in, wait};
 
 /// The card of the host that [`muster_tests::database::inventory`] calls 1.
 const INSTALLED: &str = "02:00:00:00:00:01";

@@ -3,8 +3,8 @@
 //! The recordings and the machine: `tests/data/reference_machine/` and its README.
 
 use muster_tests::condition::await_condition;
+use muster_tests::evidence::recorder::Recorder;
 use muster_tests::qemu::{Firmware, GIB, Machine, Medium, Nic, Running, UserNet};
-use muster_tests::recorder::Recorder;
 use muster_tests::segment::in_segment;
 use muster_tests::service::Settings;
 use serde_json::Value;

@@ -15,9 +15,8 @@ use muster_tests::discovery::interface;
 use muster_tests::discovery::login::Key;
 use muster_tests::qemu::{Disk, DiskBus, GIB, MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots};
 use muster_tests::rest::{Client, inventory};
-use muster_tests::segment::{ADDRESS, SECOND_ADDRESS, in_segment};
+use muster_tests::segment::{ADDRESS, SECOND_ADDRESS, TaggedSwitch, in_segment};
 use muster_tests::service::Settings;
-use muster_tests::tagged_switch::TaggedSwitch;
 use serde_json::{Value, json};
 
 const VLAN: u16 = 100;

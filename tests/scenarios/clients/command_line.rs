@@ -11,7 +11,7 @@ use muster_tests::artifacts::muster_program;
 use muster_tests::condition::await_condition;
 use muster_tests::database::{Database, known_host};
 use muster_tests::http::HttpClient;
-use muster_tests::ports::ReservedPort;
+use muster_tests::process::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::{SERVE_ON_FREE_PORTS, Settings};

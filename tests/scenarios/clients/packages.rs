@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use muster_tests::architecture::Architecture;
 use muster_tests::artifacts::{fleet_program, muster_program, project_root, static_program};
+use muster_tests::install::target::TargetImage;
 use muster_tests::process::run;
-use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Nic, UserNet};
-use muster_tests::target::TargetImage;
+use muster_tests::qemu::{Architecture, Disk, DiskBus, GIB, Machine, Nic, UserNet};
 use nix::unistd::Uid;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

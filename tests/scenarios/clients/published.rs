@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use muster_tests::artifacts::{live_image, project_root};
 use muster_tests::process::Program;
-use muster_tests::python::Environment;
+use muster_tests::process::python::Environment;
 use muster_tests::rest::PULL_SECRET;
 
-use muster_tests::agents::Agents;
 use muster_tests::database::{Database, Served};
+use muster_tests::hosts::agents::Agents;
 
 /// Time limit of a walk. `aicli wait` polls every five seconds.
 const LIMIT: Duration = Duration::from_secs(600);

@@ -1,7 +1,7 @@
 //! Hosts that enter clusters and return, over REST. Rules: docs/protocol/rest-behaviour.md#5 and §6.
 
 use muster_tests::artifacts::live_image;
-use muster_tests::clusters::{import, known_in, wait};
+use muster_tests::hosts::clusters::{import, known_in, wait};
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 

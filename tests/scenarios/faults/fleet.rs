@@ -7,7 +7,7 @@ use std::process::Command;
 use muster_tests::artifacts::fleet_program;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
 use muster_tests::database::{Database, infra_env, on_postgres};
-use muster_tests::fleet::{Fleet, Run, fleet};
+use muster_tests::hosts::fleet::{Fleet, Run, fleet};
 use muster_tests::http::HttpClient;
 use muster_tests::service::Settings;
 use serde_json::Value;

@@ -4,8 +4,8 @@
 use std::fs;
 
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
+use muster_tests::database::small_disk::SmallDisk;
 use muster_tests::rest::PULL_SECRET;
-use muster_tests::small_disk::SmallDisk;
 use serde_json::json;
 
 use muster_tests::database::{Database, host_id, infra_env, inventory, known_host, reply};

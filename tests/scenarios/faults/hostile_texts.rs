@@ -1,9 +1,9 @@
 //! Texts and numbers of hostile machines and clients on PostgreSQL, which refuses more of them than SQLite does. The
 //! responses of a service on either are in `service/rest/tests/routes/hostile_input.rs`.
 
-use muster_tests::clusters::import;
 use muster_tests::database::{Database, host_id, infra_env, inventory, known_host, register, reply};
-use muster_tests::described::{Description, wrong_values};
+use muster_tests::hosts::clusters::import;
+use muster_tests::service::description::{Description, wrong_values};
 use serde_json::{Value, json};
 
 /// Writes this text into every text of a document.

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use muster_tests::clock::Clock;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
 use muster_tests::database::{
     Database, Served, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
 };
 use muster_tests::http::HttpClient;
 use muster_tests::service::Settings;
+use muster_tests::service::clock::Clock;
 use serde_json::{Value, json};
 
 on_each_database!(

@@ -1,8 +1,7 @@
 //! An ARM server is installed, becomes a node of a real API server, and comes back: `node_pool` for another processor, kernel, firmware
 //! and boot loader. Run by `make test-long` only: everything on its disk is compiled or unpacked for that processor first.
 
-use muster_tests::architecture::Architecture;
-use muster_tests::qemu::{Firmware, Slots};
+use muster_tests::qemu::{Architecture, Firmware, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk};
 
 #[test]

@@ -4,7 +4,7 @@
 use muster_tests::artifacts::project_root;
 use muster_tests::condition::await_condition;
 use muster_tests::database::{host_id, known_host};
-use muster_tests::ignition::IgnitionParser;
+use muster_tests::install::ignition_parser::IgnitionParser;
 use muster_tests::kube::Api;
 use muster_tests::kube::world::{NAMESPACE, SOON, World, imported_cluster};
 use serde_json::{Value, json};

@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use muster_tests::artifacts::muster_program;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
+use muster_tests::database::postgres::Postgres;
 use muster_tests::database::{Database, Served, on_each_database};
 use muster_tests::kube::{ControlPlane, Kubectl};
-use muster_tests::postgres::Postgres;
 use muster_tests::process::{command, output_within};
 use muster_tests::service::{Service, Settings};
 use nix::sys::signal::Signal;

@@ -5,8 +5,8 @@ use muster_tests::condition::{assert_throughout, await_condition};
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
-use muster_tests::clusters::report;
 use muster_tests::database::{host_id, known_host, register, reply};
+use muster_tests::hosts::clusters::report;
 use muster_tests::kube::world::{SOON, World, imported_cluster, is, message};
 use muster_tests::kube::{Api, on_each_api};
 

@@ -2,9 +2,9 @@
 //! not respond. The workload cluster is a real API server with its signer; hosts and kubelets' identities are
 //! simulated.
 
-use muster_tests::clusters::report;
 use muster_tests::condition::await_condition;
 use muster_tests::database::{host_id, known_host, register};
+use muster_tests::hosts::clusters::report;
 use muster_tests::kube::played_nodes::{Workload, kubeconfig_secret};
 use muster_tests::kube::world::{NAMESPACE, SOON, World, imported_cluster, infra_env, message};
 use muster_tests::kube::{Api, Kubectl, on_each_api};
@@ -222,7 +222,7 @@ fn a_dead_cluster_costs_only_its_own_hosts() {
     let workload = Workload::start();
     let lab = Lab::on(Api::BuiltIn);
     let kubeconfig = std::fs::read_to_string(workload.plane.kubeconfig()).unwrap();
-    let port = muster_tests::ports::ReservedPort::reserve();
+    let port = muster_tests::process::ports::ReservedPort::reserve();
     let nobody = kubeconfig.replace(
         &workload.plane.url(),
         &format!("https://127.0.0.1:{}", port.number()),

@@ -10,8 +10,8 @@ use muster_tests::kube::Kubectl;
 use serde_json::{Value, json};
 
 use crate::kube::bmcs::bmcs_are_here;
-use muster_tests::clusters::report;
 use muster_tests::database::{host_id, known_host, register};
+use muster_tests::hosts::clusters::report;
 use muster_tests::kube::world::{INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, is};
 use muster_tests::kube::{Api, on_each_api};
 

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use muster_tests::artifacts::live_image;
 use muster_tests::condition::await_every;
+use muster_tests::database::postgres::Postgres;
 use muster_tests::http::HttpClient;
-use muster_tests::kube::{Kubectl, PodNode, PodPort, Scheduler};
-use muster_tests::postgres::Postgres;
-use muster_tests::registry::Registry;
+use muster_tests::kube::{Kubectl, PodNode, PodPort, Registry, Scheduler};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -2,11 +2,11 @@
 //! with `deploy/split`, and who names an object of another namespace needs a right there (`deploy/base/references.yaml`).
 
 use muster_tests::condition::await_condition;
+use muster_tests::database::postgres::Postgres;
 use muster_tests::database::{host_id, known_host};
 use muster_tests::http::HttpClient;
 use muster_tests::kube::world::{SOON, imported_cluster, is};
 use muster_tests::kube::{Api, KubeServed, Kubectl, Output, control_plane, serve_in_namespaces};
-use muster_tests::postgres::Postgres;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};

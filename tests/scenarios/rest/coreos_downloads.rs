@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use muster_image::testing::coreos::{CoreOsTree, Generation, IGNITION_LENGTH, KARGS_LENGTH};
 use muster_tests::condition::await_condition;
-use muster_tests::coreos::entry;
 use muster_tests::http::{Answer, HttpClient};
+use muster_tests::qemu::coreos::entry;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};

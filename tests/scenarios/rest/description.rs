@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use muster_tests::artifacts::{live_image, project_root};
 use muster_tests::process::Program;
-use muster_tests::python::Environment;
+use muster_tests::process::python::Environment;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::Value;
 

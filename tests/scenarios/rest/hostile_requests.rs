@@ -6,9 +6,9 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use muster_tests::database::{Database, Served, host_id, infra_env, known_host};
-use muster_tests::described::{Description, Operation};
 use muster_tests::http::TIMEOUT;
 use muster_tests::http::raw::{read_to_end, status_of};
+use muster_tests::service::description::{Description, Operation};
 
 /// A service with a host, and every operation that it describes.
 struct World {

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use muster_api::BASE_PATH;
-use muster_tests::clusters::{import, known_in};
 use muster_tests::condition::await_condition;
 use muster_tests::database::{Database, Served, infra_env};
+use muster_tests::hosts::clusters::{import, known_in};
 use muster_tests::http::HttpClient;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use muster_api::BASE_PATH;
 use muster_tests::artifacts::{live_image, muster_program};
 use muster_tests::condition::await_condition;
-use muster_tests::ports::ReservedPort;
+use muster_tests::process::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::SERVE_ON_FREE_PORTS;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use muster_tests::initramfs;
 use muster_tests::process::run;
+use muster_tests::qemu::initramfs;
 use muster_tests::qemu::{Machine, Medium};
 
 const DISK: u64 = 32 << 20;

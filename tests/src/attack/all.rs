@@ -7,7 +7,7 @@ use super::probe::{Noticed, Probe};
 use super::victim::Victim;
 use super::{ALL, Attack, SILENT_BOOT};
 use crate::condition::await_condition;
-use crate::fleet::{Fleet, Run};
+use crate::hosts::fleet::{Fleet, Run};
 
 /// Files that the service may open: fewer than attackers try to use, more than the fleet needs.
 const FILES: u32 = 16_384;

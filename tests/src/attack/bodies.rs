@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::connections::hold;
 use super::victim::{Enough, Victim};
-use crate::plain_host::{inventory, reply};
+use crate::hosts::plain::{inventory, reply};
 
 /// Bytes that are sent of each body of 8 MiB; the rest is never sent.
 const SENT: usize = 6_000_000;

@@ -10,8 +10,8 @@ use super::connections::is_closed;
 use super::victim::{Enough, Victim};
 use crate::condition::{LEAST_LIMIT, await_condition};
 use crate::http::HttpClient;
+use crate::http::tls::unverified;
 use crate::kube::list_kind;
-use crate::tls_client::unverified;
 
 const GROUP: &str = "attack.example.com";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -6,7 +6,7 @@ use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
 use super::victim::{Enough, Victim};
-use crate::plain_host::{host_id, inventory, reply};
+use crate::hosts::plain::{host_id, inventory, reply};
 
 /// Time limit of the attacker for one response.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -9,8 +9,8 @@ use socket2::{Domain, Socket, Type};
 
 use super::probe::Question;
 use crate::artifacts::{live_image, muster_program};
+use crate::hosts::plain::{infra_env, known_host};
 use crate::http::HttpClient;
-use crate::plain_host::{infra_env, known_host};
 use crate::process::resident;
 use crate::service::{Service, Settings};
 

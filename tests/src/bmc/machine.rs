@@ -8,9 +8,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::drive;
+use crate::evidence::transcript::Transcript;
 use crate::process::Program;
 use crate::qemu::{Disk, Firmware, Machine, Nic, Qmp, Slots, UserNet};
-use crate::transcript::Transcript;
 
 /// Texts on a serial console that boot loaders and kernels print when the firmware has handed over to them.
 const BEGINNINGS: [&str; 3] = ["Welcome to GRUB!", "GNU GRUB", "Linux version"];

@@ -14,7 +14,7 @@ use super::programs::{crds_of, program};
 use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
 use crate::process::{Program, command};
 
 const START_LIMIT: Duration = Duration::from_secs(120);

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::certificates::{Authority, key_pair};
 use crate::condition::await_condition;
 use crate::http::HttpClient;
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
 use crate::process::{Program, command, run};
 use crate::qemu::USER_NETWORK_HOST;
 

@@ -11,9 +11,9 @@ use super::kubectl::Kubectl;
 use super::programs::{crds_of, program};
 use crate::condition::await_condition;
 use crate::http::HttpClient;
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
+use crate::process::python::Environment;
 use crate::process::{Program, command, run};
-use crate::python::Environment;
 
 const START_LIMIT: Duration = Duration::from_secs(120);
 

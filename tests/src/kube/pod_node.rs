@@ -12,13 +12,12 @@ use tempfile::TempDir;
 use super::Scheduler;
 use super::control_plane::SERVICE_ADDRESS;
 use super::kubectl::Kubectl;
+use super::registry::Registry;
 use super::workload::Workload;
-use crate::architecture::Architecture;
 use crate::condition::await_every;
-use crate::ports::ReservedPort;
-use crate::qemu::{Disk, DiskBus, GIB, Machine, Nic, Running, UserNet};
-use crate::registry::Registry;
-use crate::target::TargetImage;
+use crate::install::target::TargetImage;
+use crate::process::ports::ReservedPort;
+use crate::qemu::{Architecture, Disk, DiskBus, GIB, Machine, Nic, Running, UserNet};
 
 const NAME: &str = "node-1";
 /// Time limit of a test with the machine.

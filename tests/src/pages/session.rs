@@ -13,8 +13,8 @@ use super::blocks::{Block, Use, blocks};
 use crate::artifacts::{fleet_program, live_image, muster_program, project_root};
 use crate::condition::await_condition;
 use crate::kube;
+use crate::process::python::Environment;
 use crate::process::{Program, command, run};
-use crate::python::Environment;
 use crate::qemu::{Accel, Slots};
 
 /// Time limit of a block: the longest boots a machine, of two on emulated processors.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::process::{command, run};
-use crate::tagged_switch::UdpCable;
+use crate::segment::UdpCable;
 
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
@@ -292,7 +292,7 @@ impl Nic {
         }
     }
 
-    /// On a port of a [`TaggedSwitch`](crate::tagged_switch::TaggedSwitch).
+    /// On a port of a [`TaggedSwitch`](crate::segment::TaggedSwitch).
     pub fn udp(device: &str, mac: &str, cable: UdpCable) -> Self {
         Self {
             device: device.to_owned(),

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use serde_json::json;
 
 use super::{Machine, Qmp, Slots};
+use crate::evidence::transcript::Transcript;
 use crate::process::Program;
-use crate::transcript::Transcript;
 
 /// A machine that is on. Dropping it switches it off and removes its disks; if the test fails, its console is
 /// shown.

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::hub::Hub;
 use crate::artifacts::fleet_program;
+use crate::install::target::OPENSHIFT_VERSION;
 use crate::process::{Program, command};
-use crate::target::OPENSHIFT_VERSION;
 
 /// Most polls of all hosts together: a thousand hosts poll six times as often as those of
 /// docs/protocol/instructions.md.

@@ -9,13 +9,12 @@ use tempfile::TempDir;
 
 use super::api::Api;
 use super::{Host, Story, objects};
-use crate::architecture::Architecture;
 use crate::artifacts::{live_image, live_image_aarch64};
 use crate::condition::{LEAST_LIMIT, await_condition};
+use crate::install::target::TargetImage;
 use crate::kube::{ControlPlane, Kubectl};
-use crate::qemu::MACHINE_LIMIT;
+use crate::qemu::{Architecture, MACHINE_LIMIT};
 use crate::service::{Service, Settings};
-use crate::target::TargetImage;
 
 /// The namespace of the InfraEnv and the Agents.
 pub const HARDWARE: &str = "hardware";

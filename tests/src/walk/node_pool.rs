@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::api::{Api, nodes_path};
 use super::hub::{Hub, hostname, is, name, state, summary};
 use super::{Host, objects};
-use crate::ignition_server::IgnitionServer;
+use crate::install::ignition_server::IgnitionServer;
 use crate::kube::{CONFIG_LABEL, Kubectl, Workload};
 use crate::qemu::USER_NETWORK_HOST;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::architecture::Architecture;
+use crate::qemu::Architecture;
 use crate::rest::PULL_SECRET;
 
 /// A namespace.

@@ -220,7 +220,7 @@ fn bind_version(statement: Statement, accepted: &Accepted) -> Statement {
 mod tests {
     use futures_util::future::join_all;
     use muster_store::Store;
-    use muster_tests::postgres::Postgres;
+    use muster_tests::database::postgres::Postgres;
     use serde_json::json;
 
     use super::*;

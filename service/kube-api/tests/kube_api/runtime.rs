@@ -18,7 +18,7 @@ use kube::{Resource as _, ResourceExt as _};
 use muster_kube_api::Kind;
 use muster_tests::artifacts::project_root;
 use muster_tests::process::output_within;
-use muster_tests::python::Environment;
+use muster_tests::process::python::Environment;
 use serde_json::json;
 
 use crate::peers::Peer;

@@ -9,7 +9,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use muster_kube_api::{Kind, KubeApi, SqlStorage};
 use muster_store::Store;
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

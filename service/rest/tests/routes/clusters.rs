@@ -1,8 +1,8 @@
 //! Clusters over REST. Rules: docs/protocol/rest-behaviour.md#5 and §6.
 
-use muster_tests::clusters::{import, known_in, wait};
+use muster_tests::hosts::clusters::{import, known_in, wait};
+use muster_tests::hosts::plain::{host_id, infra_env, known_host, register};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{host_id, infra_env, known_host, register};
 use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use muster_api::time::Timestamp;
 use muster_image::testing::LiveTree;
 use muster_operations::now;
+use muster_tests::hosts::plain::{host_id, infra_env};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{host_id, infra_env};
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Events over REST: filters, pages, counts. Rules: docs/protocol/rest-behaviour.md#7.
 
+use muster_tests::hosts::plain::{host_id, infra_env, known_host};
 use muster_tests::http::{Answer, Requests};
-use muster_tests::plain_host::{host_id, infra_env, known_host};
 use serde_json::{Value, json};
 
 use crate::service::{Client, Service};

@@ -1,7 +1,7 @@
 //! The unmet requirements of a host, as its findings and in the message of its status. Rules: docs/protocol/rest-behaviour.md#3.
 
+use muster_tests::hosts::plain::{infra_env, inventory, register, reply};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{infra_env, inventory, register, reply};
 use serde_json::{Value, json};
 
 use crate::service::Service;

@@ -2,9 +2,9 @@
 //! are in `tests/scenarios/rest/hostile_requests.rs`.
 
 use muster_api::BASE_PATH;
-use muster_tests::described::{Description, Operation, wrong_values};
+use muster_tests::hosts::plain::{infra_env, inventory, known_host, register, reply};
 use muster_tests::http::{Answer, Requests};
-use muster_tests::plain_host::{infra_env, inventory, known_host, register, reply};
+use muster_tests::service::description::{Description, Operation, wrong_values};
 use serde_json::{Value, json};
 
 use crate::service::{Client, Service};

@@ -1,7 +1,7 @@
 //! Hosts over REST: reports of agents and choices of users. Rules: docs/protocol/rest-behaviour.md#3 and §5.
 
+use muster_tests::hosts::plain::{host_id, infra_env, inventory, known_host, register, reply};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{host_id, infra_env, inventory, known_host, register, reply};
 use serde_json::{Value, json};
 
 use crate::log;

@@ -1,8 +1,8 @@
 //! InfraEnvs over REST: every field, good and bad. Rules: docs/protocol/rest-behaviour.md#4.
 
 use muster_api::ids::InfraEnvId;
+use muster_tests::hosts::plain::{infra_env, known_host};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{infra_env, known_host};
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
 use serde_json::{Value, json};
 

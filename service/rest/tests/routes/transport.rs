@@ -7,8 +7,8 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use muster_api::BASE_PATH;
 use muster_store::EventQuery;
+use muster_tests::hosts::plain::{host_id, infra_env, known_host, register};
 use muster_tests::http::Requests;
-use muster_tests::plain_host::{host_id, infra_env, known_host, register};
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found() {
         }
     }
     // A host is known in its InfraEnv only.
-    let other = muster_tests::plain_host::infra_env(&client);
+    let other = muster_tests::hosts::plain::infra_env(&client);
     let host = register(&client, &infra_env, 1);
     client.get(&host).expect(200);
     client.get(&host.replace(&infra_env, &other)).expect(404);

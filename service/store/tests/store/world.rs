@@ -14,7 +14,7 @@ use muster_core::record::{
     Bmc, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, NewEvent, Settings,
 };
 use muster_store::{HistoryEntry, HostForm, Kind, Store};
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use serde_json::Map;
 use sqlx::{AnyConnection, Connection};
 use tempfile::TempDir;

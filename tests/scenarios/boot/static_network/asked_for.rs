@@ -9,9 +9,8 @@ use muster_tests::condition::await_condition;
 use muster_tests::discovery::login::Key;
 use muster_tests::qemu::{MACHINE_LIMIT, Machine, Medium, Nic, Running, Slots};
 use muster_tests::rest::{Client, inventory};
-use muster_tests::segment::{ADDRESS, Offer, Segment, in_segment};
+use muster_tests::segment::{ADDRESS, Offer, Segment, UdpCable, in_segment};
 use muster_tests::service::{Service, Settings};
-use muster_tests::tagged_switch::UdpCable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -8,20 +8,20 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use muster_api::BASE_PATH;
 use muster_tests::artifacts::{muster_program, project_root};
-use muster_tests::balancer::Balancer;
 use muster_tests::condition::{assert_every, await_condition, await_every};
-use muster_tests::fleet::Fleet;
+use muster_tests::database::postgres::Postgres;
+use muster_tests::database::small_disk::SmallDisk;
+use muster_tests::hosts::fleet::Fleet;
 use muster_tests::http::HttpClient;
-use muster_tests::postgres::Postgres;
 use muster_tests::process::resident;
+use muster_tests::service::balancer::Balancer;
 use muster_tests::service::{Service, Settings};
-use muster_tests::small_disk::SmallDisk;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::identity::Identity;
 use super::scale::{Scale, Size};
-use muster_tests::clock::Clock;
+use muster_tests::service::clock::Clock;
 
 /// Installed while everything else happens.
 const INSTALLING: usize = 10;

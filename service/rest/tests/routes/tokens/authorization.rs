@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_api::{BASE_PATH, MUSTER_PATH};
+use muster_tests::hosts::plain::{host_id, infra_env, known_host};
 use muster_tests::http::{Answer, Requests};
-use muster_tests::plain_host::{host_id, infra_env, known_host};
 use operations::{Operation, operations};
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@ use muster_api::{BASE_PATH, MUSTER_PATH, REPLACING_TOKEN_HEADER};
 use muster_core::lifecycle::host::key;
 use muster_core::record::HostState;
 use muster_operations::now;
+use muster_tests::hosts::plain::reply;
 use muster_tests::http::Answer;
-use muster_tests::plain_host::reply;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 

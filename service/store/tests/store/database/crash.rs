@@ -11,7 +11,7 @@ use std::time::Duration;
 use muster_api::ids::InfraEnvId;
 use muster_store::{EventQuery, Kind, Store, StoreError};
 use muster_tests::condition::await_condition;
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

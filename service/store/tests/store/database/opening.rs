@@ -121,7 +121,7 @@ mod addresses {
 
     #[tokio::test]
     async fn a_server_that_never_comes_is_given_up_and_its_password_not_shown() {
-        let port = muster_tests::ports::ReservedPort::reserve();
+        let port = muster_tests::process::ports::ReservedPort::reserve();
         let url = format!(
             "postgres://me:hunter2@127.0.0.1:{}/muster?application_name=hunter2",
             port.number()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use muster_core::record::NewEvent;
 use muster_store::{EventQuery, Store, StoreError};
-use muster_tests::postgres::Postgres;
+use muster_tests::database::postgres::Postgres;
 use nix::mount::{MsFlags, mount, umount};
 use nix::unistd::User;
 use tempfile::TempDir;

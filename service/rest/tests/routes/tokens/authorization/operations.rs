@@ -1,6 +1,6 @@
 //! The list of operations, with the callers of each.
 
-use muster_tests::plain_host::host_id;
+use muster_tests::hosts::plain::host_id;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::condition::await_condition;
+use crate::hosts::plain::{host_id, inventory, known_host, register, reply};
 use crate::http::Requests;
-use crate::plain_host::{host_id, inventory, known_host, register, reply};
 
 /// Only reached by a service that hangs.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -7,9 +7,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::architecture::Architecture;
 use crate::artifacts::project_root;
 use crate::process::run;
+use crate::qemu::Architecture;
 
 /// The OpenShift version that the lab's OS image is listed under.
 pub const OPENSHIFT_VERSION: &str = "4.20.0";

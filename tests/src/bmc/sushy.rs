@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::condition::await_condition;
 use crate::http::HttpClient;
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
+use crate::process::python::Environment;
 use crate::process::{Program, command, output_within, run};
-use crate::python::Environment;
 use crate::qemu::{Firmware, Slots};
 
 const START_LIMIT: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Uid, User};
 use tempfile::TempDir;
 
-use crate::ports::ReservedPort;
+use crate::process::ports::ReservedPort;
 use crate::process::{Program, run};
 
 /// The user that PostgreSQL runs as when tests run as root, which it refuses.

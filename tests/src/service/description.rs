@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::hosts::plain::host_id;
 use crate::http::Requests;
-use crate::plain_host::host_id;
 
 /// The description of a service that has the host number 1 in an InfraEnv.
 pub struct Description {

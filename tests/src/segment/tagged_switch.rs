@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::Segment;
 use crate::artifacts::project_root;
 use crate::process::{Program, command};
-use crate::segment::Segment;
 
 /// First of the UDP ports that represent cables. They are in the segment's namespace, which has no other users.
 const FIRST_PORT: u16 = 20_000;
