@@ -1,7 +1,6 @@
 //! Hosts from registration to installation: events in, a changed host and its history out.
 
 mod advance;
-mod approval;
 mod bind;
 mod bmc_boot;
 pub mod deadline;
@@ -10,19 +9,13 @@ mod event;
 pub mod events;
 mod install;
 pub mod instructions;
-mod jitter;
 pub mod key;
-mod logs;
 mod media;
-mod not_booted;
-mod overrides;
-mod progress;
 mod refresh;
 mod register;
 pub mod reply;
 mod reports;
 mod set_back;
-mod shown_logs;
 mod step;
 mod transition;
 mod view;
@@ -36,6 +29,6 @@ pub use event::HostEvent;
 pub use install::obstacle;
 pub use instructions::instructions;
 pub use register::{Machine, full, register};
-pub use shown_logs::shown_logs;
+pub use reports::shown_logs::shown_logs;
 pub use step::{RefusalClass, Refused, Step};
 pub use view::{Shown, listed_view, registration_view, repeated_registration_view, view};

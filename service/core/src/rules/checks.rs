@@ -1,35 +1,21 @@
-//! Evaluates the checks of a host: facts in, verdicts out. One family a file. Source:
+//! Evaluates the checks of a host: facts in, verdicts out. One family a file, in `hardware` and `network`. Source:
 //! docs/protocol/host-validations.tsv.
 //!
 //! Messages state the fault and the remedy. They hold no timestamp, so that an unchanged host keeps an unchanged
 //! record. To add a check: a variant of [`CheckId`](crate::record::CheckId), its rule in `table.rs`, a function in its
 //! family, a line in `tests/core/checks.tsv` and cases in `tests/core/registry`.
 
-mod agent;
-mod capacity;
 mod conditions;
-mod connection;
 mod context;
-mod disks;
-mod domains;
-mod encryption;
 mod evaluate;
-mod hostname;
-mod ignition;
+mod hardware;
 mod ignored;
-mod images;
 mod inputs;
-mod inventory;
 mod network;
 mod new_clusters;
-mod platform;
-mod quality;
-mod subnets;
 mod summary;
 mod table;
-mod time;
 mod verdict;
-mod vsphere;
 mod worker_ignition;
 
 pub use conditions::Conditions;

@@ -4,6 +4,7 @@
 pub(crate) mod cluster;
 mod comma_list;
 mod control_characters;
+pub(crate) mod image_url;
 mod invalid;
 mod kernel_arguments;
 mod name;

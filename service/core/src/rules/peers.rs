@@ -1,5 +1,7 @@
 //! The hosts of a cluster, and a view of the others for one of them that needs no copy.
 
+mod peer;
+
 use std::borrow::Borrow;
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
@@ -8,7 +10,8 @@ use std::sync::OnceLock;
 use muster_api::ids::HostId;
 
 use crate::record::Peer;
-use crate::rules::peer::asked_about;
+use peer::asked_about;
+pub use peer::peer;
 
 /// The hosts of a cluster, sorted by id, with indexes that are computed once for all readers.
 #[derive(Debug, Default)]

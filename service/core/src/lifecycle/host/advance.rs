@@ -4,13 +4,13 @@ use muster_api::host::{HostRole, MediaStatus};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 
+use super::edit::{approval, overrides};
 use super::event::HostEvent;
+use super::install::progress;
 use super::refresh::refresh;
+use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
-use super::{
-    approval, bind, bmc_boot, deadline, edit, events, install, logs, media, overrides, progress, register,
-    reports, set_back, waiting,
-};
+use super::{bind, bmc_boot, deadline, edit, events, install, media, register, reports, set_back, waiting};
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
 use crate::rules::{checks, findings, identity};

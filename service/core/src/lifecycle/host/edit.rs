@@ -1,5 +1,8 @@
 //! Applies a user's changes to a host. Source: docs/protocol/rest-behaviour.md#5, docs/protocol/host-lifecycle.md#8 and §11.
 
+pub(super) mod approval;
+pub(super) mod overrides;
+
 use muster_api::host::{DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostUpdateParams, KeyValue};
 use muster_api::time::Timestamp;
 

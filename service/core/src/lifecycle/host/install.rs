@@ -1,6 +1,9 @@
 //! Starts, cancels and resets the installation of a host that is added to a cluster.
 //! Source: docs/protocol/host-lifecycle.md#3.2 and #8.
 
+pub(super) mod not_booted;
+pub(super) mod progress;
+
 use muster_api::host::{HostKind, HostRole};
 use muster_api::time::Timestamp;
 

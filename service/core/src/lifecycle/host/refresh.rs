@@ -9,8 +9,10 @@ use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationsInfo;
 
+use super::install::not_booted;
+use super::reports::logs;
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{bind, deadline, logs, not_booted};
+use super::{bind, deadline};
 use crate::record::{CheckId, Host, HostState, NodeAgent, Phase};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::HostFacts;

@@ -11,9 +11,10 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::ImageType;
 use muster_api::time::Timestamp;
 
+use super::install::not_booted;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{events, not_booted, wipe};
+use super::{events, wipe};
 use crate::record::{Host, HostData, HostState, InfraEnv, NodeAgent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::text::one_line;

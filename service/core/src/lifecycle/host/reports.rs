@@ -2,6 +2,10 @@
 //!
 //! Reports about a cluster from a host that has left it are late and ignored.
 
+mod jitter;
+pub(super) mod logs;
+pub(super) mod shown_logs;
+
 use std::sync::Arc;
 
 use muster_api::inventory::Inventory;
@@ -14,7 +18,7 @@ use muster_api::time::Timestamp;
 use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::Rejection;
-use super::{events, jitter, media};
+use super::{events, media};
 use crate::record::{Host, HostReports, HostState, NewEvent, Phase};
 use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;

@@ -1,30 +1,10 @@
-//! Checks the host's routes.
+//! Checks of the machine's surroundings: connection, routes, names, clocks, what it downloads.
 
-use std::net::IpAddr;
-
-use muster_api::inventory::Route;
-
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
-
-/// `has-default-route`: of either family, through a real gateway.
-pub(super) fn default_route(context: &CheckContext<'_>) -> Verdict {
-    let Some(inventory) = context.inventory() else {
-        return no_inventory();
-    };
-    if inventory.routes.iter().any(is_default) {
-        Verdict::Success("The host has a default route".into())
-    } else {
-        Verdict::Failure(
-            "The host has no default route; let DHCP or the static network configuration give it a gateway"
-                .into(),
-        )
-    }
-}
-
-fn is_default(route: &Route) -> bool {
-    let address = |text: &str| text.parse::<IpAddr>().ok();
-    let everywhere = route.destination.split('/').next().and_then(address);
-    everywhere.is_some_and(|ip| ip.is_unspecified())
-        && address(&route.gateway).is_some_and(|gateway| !gateway.is_unspecified())
-}
+pub(super) mod connection;
+pub(super) mod domains;
+pub(super) mod ignition;
+pub(super) mod images;
+pub(super) mod quality;
+pub(super) mod routes;
+pub(super) mod subnets;
+pub(super) mod time;

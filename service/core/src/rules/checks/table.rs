@@ -1,11 +1,10 @@
 //! The rule of each check. Source: docs/protocol/host-validations.tsv.
 
 use super::context::CheckContext;
+use super::hardware::{agent, capacity, disks, encryption, hostname, inventory, platform, vsphere};
+use super::network::{connection, domains, ignition, images, quality, routes, subnets, time};
+use super::new_clusters;
 use super::verdict::Verdict;
-use super::{
-    agent, capacity, connection, disks, domains, encryption, hostname, ignition, images, inventory, network,
-    new_clusters, platform, quality, subnets, time, vsphere,
-};
 use crate::record::CheckId;
 
 /// Category of checks of the machine itself.
@@ -125,7 +124,7 @@ pub(super) const fn rule_of(check: CheckId) -> Rule {
         C::ContainerImagesAvailable => network(Apart, images::available),
         C::SufficientNetworkLatencyRequirementForRole => network(Known, quality::latency),
         C::SufficientPacketLossRequirementForRole => network(Known, quality::packet_loss),
-        C::HasDefaultRoute => network(Known, network::default_route),
+        C::HasDefaultRoute => network(Known, routes::default_route),
         C::ApiDomainNameResolvedCorrectly => network(Known, domains::api),
         C::ApiIntDomainNameResolvedCorrectly => network(Known, domains::api_int),
         C::AppsDomainNameResolvedCorrectly => network(Known, domains::apps),

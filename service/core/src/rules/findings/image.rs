@@ -5,7 +5,7 @@ use muster_api::host::HostFinding;
 use super::finding::finding;
 use super::kinds::IMAGE_UNVERIFIED;
 use crate::record::Host;
-use crate::rules::image_url;
+use crate::rules::input::image_url;
 
 /// An image by plain HTTP without a digest. Only arguments from the time when that was accepted can name one.
 pub(super) fn unverified(host: &Host) -> Option<HostFinding> {

@@ -6,7 +6,7 @@ use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, Peer};
 use muster_core::rules::findings::matters_to_others;
-use muster_core::rules::peer::peer;
+use muster_core::rules::peers::peer;
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 

@@ -7,9 +7,9 @@ use muster_api::steps::{
 };
 use serde_json::Value;
 
-use super::super::logs::are_wanted;
 use super::installer_args;
 use crate::json::to_json;
+use crate::lifecycle::host::reports::logs::are_wanted;
 use crate::record::{ClusterData, Host, NodeAgent, Peer};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use muster_api::time::Timestamp;
 use regex::Regex;
 
-use super::events;
-use super::step::Rejection;
+use crate::lifecycle::host::events;
+use crate::lifecycle::host::step::Rejection;
 use crate::record::{CheckId, Host, NewEvent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::rules::ignition::{check_bootstrap, check_known, check_override};
-use crate::rules::image_url;
+use crate::rules::input::image_url;
 
 /// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
@@ -36,7 +36,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Sets the user's arguments of coreos-installer, which are added to ours. Not limited by the host's state.
-pub(super) fn set_installer_args(
+pub(in crate::lifecycle::host) fn set_installer_args(
     host: &mut Host,
     args: &[String],
     now: Timestamp,
@@ -69,7 +69,7 @@ fn check_args(args: &[String]) -> Result<(), String> {
 }
 
 /// Sets the ignition that is merged into the one the host is installed with.
-pub(super) fn set_ignition(
+pub(in crate::lifecycle::host) fn set_ignition(
     host: &mut Host,
     ignition: &Secret,
     facts: &HostFacts<'_>,
@@ -98,7 +98,7 @@ pub(super) fn set_ignition(
 
 /// Sets the Ignition of a bootstrap provider, with which the host is installed in place of the cluster's own. Accepted
 /// until the installation begins.
-pub(super) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
+pub(in crate::lifecycle::host) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
     if !host.state.takes_settings() {
         return Err(Rejection::conflict(
             "bootstrap data counts only before the installation begins",
@@ -119,7 +119,7 @@ pub(super) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Re
 }
 
 /// Deletes the measurements of a check, so that they are repeated.
-pub(super) fn reset_validation(host: &mut Host, id: &str) -> Result<(), Rejection> {
+pub(in crate::lifecycle::host) fn reset_validation(host: &mut Host, id: &str) -> Result<(), Rejection> {
     let check = match CheckId::from_id(id) {
         Some(check @ (CheckId::SufficientInstallationDiskSpeed | CheckId::ContainerImagesAvailable)) => check,
         Some(_) | None => {

@@ -7,9 +7,9 @@ use muster_api::host::HostRole;
 use muster_api::inventory::Inventory;
 use muster_api::steps::{ConnectivityCheckHost, ConnectivityCheckNic};
 
-use super::hostname;
 use crate::json::to_json;
 use crate::record::{Host, Peer};
+use crate::rules::hostname;
 
 /// Returns `host` as the other hosts of its cluster see it. The clock is left out: it changes all the time, and is in
 /// the store of polls.

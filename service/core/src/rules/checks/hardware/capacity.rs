@@ -1,24 +1,24 @@
 //! Checks processors and memory. Numbers and tolerances: docs/protocol/hardware-requirements.md#3 and §4.
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 const MIB: i64 = 1 << 20;
 /// Memory that firmware keeps for itself, MiB.
 const TOLERANCE_MIB: i64 = 100;
 
 /// `has-min-cpu-cores`: enough for some role.
-pub(super) fn min_cpu_cores(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn min_cpu_cores(context: &CheckContext<'_>) -> Verdict {
     cores(context, context.required().any_role.cpu_cores, "for any role")
 }
 
 /// `has-cpu-cores-for-role`: enough for the role it would have.
-pub(super) fn cpu_cores_for_role(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn cpu_cores_for_role(context: &CheckContext<'_>) -> Verdict {
     cores(context, context.required().role.cpu_cores, &for_role(context))
 }
 
 /// `has-min-memory`: enough for some role, less what firmware keeps, and 2 % more tolerance where the size comes from the kernel alone.
-pub(super) fn min_memory(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn min_memory(context: &CheckContext<'_>) -> Verdict {
     let required = context.required().any_role.ram_mib;
     let from_kernel = context
         .inventory()
@@ -29,7 +29,7 @@ pub(super) fn min_memory(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `has-memory-for-role`: enough for the role it would have.
-pub(super) fn memory_for_role(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn memory_for_role(context: &CheckContext<'_>) -> Verdict {
     memory(
         context,
         context.required().role.ram_mib,

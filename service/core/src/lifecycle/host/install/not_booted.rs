@@ -2,14 +2,14 @@
 
 use muster_api::host::HostStage;
 
-use super::transition::move_to;
+use crate::lifecycle::host::transition::move_to;
 use crate::record::{Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
 use crate::rules::stages;
 use crate::text::spoken;
 
 /// The reboot took too long.
-pub(super) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
+pub(in crate::lifecycle::host) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
     let info = format!(
         "The host has not come up from {} for {}{}. Check its boot order and its console",
         installation_disk(host),
@@ -25,7 +25,7 @@ pub(super) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
 }
 
 /// The discovery image came up instead of the installed system.
-pub(super) fn booted_discovery(host: &mut Host) {
+pub(in crate::lifecycle::host) fn booted_discovery(host: &mut Host) {
     let info = format!(
         "The host booted the discovery image again instead of {}. Put that disk first in its boot order, or take the image away, and reboot it",
         installation_disk(host)

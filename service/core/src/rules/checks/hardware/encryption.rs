@@ -3,14 +3,14 @@
 use muster_api::cluster::Hyperthreading as Roles;
 use muster_api::steps::TangConnectivityResponse;
 
-use super::context::{Bound, CheckContext};
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::{Bound, CheckContext};
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 /// The response of agents that do not support the step; the facts cannot be collected, so the check passes.
 const UNKNOWN_STEP: &str = "failed to find action for step";
 
 /// `disk-encryption-requirements-satisfied`: as the cluster's ignition requires.
-pub(super) fn satisfied(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn satisfied(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };

@@ -1,10 +1,10 @@
 //! Checks that the inventory is there and complete.
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 /// `has-inventory`.
-pub(super) fn has_inventory(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn has_inventory(context: &CheckContext<'_>) -> Verdict {
     if context.inventory().is_some() {
         Verdict::Success("The inventory has been received".into())
     } else {
@@ -13,12 +13,12 @@ pub(super) fn has_inventory(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `inventory-not-partially-truncated`: a warning only.
-pub(super) fn not_partially_truncated(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn not_partially_truncated(context: &CheckContext<'_>) -> Verdict {
     truncation(context, "partial")
 }
 
 /// `inventory-not-fully-truncated`: an inventory without contents is no basis for a decision.
-pub(super) fn not_fully_truncated(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn not_fully_truncated(context: &CheckContext<'_>) -> Verdict {
     truncation(context, "full")
 }
 

@@ -2,8 +2,8 @@
 
 use muster_api::steps::NtpSourceState;
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 
 /// Limit for the service's clock to be ahead of the host's, minutes.
 const HOST_BEHIND_MINUTES: i64 = 20;
@@ -11,7 +11,7 @@ const HOST_BEHIND_MINUTES: i64 = 20;
 const HOST_AHEAD_MINUTES: i64 = 60;
 
 /// `ntp-synced`: informs only. Not shown for unbound hosts while no source is configured and none is in use.
-pub(super) fn ntp_synced(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn ntp_synced(context: &CheckContext<'_>) -> Verdict {
     let synced = context
         .host
         .data
@@ -32,7 +32,7 @@ pub(super) fn ntp_synced(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `time-synced-between-host-and-service`: compared at the host's last poll.
-pub(super) fn clocks_agree(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn clocks_agree(context: &CheckContext<'_>) -> Verdict {
     let Some(ahead_secs) = context.facts.clock_offset(context.host) else {
         return Verdict::Pending("Waits for the host to tell its time".into());
     };

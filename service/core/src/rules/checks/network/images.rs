@@ -2,14 +2,14 @@
 
 use muster_api::steps::{ContainerImageAvailability, ContainerImageAvailabilityResult};
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 
 /// Slower than this counts as unavailable, MB a second.
 const LEAST_RATE: f64 = 0.001;
 
 /// `container-images-available`: no image is known to be missing.
-pub(super) fn available(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn available(context: &CheckContext<'_>) -> Verdict {
     let tried = &context.host.data.images_status;
     let bad: Vec<&str> = tried
         .iter()

@@ -3,9 +3,9 @@
 use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
 
-use super::events;
-use super::step::Rejection;
-use super::transition::move_to;
+use crate::lifecycle::host::events;
+use crate::lifecycle::host::step::Rejection;
+use crate::lifecycle::host::transition::move_to;
 use crate::record::{Host, HostState, NewEvent, Phase, Progress};
 use crate::rules::facts::HostFacts;
 use crate::rules::stages;
@@ -15,7 +15,7 @@ use crate::text::one_line;
 const MAX_INFO: usize = 2000;
 
 /// The host, or a controller for it, reports its stage.
-pub(super) fn progressed(
+pub(in crate::lifecycle::host) fn progressed(
     host: &mut Host,
     (stage, info): (Option<HostStage>, &str),
     facts: &HostFacts<'_>,

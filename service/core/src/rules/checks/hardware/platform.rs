@@ -2,9 +2,9 @@
 
 use muster_api::cluster::PlatformType;
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
 use super::vsphere::VMWARE;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 /// Virtual machines of this product need user-managed networking, which is a setting of the cluster.
 const OPENSTACK: &str = "OpenStack Compute";
@@ -14,7 +14,7 @@ const NUTANIX: &str = "Nutanix";
 
 /// `compatible-with-cluster-platform`: the machine is of the cluster's platform, if that platform has machines of its
 /// own.
-pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn compatible(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };
@@ -53,7 +53,7 @@ pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `valid-platform-network-settings`. Not shown for OpenStack machines while they are unbound.
-pub(super) fn network_settings(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn network_settings(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };

@@ -4,8 +4,8 @@
 use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
-use super::step::{RefusalClass, Rejection};
-use super::{deadline, events};
+use crate::lifecycle::host::step::{RefusalClass, Rejection};
+use crate::lifecycle::host::{deadline, events};
 use crate::record::{AskedLogs, Host, HostState, LogsOutcome, NewEvent};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, hostname, stages};
@@ -15,7 +15,7 @@ use crate::text::{one_line, spoken};
 const MAX_REASON: usize = 1000;
 
 /// The host reports the state of the collection.
-pub(super) fn progressed(host: &mut Host, state: LogsProgressState, now: Timestamp) {
+pub(in crate::lifecycle::host) fn progressed(host: &mut Host, state: LogsProgressState, now: Timestamp) {
     let logs = &mut host.data.logs;
     if logs.info != state {
         logs.info = state;
@@ -26,7 +26,7 @@ pub(super) fn progressed(host: &mut Host, state: LogsProgressState, now: Timesta
 }
 
 /// An archive was uploaded to the host's cluster. It also serves an operator's request.
-pub(super) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) {
+pub(in crate::lifecycle::host) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) {
     host.data.logs.collected_at = Some(now);
     host.data.logs.info = LogsProgressState::Collecting;
     end(host, LogsOutcome::Came);
@@ -34,7 +34,11 @@ pub(super) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEven
 }
 
 /// An archive was uploaded at an operator's request. Its upload began in time, so it counts even if it ends too late.
-pub(super) fn asked_ones_came(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) {
+pub(in crate::lifecycle::host) fn asked_ones_came(
+    host: &mut Host,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) {
     if let Some(asked) = &mut host.data.asked_logs {
         asked.outcome = Some(LogsOutcome::Came);
     }
@@ -42,7 +46,7 @@ pub(super) fn asked_ones_came(host: &mut Host, now: Timestamp, events: &mut Vec<
 }
 
 /// The host reports that it could not send its logs.
-pub(super) fn not_sent(host: &mut Host, reason: &str) {
+pub(in crate::lifecycle::host) fn not_sent(host: &mut Host, reason: &str) {
     let reason = match reason.is_empty() {
         true => "its agent could not send them, and gives no reason".into(),
         false => format!("its agent could not send them: {}", one_line(reason, MAX_REASON)),
@@ -51,14 +55,14 @@ pub(super) fn not_sent(host: &mut Host, reason: &str) {
 }
 
 /// Ends the waits for logs that are overdue.
-pub(super) fn give_up_late_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn give_up_late_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if deadline::logs_limit(host, facts).is_some_and(|limit| now >= limit) {
         host.data.logs.info = LogsProgressState::Timeout;
     }
 }
 
 /// Ends an operator's wait that has lasted too long.
-pub(super) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if deadline::asked_logs_limit(host, facts).is_some_and(|limit| now >= limit) {
         let reason = format!(
             "none came within {}; the host was last heard {}",
@@ -70,7 +74,11 @@ pub(super) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Ti
 }
 
 /// An operator requests logs; a second request while the first is pending changes nothing.
-pub(super) fn asked(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> Result<(), Rejection> {
+pub(in crate::lifecycle::host) fn asked(
+    host: &mut Host,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
     give_up_asked_ones(host, facts, now);
     if host.data.awaits_logs() {
         return Ok(());
@@ -141,7 +149,7 @@ fn runs_an_agent(host: &Host) -> bool {
 }
 
 /// True if the response to the host's poll has to request its logs for an operator.
-pub(super) fn are_wanted(host: &Host) -> bool {
+pub(in crate::lifecycle::host) fn are_wanted(host: &Host) -> bool {
     host.data.awaits_logs() && runs_an_agent(host)
 }
 

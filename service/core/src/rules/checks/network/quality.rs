@@ -1,17 +1,17 @@
 //! Checks latency and packet loss: here only a limit that is not set is shown, since hosts are added to clusters that
-//! exist; [`crate::findings`] reports slow and lossy links. Source: docs/protocol/hardware-requirements.md#4.
+//! exist; [`crate::rules::findings`] reports slow and lossy links. Source: docs/protocol/hardware-requirements.md#4.
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 use crate::rules::requirements::RoleRequirements;
 
 /// `sufficient-network-latency-requirement-for-role`.
-pub(super) fn latency(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn latency(context: &CheckContext<'_>) -> Verdict {
     measured(context, "latency", |row| row.network_latency_threshold_ms)
 }
 
 /// `sufficient-packet-loss-requirement-for-role`.
-pub(super) fn packet_loss(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn packet_loss(context: &CheckContext<'_>) -> Verdict {
     measured(context, "packet loss", |row| row.packet_loss_percentage)
 }
 

@@ -2,15 +2,15 @@
 
 use muster_api::inventory::Disk;
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 use crate::rules::disks::{is_protected, listed, missing, none_listed};
 
 /// Disks that a message names; the inventory has them all.
 const NAMED: usize = 4;
 
 /// `has-min-valid-disks`: at least one can be installed to.
-pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };
@@ -45,7 +45,7 @@ fn why_not(disk: &Disk) -> String {
 }
 
 /// `sufficient-installation-disk-speed`: not known to be too slow.
-pub(super) fn speed(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn speed(context: &CheckContext<'_>) -> Verdict {
     let data = &context.host.data;
     if let Some((disk, why)) = missing(context.host) {
         return Verdict::Failure(format!(
@@ -72,7 +72,7 @@ pub(super) fn speed(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `no-skip-installation-disk`: the disk to install to is not one that must stay as it is.
-pub(super) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdict {
     let data = &context.host.data;
     let disks = context
         .inventory()
@@ -90,7 +90,7 @@ pub(super) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdi
 }
 
 /// `no-skip-missing-disk`: every disk that must stay as it is exists, else the user may have meant another disk.
-pub(super) fn skipped_disks_exist(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn skipped_disks_exist(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };

@@ -2,12 +2,12 @@
 
 use muster_api::host::MediaStatus;
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 use crate::text::spoken;
 
 /// `connected`: polled within the limit.
-pub(super) fn connected(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn connected(context: &CheckContext<'_>) -> Verdict {
     if context.now < context.facts.silent_at(context.host) {
         Verdict::Success("connected".into())
     } else {
@@ -19,7 +19,7 @@ pub(super) fn connected(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `media-connected`: the boot medium can be read, as far as is known.
-pub(super) fn media_connected(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn media_connected(context: &CheckContext<'_>) -> Verdict {
     match context.host.data.media_status {
         None | Some(MediaStatus::Connected) => Verdict::Success("The boot medium can be read".into()),
         Some(MediaStatus::Disconnected) => Verdict::Failure(

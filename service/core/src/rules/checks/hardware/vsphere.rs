@@ -1,13 +1,13 @@
 //! Checks virtual machines of vSphere.
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 /// Maker of the machines of vSphere.
 pub(super) const VMWARE: &str = "VMware";
 
 /// `vsphere-disk-uuid-enabled`: each disk that can be installed to can be distinguished from the others.
-pub(super) fn disk_uuid(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn disk_uuid(context: &CheckContext<'_>) -> Verdict {
     if context.bound().is_none() {
         return Verdict::Hidden;
     }

@@ -1,11 +1,11 @@
 //! Checks the agent on the host.
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
 use crate::rules::agent_version;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 
 /// `compatible-agent`: our agent must use a protocol that the service supports; an agent of another make always passes.
-pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn compatible(context: &CheckContext<'_>) -> Verdict {
     let reported = &context.host.data.discovery_agent_version;
     if agent_version::is_compatible(reported) {
         Verdict::Success("The agent speaks this service's protocol".into())

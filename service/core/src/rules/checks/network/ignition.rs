@@ -1,10 +1,10 @@
 //! Checks that the host can download the ignition of its cluster.
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 
 /// `ignition-downloadable`: only where hosts are added to a cluster.
-pub(super) fn downloadable(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn downloadable(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };

@@ -1,11 +1,11 @@
 //! Checks the host's name.
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 use crate::rules::hostname;
 
 /// `hostname-valid`: a name is known and may be one. Without an inventory it fails, even with a name given by a user.
-pub(super) fn valid(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn valid(context: &CheckContext<'_>) -> Verdict {
     if context.inventory().is_none() {
         return Verdict::Failure("The host's name is known only with its inventory".into());
     }
@@ -23,7 +23,7 @@ pub(super) fn valid(context: &CheckContext<'_>) -> Verdict {
 }
 
 /// `hostname-unique`: no other host of the cluster has it, among those that have reported an inventory.
-pub(super) fn unique(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn unique(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };

@@ -2,21 +2,21 @@
 
 use muster_api::steps::{DomainResolution, DomainResolutionResponse};
 
-use super::context::CheckContext;
-use super::verdict::Verdict;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::Verdict;
 
 /// `api-domain-name-resolved-correctly`.
-pub(super) fn api(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn api(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "api", "api")
 }
 
 /// `api-int-domain-name-resolved-correctly`.
-pub(super) fn api_int(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn api_int(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "api-int", "api-int")
 }
 
 /// `apps-domain-name-resolved-correctly`: the host resolves one name below the wildcard.
-pub(super) fn apps(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn apps(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "console-openshift-console.apps", "*.apps")
 }
 

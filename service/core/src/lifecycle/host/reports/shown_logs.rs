@@ -4,7 +4,7 @@ use chrono::Duration;
 use muster_api::host::{HostLogArchive, HostLogs, HostLogsState};
 use muster_api::time::millis;
 
-use super::{deadline, instructions};
+use crate::lifecycle::host::{deadline, instructions};
 use crate::record::{Host, LogsOutcome};
 use crate::rules::facts::HostFacts;
 

@@ -3,12 +3,12 @@
 use ipnet::IpNet;
 use muster_api::inventory::Inventory;
 
-use super::context::CheckContext;
-use super::verdict::{Verdict, no_inventory};
 use crate::rules::addresses::is_of_a_network;
+use crate::rules::checks::context::CheckContext;
+use crate::rules::checks::verdict::{Verdict, no_inventory};
 
 /// `non-overlapping-subnets`: of the families that the cluster's own networks have.
-pub(super) fn do_not_overlap(context: &CheckContext<'_>) -> Verdict {
+pub(in crate::rules::checks) fn do_not_overlap(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };

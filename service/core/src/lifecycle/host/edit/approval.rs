@@ -2,8 +2,8 @@
 
 use muster_api::time::Timestamp;
 
-use super::events;
-use super::step::Rejection;
+use crate::lifecycle::host::events;
+use crate::lifecycle::host::step::Rejection;
 use crate::record::{Host, NewEvent};
 use crate::rules::facts::HostFacts;
 
@@ -11,7 +11,7 @@ use crate::rules::facts::HostFacts;
 ///
 /// # Errors
 /// For hosts without an Agent, which need no approval.
-pub(super) fn set(
+pub(in crate::lifecycle::host) fn set(
     host: &mut Host,
     approved: bool,
     facts: &HostFacts<'_>,
