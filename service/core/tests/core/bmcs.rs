@@ -1,5 +1,8 @@
 //! The discovery of machines through their BMCs, from phase to phase.
 
+mod power;
+mod resources;
+
 use chrono::TimeDelta;
 use muster_api::bmc::{
     BmcBoot, BmcCertificate, BmcCertificateMode, BmcCreateParams, BmcFailure, BmcPhase, BmcUpdateParams,

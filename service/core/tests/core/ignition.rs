@@ -1,5 +1,7 @@
 //! `discovery.ign` as a whole, and the ignition of nodes.
 
+mod served;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;

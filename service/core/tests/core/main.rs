@@ -6,15 +6,12 @@
 )]
 
 mod asked_logs;
-mod bmc_power;
-mod bmc_resources;
 mod bmcs;
 mod disks;
 mod edits;
 mod findings;
 mod identity;
 mod ignition;
-mod ignition_served;
 mod ignition_spec;
 mod infra_envs;
 mod installing;
