@@ -31,7 +31,7 @@ use super::error::Error;
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let controller = watch::controller_without_echoes::<AgentClusterInstall>(&context);
+    let controller = watch::controller_without_own_writes::<AgentClusterInstall>(&context);
     let store = controller.store();
     let deployments = watch::metadata::<ClusterDeployment>(&context, watcher::Config::default());
     let controller = controller.watches_stream(deployments, move |deployment| {

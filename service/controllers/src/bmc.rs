@@ -45,7 +45,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         () = begin => {}
         () = stop.cancelled() => return,
     }
-    let controller = watch::controller_without_echoes::<Bmc>(&context);
+    let controller = watch::controller_without_own_writes::<Bmc>(&context);
     let store = controller.store();
     let changed = changed(&context, store.clone());
     let of_secret = watch::users(&store, |bmc: &Bmc, secret: &KubeRef| {

@@ -36,7 +36,7 @@ use super::context::Context;
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let controller = watch::controller_without_echoes::<InfraEnv>(&context);
+    let controller = watch::controller_without_own_writes::<InfraEnv>(&context);
     let store = controller.store();
     let changed = changed(&context, store.clone());
     let users = |uses: fn(&InfraEnv, &KubeRef) -> bool| {

@@ -31,8 +31,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 
-/// Time for which triggers are [gathered](muster_controller::gather): Machines of one pool come and change together.
-const GATHERING: Duration = Duration::from_millis(500);
+/// Time for which triggers are [debounced](muster_controller::debounce): Machines of one pool come and change together.
+const DEBOUNCE: Duration = Duration::from_millis(500);
 
 /// Runs the controllers until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

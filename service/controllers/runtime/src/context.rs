@@ -7,9 +7,9 @@ use kube::Client;
 use tokio::time::timeout;
 use tower::service_fn;
 
-use crate::echoes::WrittenStatuses;
 use crate::events::Events;
 use crate::namespaces::Namespaces;
+use crate::own_writes::WrittenStatuses;
 use crate::waits::Waits;
 use crate::watches::Watches;
 

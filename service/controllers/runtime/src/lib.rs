@@ -1,8 +1,8 @@
 //! What every controller of a kind is made of:
 //!
 //! - [`watch`]: kube's `Controller` over objects that are decoded one by one; watches whose failures are reported
-//! - [`gather`]: merges triggers that are repeated
-//! - [`echoes`]: own writes of statuses trigger nothing when a watch shows them
+//! - [`debounce`]: merges triggers that are repeated
+//! - [`own_writes`]: own writes of statuses trigger nothing when a watch shows them
 //! - [`drive`]: deadline of a reconcile, growing retries, a fresh object after a conflict, metrics
 //! - [`Context`]: a client with a deadline for each request, namespaces, Events, waits
 //! - [`Error`], [`error::Failure`]: how to continue after a failure: a retry, or waiting for a change of the object
@@ -17,17 +17,17 @@
 
 pub mod conditions;
 pub mod context;
+pub mod debounce;
 pub mod digest;
 pub mod drive;
-pub mod echoes;
 pub mod error;
 pub mod events;
 pub mod finalizers;
-pub mod gather;
 pub mod kinds;
 pub mod lease;
 pub mod merge_patch;
 pub mod namespaces;
+pub mod own_writes;
 pub mod references;
 pub mod retry;
 pub mod secrets;

@@ -34,7 +34,7 @@ impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + S
 
 /// Returns a controller of all objects of kind `K`, with one watch of them. Statuses that [`status::write`](super::status::write) writes
 /// trigger nothing.
-pub fn controller_without_echoes<K>(context: &Context) -> Controller<K>
+pub fn controller_without_own_writes<K>(context: &Context) -> Controller<K>
 where
     K: Watched + Serialize + Resource<Scope = NamespaceResourceScope>,
 {
@@ -48,8 +48,8 @@ where
 pub fn news<K: Watched + Serialize>(
     context: &Context,
 ) -> impl FnMut(&watcher::Result<Event<K>>) -> Ready<bool> + Send + use<K> {
-    let mut echoes = context.statuses.echoes();
-    move |event| future::ready(!event.as_ref().is_ok_and(|event| echoes.is_echo(event)))
+    let mut own_writes = context.statuses.own_writes();
+    move |event| future::ready(!event.as_ref().is_ok_and(|event| own_writes.is_own_write(event)))
 }
 
 /// Returns a controller of all objects of kind `K`, with one watch of them.

@@ -5,7 +5,7 @@
 //! two from reconciling one Agent at the same time.
 //!
 //! A host that boots sends several reports at once, and each changes its Agent: requests of the normal lane are
-//! gathered for a moment, which saves writes.
+//! debounced for a moment, which saves writes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

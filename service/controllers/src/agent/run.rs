@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future, stream};
 use kube::runtime::{Controller, reflector};
+use muster_controller::debounce::debounced;
 use muster_controller::drive::drive;
-use muster_controller::gather::gathered;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -29,8 +29,8 @@ const WORKERS: u16 = 6;
 /// Additional workers, which do only what users wait for.
 const URGENT_WORKERS: u16 = 4;
 
-/// Time for which requests of the normal lane are gathered.
-const GATHERING: Duration = Duration::from_millis(200);
+/// Time for which requests of the normal lane are debounced.
+const DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// Runs until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -109,7 +109,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             )
         };
         let controllers = future::join3(
-            lane(gathered(normal.into_stream(), GATHERING).boxed(), WORKERS),
+            lane(debounced(normal.into_stream(), DEBOUNCE).boxed(), WORKERS),
             lane(urgent.into_stream().boxed(), URGENT_WORKERS),
             agent_classification::run(
                 context.clone(),

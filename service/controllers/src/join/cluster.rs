@@ -40,7 +40,7 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const WATCH_SECONDS: u32 = 120;
 
 /// Changes within this time are assessed together.
-const GATHERING: Duration = Duration::from_millis(50);
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// Runs until it is aborted, which it is when no host is joining any more.
 pub async fn run(context: Arc<Context>, cluster: ClusterId, queue: Arc<Queue>) {
@@ -142,7 +142,7 @@ async fn follow(context: &Context, queue: &Queue, place: &Place, members: &mut M
             }
         };
         if changed {
-            let soon = Instant::now() + GATHERING;
+            let soon = Instant::now() + DEBOUNCE;
             look_at = Some(look_at.map_or(soon, |sooner| sooner.min(soon)));
         }
     }

@@ -13,8 +13,8 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
+use muster_controller::debounce::debounced;
 use muster_controller::drive::{CONCURRENCY, drive};
-use muster_controller::gather::gathered;
 use muster_controller::references::{cluster_api_owner, object_ref};
 use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
@@ -38,7 +38,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         .watches_stream(watch::metadata::<HostedControlPlane>(&context, all()), |it| {
             of_owner(&it)
         })
-        .reconcile_on(gathered(machines, super::GATHERING))
+        .reconcile_on(debounced(machines, super::DEBOUNCE))
         .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), |it| {
             of_label(&it)
         });

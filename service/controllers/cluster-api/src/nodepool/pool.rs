@@ -16,15 +16,15 @@ use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::runtime::watcher;
+use muster_controller::debounce::debounced;
 use muster_controller::drive::{CONCURRENCY, drive};
-use muster_controller::gather::gathered;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_controller::{secrets, watch};
 use muster_resources::cluster_api::Machine;
 use muster_resources::hypershift::{HostedCluster, NODE_POOL, NodePool};
 use tokio_util::sync::CancellationToken;
 
-use super::{GATHERING, objects, places};
+use super::{DEBOUNCE, objects, places};
 use crate::context::Context;
 
 /// Runs the controller until `stop`.
@@ -47,7 +47,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             watch::metadata::<HostedCluster>(&context, all()),
             move |cluster| of_cluster(kube_ref(&cluster)),
         )
-        .reconcile_on(gathered(machines, GATHERING))
+        .reconcile_on(debounced(machines, DEBOUNCE))
         .watches_stream(
             watch::metadata::<Secret>(&context, secrets::watched()),
             move |secret| of_secret(kube_ref(&secret)),

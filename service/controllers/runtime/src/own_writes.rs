@@ -36,8 +36,8 @@ impl WrittenStatuses {
     }
 
     /// Returns the filter for one watch.
-    pub fn echoes(&self) -> Echoes {
-        Echoes {
+    pub fn own_writes(&self) -> OwnWrites {
+        OwnWrites {
             written: self.clone(),
             seen: HashMap::new(),
         }
@@ -46,14 +46,14 @@ impl WrittenStatuses {
 
 /// The objects that one watch has shown: digests of all but the status, by the uid of the object.
 #[derive(Debug)]
-pub struct Echoes {
+pub struct OwnWrites {
     written: WrittenStatuses,
     seen: HashMap<String, u64>,
 }
 
-impl Echoes {
-    /// True for an event that shows nothing but a status written by this service. Objects of a list are never echoes.
-    pub fn is_echo<K: ResourceExt + Serialize>(&mut self, event: &Event<K>) -> bool {
+impl OwnWrites {
+    /// True for an event that shows nothing but a status written by this service. An object of a list is none.
+    pub fn is_own_write<K: ResourceExt + Serialize>(&mut self, event: &Event<K>) -> bool {
         if matches!(event, Event::Init) {
             // Objects that were deleted while no watch ran are not listed again.
             self.seen.clear();
@@ -96,7 +96,7 @@ mod tests {
 
     struct Watch {
         written: WrittenStatuses,
-        echoes: Echoes,
+        own_writes: OwnWrites,
         object: InfraEnv,
     }
 
@@ -109,18 +109,18 @@ mod tests {
                 "spec": {"pullSecretRef": {"name": "p"}},
             });
             Self {
-                echoes: written.echoes(),
+                own_writes: written.own_writes(),
                 written,
                 object: serde_json::from_value(object).unwrap(),
             }
         }
 
-        /// True when an event with the next version of the object is an echo, after `change`.
+        /// True when an event with the next version of the object is an own write, after `change`.
         fn passes_over(&mut self, change: impl FnOnce(&mut InfraEnv)) -> bool {
             change(&mut self.object);
             let version = self.object.resource_version().unwrap_or_default();
             self.object.metadata.resource_version = Some(format!("{version}1"));
-            self.echoes.is_echo(&Event::Apply(self.object.clone()))
+            self.own_writes.is_own_write(&Event::Apply(self.object.clone()))
         }
 
         fn write(&mut self, url: &str) -> bool {
@@ -175,20 +175,24 @@ mod tests {
         watch.passes_over(|_| {});
         watch.write("one");
         let listed = Event::InitApply(watch.object.clone());
-        assert!(!watch.echoes.is_echo(&listed));
-        assert!(!watch.echoes.is_echo(&Event::Delete(watch.object.clone())));
+        assert!(!watch.own_writes.is_own_write(&listed));
+        assert!(
+            !watch
+                .own_writes
+                .is_own_write(&Event::Delete(watch.object.clone()))
+        );
         assert!(!watch.passes_over(|_| {}), "it was made again");
     }
 
     #[test]
     fn each_watch_sees_a_change_by_itself() {
         let mut watch = Watch::new();
-        let mut other = watch.written.echoes();
+        let mut other = watch.written.own_writes();
         watch.passes_over(|_| {});
-        other.is_echo(&Event::Apply(watch.object.clone()));
+        other.is_own_write(&Event::Apply(watch.object.clone()));
         watch.write("one");
-        assert!(other.is_echo(&Event::Apply(watch.object.clone())));
+        assert!(other.is_own_write(&Event::Apply(watch.object.clone())));
         assert!(!watch.passes_over(|object| object.metadata.generation = Some(2)));
-        assert!(!other.is_echo(&Event::Apply(watch.object.clone())));
+        assert!(!other.is_own_write(&Event::Apply(watch.object.clone())));
     }
 }

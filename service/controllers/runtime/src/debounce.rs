@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::stream::{self, BoxStream, Fuse, Stream, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
-struct Gathering<T> {
+struct Debounced<T> {
     source: Fuse<BoxStream<'static, T>>,
     wait: Duration,
     /// Triggers in the order in which they are due.
@@ -18,26 +18,26 @@ struct Gathering<T> {
 
 /// Returns the triggers, each `wait` after it was received; equal triggers that wait become one. Unlike kube's `debounce` it
 /// delays none for longer, however often it is repeated.
-pub fn gathered<T>(
+pub fn debounced<T>(
     source: impl Stream<Item = T> + Send + 'static,
     wait: Duration,
 ) -> impl Stream<Item = T> + Send
 where
     T: Clone + Hash + Eq + Send + 'static,
 {
-    let gathering = Gathering {
+    let debounced = Debounced {
         source: source.boxed().fuse(),
         wait,
         due: VecDeque::new(),
         waiting: HashSet::new(),
     };
-    stream::unfold(gathering, |mut gathering| async {
-        let trigger = gathering.next().await?;
-        Some((trigger, gathering))
+    stream::unfold(debounced, |mut debounced| async {
+        let trigger = debounced.next().await?;
+        Some((trigger, debounced))
     })
 }
 
-impl<T: Clone + Hash + Eq> Gathering<T> {
+impl<T: Clone + Hash + Eq> Debounced<T> {
     async fn next(&mut self) -> Option<T> {
         loop {
             let first = self.due.front().map(|(at, _)| *at);
@@ -80,7 +80,7 @@ mod tests {
             tokio::time::sleep(WAIT * 3).await;
             "a"
         }));
-        let found: Vec<&str> = gathered(source, WAIT).collect().await;
+        let found: Vec<&str> = debounced(source, WAIT).collect().await;
         assert_eq!(found, ["a", "b", "a"]);
     }
 
@@ -91,7 +91,7 @@ mod tests {
             tokio::time::sleep(WAIT / 4).await;
             Some(("a", ()))
         });
-        let times = gathered(source, WAIT).map(|_| began.elapsed());
+        let times = debounced(source, WAIT).map(|_| began.elapsed());
         let times: Vec<Duration> = times.take(2).collect().await;
         // The trigger is first received after a quarter, and again at the latest a quarter after it was passed on.
         let [first, second] = [WAIT * 5 / 4, WAIT * 10 / 4];
