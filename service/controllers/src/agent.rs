@@ -1,6 +1,6 @@
 //! Reconciles Agents: one custom resource a host. Source: docs/protocol/kube-controllers.md#3, §4 and §5.
 //!
-//! Hosts register without an Agent, so a host that changed first gets its Agent ([`creation`]); then the Agent
+//! Hosts register without an Agent, so a host that changed first gets its Agent ([`lifecycle::creation`]); then the Agent
 //! is reconciled as any other object ([`reconcile`]). A reconcile reads the host once, reads nothing from the
 //! API server that the watch has shown, and writes only differences: an Agent costs two to three writes from
 //! registration to its inventory.
@@ -8,17 +8,18 @@
 //! | file | what |
 //! |---|---|
 //! | `run`, `lanes` | two kube controllers over one cache: for users' requests and for all else |
-//! | `triggers`, `creation` | what requests a reconcile; Agents of new hosts |
+//! | `triggers` | what requests a reconcile |
 //! | `cache`, `cached` | Agents as last seen, without what is large |
-//! | `edits`, `membership` | spec to host, decided |
-//! | `mirrored` | host to spec, where REST made the InfraEnv |
-//! | `host_side`, `token`, `hold` | spec to host, done; the start of an installation |
 //! | `desired`, `metadata` | the Agent without its status |
-//! | `conditions`, `words`, `status`, `inventory`, `links` | its status |
-//! | `wait` | the reason of a wait, for Events |
 //! | `patch` | the parts of it to write |
-//! | `gone`, `restore` | hosts without Agents, Agents without hosts |
-//! | `reclaim` | nodes whose Agent is deleted |
+//! | `spec/edits`, `membership` | spec to host, decided |
+//! | `spec/host_side`, `token`, `hold` | spec to host, done; the start of an installation |
+//! | `spec/mirrored` | host to spec, where REST made the InfraEnv |
+//! | `status/conditions`, `words`, `inventory`, `links` | its status |
+//! | `status/wait` | the reason of a wait, for Events |
+//! | `lifecycle/creation`, `refused` | Agents of new hosts; those that the API server refuses |
+//! | `lifecycle/gone`, `restore`, `orphans` | hosts without Agents, Agents without hosts, hosts without an InfraEnv |
+//! | `lifecycle/reclaim` | nodes whose Agent is deleted |
 //!
 //! Where this differs on purpose from what docs/protocol/kube-controllers.md describes:
 //!
@@ -44,31 +45,16 @@
 
 pub mod cache;
 pub mod cached;
-pub mod conditions;
-mod creation;
 pub mod desired;
-pub mod edits;
-mod gone;
-mod hold;
-mod host_side;
-pub mod inventory;
 pub mod lanes;
-mod links;
-pub mod membership;
+pub mod lifecycle;
 pub mod metadata;
-pub mod mirrored;
-pub mod orphans;
 pub mod patch;
-mod reclaim;
 mod reconcile;
-pub mod refused;
-pub mod restore;
 mod run;
+pub mod spec;
 pub mod status;
-mod token;
 mod triggers;
-mod wait;
-mod words;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use muster_outgoing::Networks;
 use muster_workload::Workloads;
 
 use crate::agent::cache::AgentCache;
-use crate::agent::refused::RefusedAgents;
+use crate::agent::lifecycle::refused::RefusedAgents;
 use crate::join::awaited::Waits;
 use crate::metal3_records::Metal3Records;
 

@@ -10,7 +10,7 @@ use muster_resources::names::annotation::AGENT_AGREED;
 use muster_resources::{Agent, AgentSpec, AgentStatus};
 use serde::Deserialize;
 
-use super::conditions;
+use super::status::conditions;
 
 /// Texts longer than this are replaced by digests, bytes.
 const LONG: usize = 160;

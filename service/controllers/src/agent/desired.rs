@@ -14,8 +14,9 @@ use muster_resources::{Agent, AgentSpec, ClusterReference, InfraEnv};
 use serde_json::{Map, Value, json};
 
 use super::cached::{CachedAgent, short};
-use super::edits::given;
-use super::{metadata, mirrored};
+use super::metadata;
+use super::spec::edits::given;
+use super::spec::mirrored;
 
 /// Sets the name in a spec without one to the host's name, as its BMC or REST set it.
 pub fn name(spec: &mut AgentSpec, host: &Host) {

@@ -12,11 +12,11 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::creation::{self, Creations};
 use super::lanes::{Lanes, Request, Turns};
-use super::orphans::Orphans;
+use super::lifecycle::creation::{self, Creations};
+use super::lifecycle::orphans::Orphans;
 use super::reconcile::Reconciler;
-use super::token::Tokens;
+use super::spec::token::Tokens;
 use super::triggers::Triggers;
 use crate::agent_classification;
 use crate::agent_labels::Labels;

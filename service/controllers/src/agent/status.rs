@@ -1,6 +1,12 @@
 //! Computes an Agent's status from its host. Source: docs/protocol/kube-controllers.md#4.3 and recorded
 //! objects.
 
+pub mod conditions;
+pub mod inventory;
+pub(super) mod links;
+pub(super) mod wait;
+mod words;
+
 use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
@@ -13,9 +19,8 @@ use muster_resources::{
     ValidationsInfo,
 };
 
-use super::conditions::{self, DesiredCondition};
-use super::inventory;
 use crate::join::awaited::Awaited;
+use conditions::DesiredCondition;
 
 /// Inputs of a status.
 #[derive(Debug, Clone, Copy)]

@@ -24,10 +24,11 @@ use tokio::time::sleep;
 
 use super::cache::{AgentCache, Change};
 use super::cached::CachedAgent;
-use super::creation::Creations;
+use super::desired;
 use super::lanes::{Lane, Lanes};
-use super::orphans::Orphans;
-use super::{desired, membership};
+use super::lifecycle::creation::Creations;
+use super::lifecycle::orphans::Orphans;
+use super::spec::membership;
 use crate::context::Context;
 use crate::error::Error;
 

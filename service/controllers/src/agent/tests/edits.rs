@@ -6,7 +6,7 @@ use muster_resources::AgentSpec;
 
 use super::host;
 use crate::agent::desired;
-use crate::agent::edits::{Edits, Token, edits, is_open};
+use crate::agent::spec::edits::{Edits, Token, edits, is_open};
 
 fn of(spec: &AgentSpec, change: impl FnOnce(&mut muster_core::record::Host)) -> Edits {
     let mut host = host(HostState::KnownUnbound);

@@ -6,7 +6,7 @@ use muster_resources::{AgentSpec, ClusterReference};
 use uuid::Uuid;
 
 use super::{cluster_id, host};
-use crate::agent::membership::{Clusters, Move, next};
+use crate::agent::spec::membership::{Clusters, Move, next};
 
 fn wants(name: &str) -> AgentSpec {
     AgentSpec {

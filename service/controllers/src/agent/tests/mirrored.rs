@@ -4,9 +4,9 @@ use muster_core::record::{Agreed, Host, HostState, KubeRef};
 use muster_resources::AgentSpec;
 
 use super::host;
-use crate::agent::edits::{Edits, Token, edits};
-use crate::agent::membership::wanted;
-use crate::agent::mirrored::{Place, agree, at_first, merged};
+use crate::agent::spec::edits::{Edits, Token, edits};
+use crate::agent::spec::membership::wanted;
+use crate::agent::spec::mirrored::{Place, agree, at_first, merged};
 
 /// One reconcile: returns the spec that is written, and the values that are agreed then.
 fn reconcile(

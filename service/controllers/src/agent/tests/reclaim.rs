@@ -3,7 +3,7 @@
 use muster_core::record::{HostState, NodeAgent};
 
 use super::host;
-use crate::agent::reclaim::{Fate, fate};
+use crate::agent::lifecycle::reclaim::{Fate, fate};
 
 #[test]
 fn a_node_is_reclaimed_and_awaited_and_what_cannot_come_back_is_told() {

@@ -9,8 +9,8 @@ use muster_core::record::{Host, HostState};
 use muster_resources::{Agent, AgentSpec};
 
 use super::{at, cluster_id, host};
+use crate::agent::lifecycle::restore::{Place, restored};
 use crate::agent::metadata;
-use crate::agent::restore::{Place, restored};
 
 fn agent_of(host: &Host) -> Agent {
     let mut agent = Agent::new(

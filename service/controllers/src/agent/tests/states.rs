@@ -6,7 +6,7 @@ use muster_core::record::HostState;
 use muster_resources::AgentStatus;
 
 use super::{at, host};
-use crate::agent::conditions::{Reason, Type, network, of_host, without_host};
+use crate::agent::status::conditions::{Reason, Type, network, of_host, without_host};
 
 /// `(RequirementsMet, Installed, Bound)` of an approved host.
 fn table(state: &HostState) -> [(ConditionStatus, Reason); 3] {

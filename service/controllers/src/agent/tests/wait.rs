@@ -11,7 +11,7 @@ use muster_core::rules::facts::Deadlines;
 use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 
 use super::{at, host};
-use crate::agent::wait::of_host;
+use crate::agent::status::wait::of_host;
 use crate::join::awaited::Awaited;
 
 static LIMITS: WaitLimits = WaitLimits::new(USUAL_SILENCE, Vec::new());

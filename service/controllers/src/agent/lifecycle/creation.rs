@@ -13,8 +13,8 @@ use muster_controller::retry::Failures;
 use muster_core::record::KubeRef;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::lanes::{Lane, Lanes};
-use super::reconcile::Reconciler;
+use crate::agent::lanes::{Lane, Lanes};
+use crate::agent::reconcile::Reconciler;
 
 /// Creations at the same time. Each is one write; an Agent that is reconciled until its inventory is there takes one or two more.
 const CREATIONS: usize = 4;

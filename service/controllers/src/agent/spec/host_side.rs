@@ -15,7 +15,7 @@ use muster_resources::{AgentSpec, DeprovisionInfo};
 use super::edits::{Token, edits, is_open};
 use super::hold;
 use super::membership::{self, Clusters, Move};
-use super::reconcile::Reconciler;
+use crate::agent::reconcile::Reconciler;
 use crate::cluster_deployment::untaken::why_untaken;
 use crate::error::Error;
 
@@ -85,7 +85,7 @@ impl Problems {
 
 impl Reconciler {
     /// Makes `host` match `spec`, as far as possible.
-    pub(super) async fn change_host(
+    pub(in crate::agent) async fn change_host(
         &self,
         key: &KubeRef,
         spec: &AgentSpec,

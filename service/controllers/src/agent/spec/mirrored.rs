@@ -9,10 +9,10 @@ use muster_resources::AgentSpec;
 use muster_resources::names::annotation;
 use serde_json::{Value, json};
 
-use super::cached::CachedAgent;
-use super::desired::reference;
 use super::edits::is_open;
 use super::membership;
+use crate::agent::cached::CachedAgent;
+use crate::agent::desired::reference;
 
 /// Names of the cluster that a host is in.
 #[derive(Debug, Clone, Copy)]

@@ -14,9 +14,9 @@ use muster_operations::now;
 use muster_resources::names::annotation;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 
-use super::cached::CachedAgent;
-use super::reconcile::Reconciler;
-use super::{status, wait};
+use crate::agent::cached::CachedAgent;
+use crate::agent::reconcile::Reconciler;
+use crate::agent::status::{self, wait};
 use crate::error::Error;
 
 /// The end of a host after its Agent is deleted.
@@ -51,7 +51,7 @@ pub fn fate(host: &Host, may_reclaim: bool) -> Fate {
 impl Reconciler {
     /// Brings `host` back, or reports that its machine is left behind. Returns the host as it is then, to be forgotten; an `Err`
     /// holds the action to return while the host is on its way.
-    pub(super) async fn bring_back(
+    pub(in crate::agent) async fn bring_back(
         &self,
         known: &CachedAgent,
         host: Host,

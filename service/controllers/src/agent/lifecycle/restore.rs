@@ -19,7 +19,7 @@ use muster_resources::Agent;
 use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
 
-use super::metadata::KnownMachine;
+use crate::agent::metadata::KnownMachine;
 
 /// The host's id, InfraEnv and cluster.
 #[derive(Debug, Clone, Copy)]

@@ -17,15 +17,16 @@ use muster_operations::now;
 use muster_operations::unless_missing;
 use muster_resources::names::{finalizer, label};
 
-use super::cached::CachedAgent;
-use super::reconcile::Reconciler;
 use super::restore::{self, Place};
-use super::{desired, membership, status};
+use crate::agent::cached::CachedAgent;
+use crate::agent::reconcile::Reconciler;
+use crate::agent::spec::membership;
+use crate::agent::{desired, status};
 use crate::error::{Error, unless_absent};
 
 impl Reconciler {
     /// Handles an Agent that a user created by hand. No host will ever belong to it.
-    pub(super) async fn not_a_host(&self, known: &CachedAgent) -> Result<Action, Error> {
+    pub(in crate::agent) async fn not_a_host(&self, known: &CachedAgent) -> Result<Action, Error> {
         if known.is_deleting() {
             return self.release(known).await;
         }
@@ -37,7 +38,11 @@ impl Reconciler {
     }
 
     /// Handles an Agent that is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released.
-    pub(super) async fn delete(&self, known: &CachedAgent, host: Option<Host>) -> Result<Action, Error> {
+    pub(in crate::agent) async fn delete(
+        &self,
+        known: &CachedAgent,
+        host: Option<Host>,
+    ) -> Result<Action, Error> {
         if !finalizers::has(known, finalizer::AGENT) {
             return Ok(Action::await_change());
         }
@@ -77,7 +82,7 @@ impl Reconciler {
 
     /// Handles an Agent without a host. A host that was deleted by REST takes its Agent with it; one with a lost record is
     /// restored.
-    pub(super) async fn without_host(
+    pub(in crate::agent) async fn without_host(
         &self,
         key: &KubeRef,
         known: &Arc<CachedAgent>,

@@ -1,0 +1,8 @@
+//! From an Agent's spec to its host: what is to change, decided and done; and back, where REST made the InfraEnv.
+
+pub mod edits;
+mod hold;
+pub(super) mod host_side;
+pub mod membership;
+pub mod mirrored;
+pub(super) mod token;
