@@ -6,13 +6,24 @@ use std::future::Future;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use muster_api::ids::HostId;
+use muster_core::lifecycle::host::Machine;
+use muster_core::record::{InfraEnv, KubeRef};
+use muster_operations::now;
+use muster_resources::Agent;
 use rustix::process::{Signal, getpid, kill_process};
+use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use super::*;
+use super::world::{NAMESPACE, World};
+use crate::backend::{Backend, eventually};
 
 /// The name of the process's test.
 const WORKER: &str = "agents::moves::move_until_killed";
@@ -88,7 +99,7 @@ fn with_service<T, F: Future<Output = T>>(folder: &Path, work: impl FnOnce(World
     })
 }
 
-async fn pool(world: &World, name: &str) -> Arc<Stored> {
+async fn pool(world: &World, name: &str) -> Arc<InfraEnv> {
     let infra_envs = &world.backend.operations.infra_envs;
     let found = infra_envs.find_by_kube(&KubeRef::new(NAMESPACE, name)).await;
     found.unwrap().unwrap()
