@@ -1,4 +1,4 @@
-//! What installations take: the image that is written to disks, and Ignition configs, with their server and their parser.
+//! Installations: the image that is written to disks, and Ignition configs, with their server and their parser.
 
 pub mod ignition_parser;
 pub mod ignition_server;

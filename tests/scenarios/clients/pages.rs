@@ -74,7 +74,7 @@ fn every_page_with_commands_is_typed() {
     for page in pages().iter().filter(|page| has_commands(page)) {
         assert!(
             TYPED.iter().any(|typed| Path::new(typed) == page),
-            "{}: a line for it is missing in tests/scenarios/pages.rs",
+            "{}: a line for it is missing in tests/scenarios/clients/pages.rs",
             page.display()
         );
     }

@@ -1,4 +1,4 @@
-//! Where Agents begin and end: Agents of new hosts and refused ones, Agents and hosts of which the other is missing, nodes of deleted Agents.
+//! Agents that begin and end: of new hosts, refused, without a host or hosts without one, deleted while their node runs.
 
 pub(super) mod creation;
 mod gone;
