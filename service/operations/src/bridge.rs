@@ -1,6 +1,8 @@
 //! Holds the state of the custom-resource bridge, for `/ready`, the outbox, and queries about records that belong to
 //! resources.
 
+mod watch_health;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +12,7 @@ use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 
 use crate::resources::{ResourceKind, Resources, Seen};
-use crate::watch_health::WatchHealth;
+use watch_health::WatchHealth;
 
 /// The state of the bridge in this replica.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,7 +29,6 @@ mod retry;
 pub mod testing;
 pub mod time;
 pub mod urls;
-pub mod watch_health;
 
 pub use error::{OperationError, unless_missing};
 pub use muster_api::time::now;

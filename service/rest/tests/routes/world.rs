@@ -281,7 +281,7 @@ impl World {
         };
         host.state = state;
         self.operations
-            .store
+            .store()
             .save_host(&host, Some(&history), &[])
             .await
             .unwrap();

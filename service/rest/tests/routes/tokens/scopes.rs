@@ -49,7 +49,7 @@ async fn another_replica_refuses_replaced_and_revoked_tokens() {
     one.get(&old, &hosts).await.expect(401);
     one.get(&url, &path).await.expect(401);
     one.operations
-        .store
+        .store()
         .revoke_operator_token(&id, now())
         .await
         .unwrap();
@@ -243,7 +243,7 @@ async fn an_operators_token_ends_at_once_when_it_is_revoked() {
     world.get(&token, "/infra-envs").await.expect(200);
     world
         .operations
-        .store
+        .store()
         .revoke_operator_token(&id, now())
         .await
         .unwrap();
