@@ -97,13 +97,13 @@ pub(super) async fn write_status(
             .and_then(|status| status.debug_info.as_ref());
         let known = known.and_then(|info| info.events_url.as_deref());
         let token = context
-            .app
+            .operations
             .auth
             .kept_cluster_url_token(cluster, scope, known, now());
         StoredCluster {
             cluster,
             events_url: context
-                .app
+                .operations
                 .urls
                 .events("cluster_id", cluster.id, token.as_deref()),
         }

@@ -90,22 +90,31 @@ fn is_in(bmc: &Bmc, infra_env: &KubeRef) -> bool {
 
 /// BMCs with changed records, those of an InfraEnv that is gone, and those that wait for an InfraEnv.
 fn changed(context: &Context, store: Store<Bmc>) -> impl Stream<Item = ObjectRef<Bmc>> + Send + use<> {
-    let app = context.app.clone();
+    let operations = context.operations.clone();
     let records = context.changes.subscribe_bmcs().filter_map(move |id| {
-        let app = app.clone();
+        let operations = operations.clone();
         async move {
-            let found = app.bmcs.resource_of(id).await.ok().flatten();
+            let found = operations.bmcs.resource_of(id).await.ok().flatten();
             found.as_ref().map(object_ref)
         }
     });
-    let app = context.app.clone();
+    let operations = context.operations.clone();
     let waiting = watch::users(&store, |bmc: &Bmc, infra_env: &KubeRef| {
         let is_made = bmc.status.as_ref().is_some_and(|status| status.bmc_id.is_some());
         is_in(bmc, infra_env) && !is_made
     });
     let made = context.changes.subscribe_infra_envs().filter_map(move |id| {
-        let app = app.clone();
-        async move { app.infra_envs.refresh(id).await.ok().flatten()?.kube.clone() }
+        let operations = operations.clone();
+        async move {
+            operations
+                .infra_envs
+                .refresh(id)
+                .await
+                .ok()
+                .flatten()?
+                .kube
+                .clone()
+        }
     });
     let made = made.flat_map(move |infra_env| stream::iter(waiting(infra_env)));
     let users = watch::users(&store, is_in);
@@ -141,5 +150,5 @@ async fn try_to_release(context: &Context) -> Result<(), Error> {
     }
     // Objects in namespaces that are not watched may still exist.
     let is_there = |kube: &KubeRef| there.contains(kube) || !context.namespaces.contains(&kube.namespace);
-    Ok(context.app.bmcs.release_left_over(is_there).await?)
+    Ok(context.operations.bmcs.release_left_over(is_there).await?)
 }

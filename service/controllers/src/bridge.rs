@@ -50,7 +50,7 @@ pub struct Bridge {
 }
 
 /// Runs until `stop`.
-pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) {
+pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: CancellationToken) {
     let Bridge {
         client,
         lease,
@@ -64,17 +64,17 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         take_over,
     } = bridge;
     let limited = with_deadline(client.clone());
-    app.bridge.look_by(Arc::new(Looks {
+    operations.bridge.look_by(Arc::new(Looks {
         client: limited.clone(),
         namespaces: namespaces.clone(),
     }));
     tokio::select! {
-        () = kinds_known(&app, &client, capi_provider) => {}
+        () = kinds_known(&operations, &client, capi_provider) => {}
         () = stop.cancelled() => return,
     }
     if let Some((namespace, _)) = &lease {
         tokio::select! {
-            () = rivals::none_left(&app, &client, namespace, take_over) => {}
+            () = rivals::none_left(&operations, &client, namespace, take_over) => {}
             () = stop.cancelled() => return,
         }
         // The built-in API has one administrator, who may write in all namespaces.
@@ -87,7 +87,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         let (events, queued) = Events::new();
         let context = Context::new(
             &client,
-            app.clone(),
+            operations.clone(),
             events,
             namespaces.clone(),
             workload_networks.clone(),
@@ -111,27 +111,27 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         )
     };
     match lease {
-        None => alone(&app.bridge, stop, work).await,
+        None => alone(&operations.bridge, stop, work).await,
         Some((namespace, me)) => {
             let lead = Lead::new(client.clone(), &namespace, me, LeaseDurations::default());
             tokio::select! {
-                () = lead.run(&app.bridge, stop, work) => {}
-                () = rivals::watch(app.clone(), client.clone(), namespace) => {}
+                () = lead.run(&operations.bridge, stop, work) => {}
+                () = rivals::watch(operations.clone(), client.clone(), namespace) => {}
             }
         }
     }
 }
 
 /// Waits until the API server knows all kinds.
-async fn kinds_known(app: &Operations, client: &Client, capi_provider: bool) {
+async fn kinds_known(operations: &Operations, client: &Client, capi_provider: bool) {
     loop {
-        let before = app.bridge.status();
+        let before = operations.bridge.status();
         match kinds::lacking(client, capi_provider).await {
             Ok(None) => return,
-            Ok(Some(what)) => app.bridge.set(BridgeStatus::LacksKinds(what)),
-            Err(error) => app.bridge.unreachable(now(), words(&error)),
+            Ok(Some(what)) => operations.bridge.set(BridgeStatus::LacksKinds(what)),
+            Err(error) => operations.bridge.unreachable(now(), words(&error)),
         }
-        let status = app.bridge.status();
+        let status = operations.bridge.status();
         if std::mem::discriminant(&before) != std::mem::discriminant(&status) {
             tracing::warn!("custom resources wait: {status}");
         }

@@ -64,12 +64,12 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
 /// ClusterDeployments with changed records. The records of their hosts change much more often, and trigger
 /// nothing here.
 fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
-    let app = context.app.clone();
+    let operations = context.operations.clone();
     let seen: Arc<Mutex<HashMap<ClusterId, i64>>> = Arc::default();
     context.changes.subscribe_clusters().filter_map(move |id| {
-        let (app, seen) = (app.clone(), seen.clone());
+        let (operations, seen) = (operations.clone(), seen.clone());
         async move {
-            let version = app.clusters.version(id).await.ok()??;
+            let version = operations.clusters.version(id).await.ok()??;
             let before = seen
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -77,7 +77,7 @@ fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>
             if before == Some(version) {
                 return None;
             }
-            let found = app.clusters.find(id, true).await.ok()?;
+            let found = operations.clusters.find(id, true).await.ok()?;
             found.cluster.kube.as_ref().map(object_ref)
         }
     })

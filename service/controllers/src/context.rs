@@ -23,7 +23,7 @@ use crate::metal3_records::Metal3Records;
 pub struct Context {
     pub runtime: Arc<muster_controller::Context>,
     /// Everything that can be done in the service.
-    pub app: Arc<Operations>,
+    pub operations: Arc<Operations>,
     /// Changes of the database.
     pub changes: Changes,
     /// Clients of the clusters that hosts become nodes of.
@@ -44,12 +44,12 @@ impl Context {
     /// `networks`: those of API servers of workload clusters.
     pub fn new(
         client: &Client,
-        app: Arc<Operations>,
+        operations: Arc<Operations>,
         events: Events,
         namespaces: Namespaces,
         networks: Networks,
     ) -> Self {
-        let watches = Arc::new(WatchesOf(app.clone()));
+        let watches = Arc::new(WatchesOf(operations.clone()));
         let runtime = muster_controller::Context::new(client, events, namespaces, watches);
         Self {
             workloads: Arc::new(Workloads::new(runtime.client.clone(), networks)),
@@ -58,9 +58,9 @@ impl Context {
             refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,
             has_node_pools: true,
-            changes: app.changes.clone(),
+            changes: operations.changes.clone(),
             runtime: Arc::new(runtime),
-            app,
+            operations,
         }
     }
 
@@ -78,7 +78,7 @@ impl Context {
             runtime: self.runtime.clone(),
             workloads: self.workloads.clone(),
             drives,
-            records: Arc::new(Metal3Records(self.app.clone())),
+            records: Arc::new(Metal3Records(self.operations.clone())),
         })
     }
 }

@@ -90,23 +90,23 @@ fn changed(
     context: &Context,
     store: Store<InfraEnv>,
 ) -> impl Stream<Item = ObjectRef<InfraEnv>> + Send + use<> {
-    let app = context.app.clone();
+    let operations = context.operations.clone();
     let infra_envs = context.changes.subscribe_infra_envs().filter_map(move |id| {
-        let app = app.clone();
+        let operations = operations.clone();
         async move {
-            let kube = match app.infra_envs.refresh(id).await.ok()? {
+            let kube = match operations.infra_envs.refresh(id).await.ok()? {
                 Some(found) => found.kube.clone(),
                 // The resource may still exist.
-                None => app.infra_envs.resource_of_deleted(id).await.ok()?,
+                None => operations.infra_envs.resource_of_deleted(id).await.ok()?,
             };
             kube.as_ref().map(object_ref)
         }
     });
-    let app = context.app.clone();
+    let operations = context.operations.clone();
     let hosts = context.changes.subscribe_hosts().filter_map(move |(id, _)| {
-        let (app, store) = (app.clone(), store.clone());
+        let (operations, store) = (operations.clone(), store.clone());
         async move {
-            let found = app.infra_envs.find(id).await.ok().flatten()?;
+            let found = operations.infra_envs.find(id).await.ok().flatten()?;
             let resource = object_ref(found.kube.as_ref()?);
             let deleting = |infra_env: Arc<InfraEnv>| infra_env.metadata.deletion_timestamp.is_some();
             store.get(&resource).is_some_and(deleting).then_some(resource)

@@ -100,7 +100,7 @@ async fn ran_lately(client: &Client, namespace: &str) -> bool {
 
 /// Waits until there is no other service, for [`PATIENCE`] at most; not at all with `take_over`, or if controllers of this service ran
 /// lately.
-pub async fn none_left(app: &Operations, client: &Client, namespace: &str, take_over: bool) {
+pub async fn none_left(operations: &Operations, client: &Client, namespace: &str, take_over: bool) {
     let mut renewals = Renewals::default();
     let (began, mut is_told) = (Instant::now(), false);
     while let Some(why) = renewals.holder(client, namespace).await {
@@ -121,18 +121,18 @@ pub async fn none_left(app: &Operations, client: &Client, namespace: &str, take_
             tracing::error!("custom resources are left alone: {why}");
         }
         is_told = true;
-        app.bridge.set(BridgeStatus::Waiting(why));
+        operations.bridge.set(BridgeStatus::Waiting(why));
         sleep(INTERVAL).await;
     }
 }
 
 /// Reports a service that is started later in `/ready`, for as long as this is polled.
-pub async fn watch(app: Arc<Operations>, client: Client, namespace: String) {
+pub async fn watch(operations: Arc<Operations>, client: Client, namespace: String) {
     let mut renewals = Renewals::default();
     loop {
         sleep(INTERVAL).await;
         let found = renewals.holder(&client, &namespace).await;
-        app.bridge.remark(REMARK, found);
+        operations.bridge.remark(REMARK, found);
     }
 }
 

@@ -157,7 +157,7 @@ impl Reconciler {
 
     /// The hosts that an Agent of this name may stand for, each with the name of its InfraEnv; the one that registered last first.
     async fn find_hosts(&self, key: &KubeRef, id: HostId) -> Result<Vec<(String, Host)>, Error> {
-        Ok(self.context.app.hosts.of_agent(&key.namespace, id).await?)
+        Ok(self.context.operations.hosts.of_agent(&key.namespace, id).await?)
     }
 
     pub(super) fn api(&self, namespace: &str) -> Api<Agent> {
@@ -179,7 +179,7 @@ impl Reconciler {
 
     /// Creates the Agent of a host. False when it shall have none, or has one that cannot be read.
     async fn create(&self, key: &KubeRef, host: &Host) -> Result<bool, Error> {
-        let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await? else {
+        let Some(record) = self.context.operations.infra_envs.find(host.infra_env_id).await? else {
             return Ok(false);
         };
         let Some(name) = &record.kube else {
@@ -246,8 +246,8 @@ impl Reconciler {
         if !known.has_status() && host.inventory.is_none() && is_as_created && age < YOUNG {
             return Ok(Action::requeue((YOUNG - age).to_std().unwrap_or_default()));
         }
-        let app = &self.context.app;
-        let Some(record) = app.infra_envs.find(host.infra_env_id).await? else {
+        let operations = &self.context.operations;
+        let Some(record) = operations.infra_envs.find(host.infra_env_id).await? else {
             return Ok(Action::await_change());
         };
         let resource = self.resource(&record).await?;
@@ -301,8 +301,8 @@ impl Reconciler {
             return Ok(Action::await_change());
         };
         let before = known.status();
-        let events = links::events(app, &record, &host, &before, now);
-        let logs = links::logs(app, &host, &before, now).await?;
+        let events = links::events(operations, &record, &host, &before, now);
+        let logs = links::logs(operations, &host, &before, now).await?;
         let awaited = self.context.joining.get(key);
         let inputs = status::Inputs {
             host: &host,
@@ -321,7 +321,10 @@ impl Reconciler {
             &synced,
             unsynced_since,
             awaited.as_ref(),
-            (waits.as_deref(), end_of_wait(&host, &app.hosts.deadlines(&host))),
+            (
+                waits.as_deref(),
+                end_of_wait(&host, &operations.hosts.deadlines(&host)),
+            ),
         );
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
@@ -332,7 +335,7 @@ impl Reconciler {
             self.context.events.publish(event, known.object_ref(&()));
         }
         let signed = (events.is_some() || logs.is_some())
-            .then(|| app.auth.url_renewal())
+            .then(|| operations.auth.url_renewal())
             .flatten();
         let next = retry.into_iter().chain(signed).min();
         Ok(next.map_or_else(Action::await_change, Action::requeue))
@@ -416,11 +419,11 @@ impl Reconciler {
             ..new
         };
         let before = agent.has_status().then(|| agent.status());
-        let operations = patch::status(agent, before.as_ref(), new.clone());
-        if operations.is_empty() {
+        let patch = patch::status(agent, before.as_ref(), new.clone());
+        if patch.is_empty() {
             return Ok(());
         }
-        let written = send(&self.cached_api(agent), &agent.name_any(), operations).await;
+        let written = send(&self.cached_api(agent), &agent.name_any(), patch).await;
         if self.written(agent, written)?.is_some() {
             let events = &self.context.events;
             events.publish_transitions(agent, before.as_ref(), &new);
@@ -455,7 +458,7 @@ impl Reconciler {
         if let Some(name) = names().get(&id) {
             return Ok(Some(name.clone()));
         }
-        let name = match self.context.app.clusters.find(id, true).await {
+        let name = match self.context.operations.clusters.find(id, true).await {
             Ok(stored) => stored.cluster.kube,
             Err(error) if error.is_missing() => None,
             Err(error) => return Err(error.into()),
@@ -469,7 +472,7 @@ impl Reconciler {
 
     /// The record of a ClusterDeployment's cluster.
     pub(super) async fn cluster_of(&self, deployment: &KubeRef) -> Result<Option<ClusterId>, Error> {
-        let found = self.context.app.clusters.find_by_kube(deployment).await?;
+        let found = self.context.operations.clusters.find_by_kube(deployment).await?;
         Ok(found.map(|cluster| cluster.id))
     }
 }

@@ -43,7 +43,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let (classifications, classification_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (classification_changed, classification_changes) = unbounded_channel();
-    let orphans = Arc::new(Orphans::new(context.app.clone()));
+    let orphans = Arc::new(Orphans::new(context.operations.clone()));
     let triggers = Arc::new(Triggers {
         context: context.clone(),
         orphans: orphans.clone(),

@@ -48,7 +48,7 @@ impl Triggers {
     /// Requests the Agents of all hosts that have none. Those that exist are requested by the first list of Agents.
     pub(super) async fn all_hosts(self: Arc<Self>) {
         let hosts = loop {
-            match self.context.app.hosts.keys_of_resources().await {
+            match self.context.operations.hosts.keys_of_resources().await {
                 Ok(hosts) => break hosts,
                 Err(error) => {
                     tracing::warn!(%error, "the hosts of custom resources cannot be listed; trying again");
@@ -72,7 +72,7 @@ impl Triggers {
         let mut changed = pin!(changed);
         while let Some((infra_env_id, id)) = changed.next().await {
             let record = loop {
-                match self.context.app.infra_envs.find(infra_env_id).await {
+                match self.context.operations.infra_envs.find(infra_env_id).await {
                     Ok(record) => break record,
                     Err(_) => sleep(DATABASE_RETRY_INTERVAL).await,
                 }
@@ -113,7 +113,7 @@ impl Triggers {
             let name = loop {
                 match self
                     .context
-                    .app
+                    .operations
                     .clusters
                     .find(id, false)
                     .await

@@ -28,7 +28,7 @@ pub async fn delete(bmc: &Bmc, context: &Context) -> Result<Action, Error> {
         return Ok(Action::await_change());
     }
     let kube = kube_ref(bmc);
-    let bmcs = &context.app.bmcs;
+    let bmcs = &context.operations.bmcs;
     if let Some(mut record) = bmcs.find_by_kube(&kube).await? {
         if record.stage.is_active() {
             record = bmcs.stop(record.infra_env_id, record.id).await?;

@@ -53,7 +53,7 @@ pub async fn reconcile(bmc: Arc<Bmc>, context: Arc<Context>) -> Result<Action, E
             Ok(Action::await_change())
         }
         Err(Refusal::Input { why, retry }) => {
-            let record = context.app.bmcs.find_by_kube(&kube_ref(&*bmc)).await?;
+            let record = context.operations.bmcs.find_by_kube(&kube_ref(&*bmc)).await?;
             let found = Found {
                 record: record.as_ref(),
                 synced: Synced::Input(why),
@@ -69,7 +69,7 @@ pub async fn reconcile(bmc: Arc<Bmc>, context: Arc<Context>) -> Result<Action, E
 
 /// The latest version of the resource, if `bmc` seems to request something: a request of an older version is not repeated.
 async fn newest(bmc: Arc<Bmc>, context: &Context) -> Result<Option<Arc<Bmc>>, Error> {
-    let stored = context.app.bmcs.find_by_kube(&kube_ref(&*bmc)).await?;
+    let stored = context.operations.bmcs.find_by_kube(&kube_ref(&*bmc)).await?;
     let known = stored.and_then(|stored| stored.resource);
     if known.is_none_or(|known| known.asked == asked(&bmc)) {
         return Ok(Some(bmc));
@@ -80,7 +80,7 @@ async fn newest(bmc: Arc<Bmc>, context: &Context) -> Result<Option<Arc<Bmc>>, Er
 
 async fn converge(bmc: &Bmc, context: &Context) -> Result<Following, Refusal> {
     let infra_env = KubeRef::new(bmc.namespace().unwrap_or_default(), &bmc.spec.infra_env_ref.name);
-    let Some(found) = context.app.infra_envs.find_by_kube(&infra_env).await? else {
+    let Some(found) = context.operations.infra_envs.find_by_kube(&infra_env).await? else {
         return Err(Refusal::Input {
             why: format!(
                 "spec.infraEnvRef: there is no InfraEnv {infra_env} yet, or it is not made; it goes on when it is"
@@ -89,7 +89,11 @@ async fn converge(bmc: &Bmc, context: &Context) -> Result<Following, Refusal> {
         });
     };
     let wanted = wanted(bmc, context).await?;
-    let followed = context.app.bmcs.follow(&kube_ref(bmc), found.id, &wanted).await;
+    let followed = context
+        .operations
+        .bmcs
+        .follow(&kube_ref(bmc), found.id, &wanted)
+        .await;
     followed.map_err(not_followed)
 }
 

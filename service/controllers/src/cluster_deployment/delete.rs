@@ -76,7 +76,7 @@ pub async fn install(
             release_agents(&kube, preserves(deployment), context).await?;
         }
         if let Err(error) = delete_record(&kube, install, context).await {
-            let stored = context.app.clusters.find_by_kube(&kube).await?;
+            let stored = context.operations.clusters.find_by_kube(&kube).await?;
             let why = format!("The deletion waits: {error}");
             write_status(install, context, &Synced::Backend(why), stored.as_ref()).await?;
             return Ok(Action::requeue(RETRY_INTERVAL));
@@ -94,12 +94,12 @@ fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
 
 /// Deletes the record of that name, if it exists and belongs to `resource`. Refused while hosts are being installed into the cluster.
 async fn delete_record(kube: &KubeRef, resource: &impl Resource, context: &Context) -> Result<(), Error> {
-    let found = context.app.clusters.find_by_kube(kube).await?;
+    let found = context.operations.clusters.find_by_kube(kube).await?;
     let Some(stored) = found.filter(|stored| may_be_of(resource, &stored.id)) else {
         return Ok(());
     };
     // A refusal is no mistake in the resource: the deletion is tried again.
-    unless_missing(context.app.delete_cluster(stored.id).await)
+    unless_missing(context.operations.delete_cluster(stored.id).await)
         .map_err(|error| Error::internal(error.to_string()))
 }
 

@@ -52,7 +52,7 @@ async fn record(deployment: &ClusterDeployment, context: &Context) -> Result<Opt
     let Some(id) = mirror_of(deployment) else {
         return Ok(None);
     };
-    let found = context.app.clusters.find_stored(id).await?;
+    let found = context.operations.clusters.find_stored(id).await?;
     let alive = found.filter(|found| found.deleted_at.is_none());
     Ok(Some(alive.map(|found| found.cluster)))
 }
@@ -85,7 +85,7 @@ pub async fn converge(stored: &Cluster, wanted: &Wanted<'_>, context: &Context) 
         ..*wanted
     };
     let agreed = Agreed::of(&said(stored, &next)?);
-    let stored = context.app.clusters.change(stored.id, |newest| {
+    let stored = context.operations.clusters.change(stored.id, |newest| {
         // A client of REST may have been faster, so only what the resources changed is taken over.
         let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.data), &merged);
         let mut next = Cluster {

@@ -65,7 +65,11 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         Some(newer) => Arc::new(newer),
         None => deployment,
     };
-    let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
+    let stored = context
+        .operations
+        .clusters
+        .find_by_kube(&kube_ref(&*deployment))
+        .await?;
     if stored.is_none() && mirror_of::<ClusterId>(&*deployment).is_some() {
         // The record was deleted meanwhile. A mirror makes no record.
         return Ok(Action::requeue(Duration::ZERO));
@@ -82,7 +86,7 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         Ok((cluster, notice)) => {
             let again = notice.is_some().then_some(RETRY_INTERVAL);
             write_status(&install, &context, &Synced::Ok(notice), Some(&cluster)).await?;
-            let signed = context.app.auth.url_renewal();
+            let signed = context.operations.auth.url_renewal();
             let next = again.into_iter().chain(signed).min();
             Ok(next.map_or_else(Action::await_change, Action::requeue))
         }
@@ -177,7 +181,7 @@ async fn converge(
         ignition_ca: ignition_ca.as_ref(),
         version: version.as_deref(),
     };
-    let clusters = &context.app.clusters;
+    let clusters = &context.operations.clusters;
     let cluster = match stored {
         None => make(&wanted, context).await?,
         Some(stored) if stored.mirror.is_some() => mirrored::converge(&stored, &wanted, context).await?,
@@ -202,7 +206,7 @@ async fn converge(
 /// Makes the record of a resource that has none. One that was deleted while the resource stayed comes back with its id, by which clients of
 /// REST know it.
 async fn make(wanted: &Wanted<'_>, context: &Context) -> Result<Cluster, Refusal> {
-    let clusters = &context.app.clusters;
+    let clusters = &context.operations.clusters;
     let (deployment, kube) = (wanted.deployment, kube_ref(wanted.deployment));
     let deleted = match clusters.find_deleted(&kube).await? {
         Some(deleted) if shows(wanted.install, &deleted) => {

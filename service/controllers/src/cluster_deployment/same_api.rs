@@ -11,7 +11,7 @@ use crate::error::Refusal;
 /// # Errors
 /// Fails if the database does.
 pub async fn notice(cluster: &Cluster, context: &Context) -> Result<Option<String>, Refusal> {
-    Ok(earlier(cluster, &context.app.clusters.list(false).await?).map(words))
+    Ok(earlier(cluster, &context.operations.clusters.list(false).await?).map(words))
 }
 
 fn earlier<'a>(cluster: &Cluster, all: &'a [StoredCluster]) -> Option<&'a Cluster> {

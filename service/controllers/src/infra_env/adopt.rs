@@ -36,8 +36,8 @@ pub async fn adopted(
             "{asked} is no id of an InfraEnv; `muster infra-env list` shows them"
         )));
     };
-    let app = &context.app;
-    let Some(found) = app.infra_envs.refresh(id).await? else {
+    let operations = &context.operations;
+    let Some(found) = operations.infra_envs.refresh(id).await? else {
         return Err(refused(format!(
             "there is no InfraEnv {id}; without the annotation a new one is made"
         )));
@@ -53,17 +53,24 @@ pub async fn adopted(
         )));
     }
     check_unchangeable(&found, wanted, false).map_err(|invalid| Refusal::invalid(&invalid, spec_field))?;
-    let hosts = app.hosts.briefs(id).await?;
+    let hosts = operations.hosts.briefs(id).await?;
     for host in &hosts {
         let Some(cluster) = host.cluster_id else { continue };
-        if app.clusters.find(cluster, true).await?.cluster.kube.is_none() {
+        if operations
+            .clusters
+            .find(cluster, true)
+            .await?
+            .cluster
+            .kube
+            .is_none()
+        {
             return Err(refused(format!(
                 "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not say; unbind it first",
                 host.id
             )));
         }
     }
-    let adopted = app
+    let adopted = operations
         .infra_envs
         .change(id, |newest| {
             let may = !newest.belongs_to_resource() && newest.settings.offered_to.as_ref() == Some(kube);

@@ -37,7 +37,11 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
         // The object waits for finalizers of others.
         return Ok(Action::await_change());
     }
-    let stored = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let stored = context
+        .operations
+        .infra_envs
+        .find_by_kube(&kube_ref(infra_env))
+        .await?;
     let stored = stored.filter(|stored| may_be_of(infra_env, &stored.id));
     if let Some(stored) = &stored {
         let ejecting = ejecting(infra_env, stored.id, context).await?;
@@ -55,7 +59,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     delete_agents(infra_env, context, &plan.agents).await?;
     if let Some(stored) = &stored {
         for id in &plan.hosts {
-            done(context.app.hosts.delete(stored.id, *id).await)?;
+            done(context.operations.hosts.delete(stored.id, *id).await)?;
         }
     }
     if !plan.waiting.is_empty() {
@@ -68,7 +72,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     }
     if let Some(stored) = &stored {
         // A host that registered just now prevents the deletion: the next reconcile sees it.
-        done(context.app.infra_envs.delete(stored.id).await)?;
+        done(context.operations.infra_envs.delete(stored.id).await)?;
     }
     finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
     tracing::info!(infra_env = %kube_ref(infra_env), "InfraEnv resource deleted");
@@ -78,9 +82,9 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
 /// Ends discoveries through the InfraEnv's BMCs, which are deleted with it. Returns the names of the BMCs that still have the image.
 async fn ejecting(infra_env: &InfraEnv, id: InfraEnvId, context: &Context) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
-    for mut bmc in context.app.bmcs.list(id).await? {
+    for mut bmc in context.operations.bmcs.list(id).await? {
         if bmc.stage.is_active() {
-            bmc = context.app.bmcs.stop(id, bmc.id).await?;
+            bmc = context.operations.bmcs.stop(id, bmc.id).await?;
         }
         if let Next::Wait { .. } = bmc::delete::next(&bmc, bmc::delete::asked_at(infra_env), now()) {
             names.push(bmc.name);
@@ -146,7 +150,7 @@ fn plan(hosts: &[HostBrief], agents: &BTreeMap<String, bool>) -> Plan {
 }
 
 async fn hosts(context: &Context, id: InfraEnvId) -> Result<Vec<HostBrief>, Error> {
-    let briefs = context.app.hosts.briefs(id).await?;
+    let briefs = context.operations.hosts.briefs(id).await?;
     let brief_of = |brief: muster_operations::records::HostBrief| HostBrief {
         id: brief.id,
         cluster: brief.cluster_id,

@@ -29,24 +29,24 @@ pub struct Links {
 /// Returns the present addresses. A token in the addresses of `before` is kept while it is valid for long enough: a new one
 /// would look like a new image.
 pub fn links(
-    app: &Operations,
+    operations: &Operations,
     infra_env: &InfraEnv,
     boot_order_control: bool,
     before: Option<&InfraEnvStatus>,
     now: Timestamp,
 ) -> Links {
     let known = before.and_then(|status| status.debug_info.as_ref()?.events_url.as_deref());
-    let token = app.auth.kept_url_token(infra_env, known, now);
+    let token = operations.auth.kept_url_token(infra_env, known, now);
     let token = token.as_deref();
-    let file = |name: &str| app.urls.signed_file(infra_env, name, None, token);
+    let file = |name: &str| operations.urls.signed_file(infra_env, name, None, token);
     Links {
-        iso: app.urls.iso(infra_env),
-        kernel: app.urls.kernel(infra_env),
-        initrd: app.urls.initrd(infra_env),
-        rootfs: app.urls.rootfs(infra_env),
-        ipxe_script: app.urls.boot_script(infra_env, boot_order_control),
+        iso: operations.urls.iso(infra_env),
+        kernel: operations.urls.kernel(infra_env),
+        initrd: operations.urls.initrd(infra_env),
+        rootfs: operations.urls.rootfs(infra_env),
+        ipxe_script: operations.urls.boot_script(infra_env, boot_order_control),
         discovery_ignition: file("discovery.ign"),
-        events: app.urls.events("infra_env_id", infra_env.id, token),
+        events: operations.urls.events("infra_env_id", infra_env.id, token),
         static_network: file("static-network-config"),
     }
 }

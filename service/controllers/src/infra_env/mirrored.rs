@@ -78,7 +78,7 @@ pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<boo
         return Ok(false);
     };
     let own = kube_ref(infra_env);
-    let record = context.app.infra_envs.refresh(id).await?;
+    let record = context.operations.infra_envs.refresh(id).await?;
     Ok(record.is_none_or(|record| record.kube.as_ref() != Some(&own)))
 }
 
@@ -87,15 +87,15 @@ pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<boo
 /// # Errors
 /// Fails if the database does.
 pub async fn lost_its_cluster(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
-    let app = &context.app;
-    let found = app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let operations = &context.operations;
+    let found = operations.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
     let Some(id) = found
         .filter(|found| found.mirror.is_some())
         .and_then(|found| found.cluster_id)
     else {
         return Ok(false);
     };
-    Ok(app.clusters.is_deleted(id).await? != Some(false))
+    Ok(operations.clusters.is_deleted(id).await? != Some(false))
 }
 
 /// Stores the changes of the resource, and writes REST's changes to the resource.
@@ -108,10 +108,10 @@ pub(super) async fn converge(
     cluster: Option<&Cluster>,
     context: &Context,
 ) -> Result<Converged, Refusal> {
-    let app = &context.app;
+    let operations = &context.operations;
     // Both are read again: an older version would look like a change.
     let resource = reconcile::api(context, seen).get_opt(&seen.name_any()).await?;
-    let newest = app.infra_envs.refresh(stored.id).await?;
+    let newest = operations.infra_envs.refresh(stored.id).await?;
     let (Some(resource), Some(stored)) = (resource, newest) else {
         return Err(gone());
     };
@@ -122,7 +122,7 @@ pub(super) async fn converge(
         networks: networks.accepted.clone(),
     };
     let of_resource = said
-        .fields(&stored, cluster, app.newest_version())
+        .fields(&stored, cluster, operations.newest_version())
         .map_err(refused)?;
     let of_record = fields(&stored.settings);
     let agreed = stored.mirror.clone().unwrap_or_default();
@@ -140,17 +140,17 @@ pub(super) async fn converge(
         .await
         .map_err(Refusal::Later)?;
     let agreed = next
-        .fields(&stored, cluster, app.newest_version())
+        .fields(&stored, cluster, operations.newest_version())
         .map_err(refused)?;
     let agreed = Agreed::of(&agreed);
-    let stored = app
+    let stored = operations
         .infra_envs
         .change(stored.id, |newest| {
             // A client of REST may have been faster, so only what the resource changed is taken over.
             let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.settings), &merged);
             let settings = settings(fields).unwrap_or_else(|| newest.settings.clone());
             let outcome = infra_env::replace(newest, settings, newest.cluster_id, now())?;
-            app.check_image(&outcome.infra_env)?;
+            operations.check_image(&outcome.infra_env)?;
             let next = record::InfraEnv {
                 mirror: newest.mirror.as_ref().map(|_| agreed.clone()),
                 ..outcome.infra_env

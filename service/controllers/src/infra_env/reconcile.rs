@@ -72,7 +72,7 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
         Ok(found) => available(&infra_env, &context, &found).await,
         Err(Refusal::Input { why, retry }) => {
             let stored = context
-                .app
+                .operations
                 .infra_envs
                 .find_by_kube(&kube_ref(&*infra_env))
                 .await?;
@@ -98,10 +98,10 @@ async fn converge(
     cluster: Option<&Cluster>,
     context: &Context,
 ) -> Result<Converged, Refusal> {
-    let app = &context.app;
+    let operations = &context.operations;
     let spec = &infra_env.spec;
     let kube = kube_ref(infra_env);
-    let found = app.infra_envs.find_by_kube(&kube).await?;
+    let found = operations.infra_envs.find_by_kube(&kube).await?;
     if let Some(mirrored) = found.as_ref().filter(|found| found.mirror.is_some()) {
         return mirrored::converge(infra_env, mirrored, cluster, context).await;
     }
@@ -123,7 +123,7 @@ async fn converge(
             .annotations()
             .get(names::annotation::REQUIRE_HOST_KEYS)
             .is_some_and(|value| value == "true"),
-        newest_version: app.newest_version(),
+        newest_version: operations.newest_version(),
     };
     let wanted = desired(&kube.name, spec, &world).map_err(refused)?;
     let found = match found {
@@ -137,8 +137,9 @@ async fn converge(
             check_unchangeable(&found, &wanted, gone).map_err(refused)?;
             let made = infra_env::create(wanted, found.id, found.boot_id.clone(), found.created_at)
                 .map_err(refused)?;
-            app.check_image(&made).map_err(refused)?;
-            app.infra_envs
+            operations.check_image(&made).map_err(refused)?;
+            operations
+                .infra_envs
                 .change(found.id, |newest| {
                     let settings = made.settings.clone();
                     let outcome = infra_env::replace(newest, settings, made.cluster_id, now())?;
@@ -163,8 +164,8 @@ async fn make(
     wanted: InfraEnvCreateParams,
     context: &Context,
 ) -> Result<Arc<record::InfraEnv>, Refusal> {
-    let app = &context.app;
-    let deleted = match app.infra_envs.find_deleted(&kube).await? {
+    let operations = &context.operations;
+    let deleted = match operations.infra_envs.find_deleted(&kube).await? {
         Some(deleted) => {
             let newest = newest(&api(context, infra_env), infra_env).await?;
             newest
@@ -178,15 +179,15 @@ async fn make(
         None => (InfraEnvId::random(), random::boot_id(), now()),
     };
     let mut made = infra_env::create(wanted, id, boot_id, created_at).map_err(refused)?;
-    app.check_image(&made).map_err(refused)?;
+    operations.check_image(&made).map_err(refused)?;
     made.kube = Some(kube);
     let Some(deleted) = deleted else {
-        return Ok(app.infra_envs.create(made).await?);
+        return Ok(operations.infra_envs.create(made).await?);
     };
     made.version = deleted.version;
     made.updated_at = now();
     made.settings.token_generation = deleted.settings.token_generation;
-    Ok(app.infra_envs.revive(made).await?)
+    Ok(operations.infra_envs.revive(made).await?)
 }
 
 /// True when the status of the resource contains the URLs of this record: the record was made for the resource, and not for an earlier one
@@ -215,7 +216,7 @@ async fn cluster_is_gone(context: &Context, found: &record::InfraEnv) -> Result<
     let Some(id) = found.cluster_id else {
         return Ok(false);
     };
-    Ok(context.app.clusters.is_deleted(id).await? != Some(false))
+    Ok(context.operations.clusters.is_deleted(id).await? != Some(false))
 }
 
 /// The cluster of `spec.clusterRef`; an `Err` holds the reason why the reference cannot be resolved.
@@ -231,7 +232,7 @@ async fn referred_cluster(
     }
     let deployments = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
     let found = match deployments.get_metadata_opt(&kube.name).await? {
-        Some(_) => context.app.clusters.find_by_kube(&kube).await?,
+        Some(_) => context.operations.clusters.find_by_kube(&kube).await?,
         None => None,
     };
     Ok(match found {
@@ -323,7 +324,7 @@ fn check_mirror_registry(data: &BTreeMap<String, String>) -> Result<(), &'static
 async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converged) -> Result<Action, Error> {
     let stored = &found.stored;
     let links = addresses(context, infra_env, stored);
-    let image = context.app.discovery.of(stored).await;
+    let image = context.operations.discovery.of(stored).await;
     if let Err(unavailable) = &image {
         let (why, again) = (chain(unavailable), image_retry(unavailable));
         let outcome = Outcome::Unusable {
@@ -335,7 +336,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     }
     let of_muster = matches!(image, Ok(DiscoveryImage::Muster(_)));
     let architecture = stored.settings.cpu_architecture;
-    let has_agent = context.app.live_images.of(architecture).is_some();
+    let has_agent = context.operations.live_images.of(architecture).is_some();
     let outcome = Outcome::Available(Available {
         links: &links,
         updated_at: stored.updated_at,
@@ -347,7 +348,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     });
     write(infra_env, context, &outcome).await?;
     let referred = matches!(found.mirror_registry, Some(Err(_))).then_some(RETRY_INTERVAL);
-    let signed = context.app.auth.url_renewal();
+    let signed = context.operations.auth.url_renewal();
     let next = referred.into_iter().chain(signed).min();
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
@@ -364,7 +365,13 @@ fn image_retry(unavailable: &DiscoveryImageUnavailable) -> Option<Duration> {
 
 fn addresses(context: &Context, infra_env: &InfraEnv, stored: &record::InfraEnv) -> Links {
     let redirected = infra_env.spec.ipxe_script_type == IpxeScriptType::BootOrderControl;
-    links(&context.app, stored, redirected, infra_env.status.as_ref(), now())
+    links(
+        &context.operations,
+        stored,
+        redirected,
+        infra_env.status.as_ref(),
+        now(),
+    )
 }
 
 /// Writes the status, if it differs from the one that was read.

@@ -97,7 +97,12 @@ impl Actor<'_> {
     /// Approves a request, if its host is still joining. False when this call did not approve it.
     async fn approve(self, member: &Member, name: &str, view: &View) -> Result<bool, Error> {
         let host = &member.host;
-        let found = self.context.app.hosts.brief(host.infra_env_id, host.id).await?;
+        let found = self
+            .context
+            .operations
+            .hosts
+            .brief(host.infra_env_id, host.id)
+            .await?;
         let is_same = found.is_some_and(|found| {
             found.version == host.version && is_joining(&found.state, &found.data, found.cluster_id)
         });
@@ -192,7 +197,12 @@ async fn progressed(
         stage: Some(stage),
         info,
     };
-    match context.app.hosts.apply(host.infra_env_id, host.id, event).await {
+    match context
+        .operations
+        .hosts
+        .apply(host.infra_env_id, host.id, event)
+        .await
+    {
         Ok(changed) => {
             member.host = changed;
             Ok(())

@@ -78,7 +78,7 @@ pub struct Place {
 /// Returns the cluster's name, and why there is no client for it.
 async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String, String)> {
     let unnamed = |error: Error| (cluster.to_string(), error.to_string());
-    let stored = context.app.clusters.find(cluster, false).await;
+    let stored = context.operations.clusters.find(cluster, false).await;
     let stored = stored.map_err(|error| unnamed(error.into()))?;
     let cluster_data = stored.cluster.data;
     let Some(kube) = stored.cluster.kube else {

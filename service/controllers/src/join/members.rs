@@ -94,11 +94,11 @@ impl Members {
 
     async fn member(&self, key: Key) -> Result<Option<Member>, Error> {
         let (infra_env_id, id) = key;
-        let app = &self.context.app;
-        let Some(host) = app.hosts.find(infra_env_id, id).await? else {
+        let operations = &self.context.operations;
+        let Some(host) = operations.hosts.find(infra_env_id, id).await? else {
             return Ok(None);
         };
-        let record = app.infra_envs.find(infra_env_id).await?;
+        let record = operations.infra_envs.find(infra_env_id).await?;
         let Some(infra_env) = record.and_then(|record| record.kube.clone()) else {
             return Ok(None);
         };

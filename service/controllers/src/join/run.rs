@@ -44,7 +44,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     };
     let listed = async {
         loop {
-            match context.app.hosts.keys_in(&STATUSES).await {
+            match context.operations.hosts.keys_in(&STATUSES).await {
                 Ok(keys) => return keys,
                 Err(error) => retry_later(&error).await,
             }
@@ -84,7 +84,7 @@ impl Clusters {
     /// Handles changed hosts. A host that cannot be read does not count as joining; the error is reported where the host is shown.
     async fn look_at(&mut self, keys: &[Key]) {
         let hosts = loop {
-            match self.context.app.hosts.read(keys, HostForm::Brief).await {
+            match self.context.operations.hosts.read(keys, HostForm::Brief).await {
                 Ok(found) => break found,
                 Err(error) => retry_later(&error).await,
             }
@@ -116,7 +116,7 @@ impl Clusters {
     }
 
     async fn leave(&mut self, cluster: ClusterId, key: Key) {
-        if let Ok(Some(infra_env)) = self.context.app.infra_envs.find(key.0).await
+        if let Ok(Some(infra_env)) = self.context.operations.infra_envs.find(key.0).await
             && let Some(kube) = &infra_env.kube
         {
             let agent = KubeRef::new(&kube.namespace, key.1.to_string());

@@ -13,14 +13,14 @@ use crate::error::Error;
 
 /// Returns all records, and the records of present mirrors, which may be gone.
 pub async fn all(context: &Context) -> Result<Vec<ClusterId>, Error> {
-    let records = context.app.clusters.list(false).await?;
+    let records = context.operations.clusters.list(false).await?;
     let ids = records.iter().map(|record| record.cluster.id);
     place::with_mirrored::<ClusterDeployment, _>(ids, context).await
 }
 
 /// Deletes mirrors, and their names in the records: they are not enabled, or the API is another.
 pub async fn forget(context: &Context) -> Result<(), Error> {
-    for record in context.app.clusters.list(false).await? {
+    for record in context.operations.clusters.list(false).await? {
         if record.cluster.mirror.is_some() {
             link(context, record.cluster.id, None).await?;
             place::delete::<ClusterDeployment>(record.cluster.id, context).await?;
@@ -31,7 +31,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
 
 /// Creates the resources of a record made by REST, or deletes what is left of them.
 pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
-    let found = context.app.clusters.find_stored(id).await?;
+    let found = context.operations.clusters.find_stored(id).await?;
     let record = found.filter(|found| found.deleted_at.is_none());
     match record.map(|found| found.cluster) {
         Some(record) if !record.belongs_to_resource() => {
@@ -68,7 +68,7 @@ async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, E
             .is_some()
             || installs.get_opt(&name).await?.is_some();
         let name = KubeRef::new(namespace::MIRROR, name);
-        if !is_taken && context.app.clusters.find_by_kube(&name).await?.is_none() {
+        if !is_taken && context.operations.clusters.find_by_kube(&name).await?.is_none() {
             link(context, record.id, Some(&name)).await?;
             return Ok(name);
         }
@@ -81,7 +81,7 @@ async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, E
 }
 
 async fn link(context: &Context, id: ClusterId, name: Option<&KubeRef>) -> Result<(), Error> {
-    let linked = context.app.clusters.change(id, |newest| {
+    let linked = context.operations.clusters.change(id, |newest| {
         let with_mirror = || record::Cluster {
             kube: name.cloned(),
             mirror: name.map(|_| Agreed::default()),

@@ -14,14 +14,14 @@ use crate::infra_env::shown;
 
 /// Returns all records, and the records of present mirrors, which may be gone.
 pub async fn all(context: &Context) -> Result<Vec<InfraEnvId>, Error> {
-    let records = context.app.infra_envs.list(None).await?;
+    let records = context.operations.infra_envs.list(None).await?;
     let ids = records.iter().map(|record| record.id);
     place::with_mirrored::<InfraEnv, _>(ids, context).await
 }
 
 /// Deletes mirrors, and their names in the records: they are not enabled, or the API is another.
 pub async fn forget(context: &Context) -> Result<(), Error> {
-    for record in context.app.infra_envs.list(None).await? {
+    for record in context.operations.infra_envs.list(None).await? {
         if record.mirror.is_some() {
             link(context, record.id, None).await?;
             place::delete::<InfraEnv>(record.id, context).await?;
@@ -32,7 +32,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
 
 /// Creates the resource of a record made by REST, or deletes what is left of one.
 pub async fn mirror(id: InfraEnvId, context: &Context) -> Result<(), Error> {
-    let record = context.app.infra_envs.refresh(id).await?;
+    let record = context.operations.infra_envs.refresh(id).await?;
     match record.as_deref() {
         Some(record) if !record.belongs_to_resource() => {
             let name = match &record.kube {
@@ -54,7 +54,7 @@ async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, 
             .await?
             .is_some();
         let name = KubeRef::new(namespace::MIRROR, name);
-        if !is_taken && context.app.infra_envs.find_by_kube(&name).await?.is_none() {
+        if !is_taken && context.operations.infra_envs.find_by_kube(&name).await?.is_none() {
             link(context, record.id, Some(&name)).await?;
             return Ok(name);
         }
@@ -68,7 +68,7 @@ async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, 
 
 /// Links a record to its mirror, unless a resource has taken it over.
 async fn link(context: &Context, id: InfraEnvId, name: Option<&KubeRef>) -> Result<(), Error> {
-    let linked = context.app.infra_envs.change(id, |newest| {
+    let linked = context.operations.infra_envs.change(id, |newest| {
         let with_mirror = || record::InfraEnv {
             kube: name.cloned(),
             mirror: name.map(|_| Agreed::default()),
@@ -90,7 +90,7 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
     }
     let cluster = match record.cluster_id {
         Some(id) => {
-            let cluster = context.app.clusters.find(id, false).await?.cluster;
+            let cluster = context.operations.clusters.find(id, false).await?.cluster;
             if cluster.kube.is_none() {
                 return Err(Error::internal(format!("its cluster {id} is not mirrored yet")));
             }
@@ -102,7 +102,7 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
     let resource = shown::resource(name, record, cluster.as_ref());
     create(context, &resource).await?;
     // Idle hosts rarely change by themselves; their Agents are created now.
-    for host in context.app.hosts.briefs(record.id).await? {
+    for host in context.operations.hosts.briefs(record.id).await? {
         let subject = Subject::Host {
             infra_env_id: record.id,
             id: host.id,

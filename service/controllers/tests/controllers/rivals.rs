@@ -49,9 +49,9 @@ async fn a_lease_of_the_year_after_next_keeps_nobody_off() {
 async fn somebody_elses_lease_delays_controllers_that_have_not_run_here() {
     let backend = Backend::open(now()).await;
     lease(&backend, "mce", "assisted-service-0", 0).await;
-    let app = backend.operations.clone();
+    let operations = backend.operations.clone();
     let told = eventually("/ready to tell of it", async || {
-        let status = app.bridge.status().to_string();
+        let status = operations.bridge.status().to_string();
         status
             .contains("assisted-service-0 in the namespace mce")
             .then_some(status)

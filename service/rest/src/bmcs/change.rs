@@ -26,13 +26,13 @@ use muster_operations::Operations;
     )
 )]
 pub async fn update_bmc(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
     Body(params): Body<BmcUpdateParams>,
 ) -> Result<Json<Bmc>, Problem> {
-    let changed = app
+    let changed = operations
         .bmcs
-        .update_by_user(&app.bridge, infra_env_id, bmc_id, &params)
+        .update_by_user(&operations.bridge, infra_env_id, bmc_id, &params)
         .await?;
     Ok(Json(view(&changed)))
 }
@@ -50,9 +50,12 @@ pub async fn update_bmc(
     )
 )]
 pub async fn delete_bmc(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
 ) -> Result<StatusCode, Problem> {
-    app.bmcs.delete_by_user(&app.bridge, infra_env_id, bmc_id).await?;
+    operations
+        .bmcs
+        .delete_by_user(&operations.bridge, infra_env_id, bmc_id)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

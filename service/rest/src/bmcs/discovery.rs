@@ -26,12 +26,12 @@ use muster_operations::bmcs::Bmcs;
     )
 )]
 pub async fn discover_bmc(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, bmc_id)): Path<(InfraEnvId, BmcId)>,
 ) -> Result<(StatusCode, Json<Bmc>), Problem> {
-    let bmc = app
+    let bmc = operations
         .bmcs
-        .discover_by_user(&app.bridge, infra_env_id, bmc_id)
+        .discover_by_user(&operations.bridge, infra_env_id, bmc_id)
         .await?;
     Ok((StatusCode::ACCEPTED, Json(view(&bmc))))
 }

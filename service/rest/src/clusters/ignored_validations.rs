@@ -40,10 +40,13 @@ pub async fn get_ignored_validations(
     )
 )]
 pub async fn set_ignored_validations(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     Path(id): Path<ClusterId>,
     Body(wanted): Body<IgnoredValidations>,
 ) -> Result<(StatusCode, Json<IgnoredValidations>), Problem> {
-    let changed = app.clusters.ignore_by_user(&app.bridge, id, &wanted).await?;
+    let changed = operations
+        .clusters
+        .ignore_by_user(&operations.bridge, id, &wanted)
+        .await?;
     Ok((StatusCode::CREATED, Json(ignored(&changed))))
 }

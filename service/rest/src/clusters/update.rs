@@ -30,17 +30,20 @@ use crate::views::{Views, json_list};
     )
 )]
 pub async fn update_cluster(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     views: Views,
     Path(id): Path<ClusterId>,
     Body(params): Body<ClusterUpdateParams>,
 ) -> Result<Response, Problem> {
     let stored = StoredCluster {
-        cluster: app.clusters.update_by_user(&app.bridge, id, &params).await?,
+        cluster: operations
+            .clusters
+            .update_by_user(&operations.bridge, id, &params)
+            .await?,
         deleted_at: None,
     };
     let text = ClusterText {
-        hosts: app.hosts.clone(),
+        hosts: operations.hosts.clone(),
         views,
         shape: Shape::Alone,
         with: With::All,

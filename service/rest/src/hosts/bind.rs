@@ -29,7 +29,7 @@ use crate::views::Views;
     )
 )]
 pub async fn bind_host(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     views: Views,
     Extension(caller): Extension<Caller>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
@@ -45,9 +45,9 @@ pub async fn bind_host(
     let event = HostEvent::Bound {
         cluster_id: params.cluster_id,
     };
-    let done = app
+    let done = operations
         .hosts
-        .apply_by_user(&app.bridge, infra_env_id, host_id, event)
+        .apply_by_user(&operations.bridge, infra_env_id, host_id, event)
         .await?;
     Ok(Json(views.host_after_action(&done).await?))
 }

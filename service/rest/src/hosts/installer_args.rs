@@ -28,15 +28,15 @@ use crate::views::Views;
     )
 )]
 pub async fn update_installer_args(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<InstallerArgsParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let event = HostEvent::InstallerArgsSet(params.args.unwrap_or_default());
-    let updated = app
+    let updated = operations
         .hosts
-        .apply_by_user(&app.bridge, infra_env_id, host_id, event)
+        .apply_by_user(&operations.bridge, infra_env_id, host_id, event)
         .await?;
     Ok((
         StatusCode::CREATED,

@@ -25,13 +25,13 @@ use crate::views::Views;
     )
 )]
 pub async fn unbind_host(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let done = app
+    let done = operations
         .hosts
-        .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Unbound)
+        .apply_by_user(&operations.bridge, infra_env_id, host_id, HostEvent::Unbound)
         .await?;
     Ok(Json(views.host_after_action(&done).await?))
 }

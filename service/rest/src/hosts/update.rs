@@ -40,13 +40,13 @@ pub struct UpdateHostQuery {
     )
 )]
 pub async fn update_host(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Query(query): Query<UpdateHostQuery>,
     Body(params): Body<HostUpdateParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
-    let (hosts, bridge, event) = (&app.hosts, &app.bridge, HostEvent::Edited(params));
+    let (hosts, bridge, event) = (&operations.hosts, &operations.bridge, HostEvent::Edited(params));
     let (status, updated) = if query.dry_run {
         let changed = hosts
             .dry_run_by_user(bridge, infra_env_id, host_id, &event)

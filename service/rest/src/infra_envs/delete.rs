@@ -21,9 +21,12 @@ use muster_operations::Operations;
     )
 )]
 pub async fn delete_infra_env(
-    State(app): State<Arc<Operations>>,
+    State(operations): State<Arc<Operations>>,
     Path(infra_env_id): Path<InfraEnvId>,
 ) -> Result<StatusCode, Problem> {
-    app.infra_envs.delete_by_user(&app.bridge, infra_env_id).await?;
+    operations
+        .infra_envs
+        .delete_by_user(&operations.bridge, infra_env_id)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

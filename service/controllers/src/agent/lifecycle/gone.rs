@@ -66,8 +66,8 @@ impl Reconciler {
 
     /// Deletes the host. A refusal is no mistake in the Agent: the deletion is tried again.
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
-        let app = &self.context.app;
-        unless_missing(app.hosts.delete(host.infra_env_id, host.id).await)
+        let operations = &self.context.operations;
+        unless_missing(operations.hosts.delete(host.infra_env_id, host.id).await)
             .map_err(|error| Error::internal(error.to_string()))
     }
 
@@ -88,7 +88,7 @@ impl Reconciler {
         known: &Arc<CachedAgent>,
         id: HostId,
     ) -> Result<Action, Error> {
-        let app = &self.context.app;
+        let operations = &self.context.operations;
         let Some(name) = known.labels().get(label::INFRA_ENV) else {
             let why = format!(
                 "the label {} is missing, so the host's InfraEnv is not known; set it to the InfraEnv's name",
@@ -99,7 +99,7 @@ impl Reconciler {
                 .await;
         };
         let name = KubeRef::new(&key.namespace, name);
-        let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
+        let Some(infra_env) = operations.infra_envs.find_by_kube(&name).await? else {
             let why = format!(
                 "the InfraEnv {name}, which the Agent's label names, is not known to the service yet"
             );
@@ -107,7 +107,7 @@ impl Reconciler {
                 .waits(known, Synced::Backend(why), Action::requeue(RETRY_INTERVAL))
                 .await;
         };
-        if app.hosts.was_deleted(infra_env.id, id).await? {
+        if operations.hosts.was_deleted(infra_env.id, id).await? {
             return self.delete_agent(key, known).await;
         }
         // Read from the API server: the cached Agent lacks the inventory.
@@ -130,7 +130,7 @@ impl Reconciler {
                 .waits(known, Synced::Input(why.into()), Action::await_change())
                 .await;
         };
-        match app.hosts.restore(host).await? {
+        match operations.hosts.restore(host).await? {
             Some(restored) => self.sync(key, known.clone(), restored).await,
             // The host has registered meanwhile.
             None => Ok(Action::requeue(Duration::ZERO)),

@@ -12,14 +12,14 @@ const NAMED: usize = 3;
 
 /// The Agents to be made, by the InfraEnv that is missing.
 pub struct Orphans {
-    app: Arc<Operations>,
+    operations: Arc<Operations>,
     waiting: Mutex<BTreeMap<KubeRef, BTreeSet<KubeRef>>>,
 }
 
 impl Orphans {
-    pub fn new(app: Arc<Operations>) -> Self {
+    pub fn new(operations: Arc<Operations>) -> Self {
         Self {
-            app,
+            operations,
             waiting: Mutex::default(),
         }
     }
@@ -64,7 +64,7 @@ impl Orphans {
     }
 
     fn report(&self, waiting: &BTreeMap<KubeRef, BTreeSet<KubeRef>>) {
-        self.app.bridge.remark("orphans", words(waiting));
+        self.operations.bridge.remark("orphans", words(waiting));
         let count = waiting.values().map(BTreeSet::len).sum::<usize>();
         metrics::gauge!("muster_hosts_without_infra_env_resource").set(count as f64);
     }

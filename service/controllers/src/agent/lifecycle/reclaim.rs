@@ -60,8 +60,8 @@ impl Reconciler {
         let may_reclaim = self.may_reclaim(known, &host, cluster.as_ref()).await?;
         let mut host = host;
         if fate(&host, may_reclaim) == Fate::Reclaimed {
-            let (app, event) = (&self.context.app, HostEvent::Reclaimed);
-            let reclaimed = app.hosts.apply(host.infra_env_id, host.id, event).await;
+            let (operations, event) = (&self.context.operations, HostEvent::Reclaimed);
+            let reclaimed = operations.hosts.apply(host.infra_env_id, host.id, event).await;
             match reclaimed.map_err(Error::from) {
                 Ok(changed) => host = changed,
                 // The host cannot leave its cluster, or changed meanwhile.
@@ -73,7 +73,7 @@ impl Reconciler {
         }
         match fate(&host, may_reclaim) {
             Fate::Awaited => {
-                let end = end_of_wait(&host, &self.context.app.hosts.deadlines(&host));
+                let end = end_of_wait(&host, &self.context.operations.hosts.deadlines(&host));
                 let wait = wait::of_host(&host, true, &Synced::Ok(None), None, None, (None, end));
                 self.context.waits.set(&known.object_ref(&()), wait);
                 let next = status::coming_back(&host, &known.status(), now());
@@ -97,7 +97,7 @@ impl Reconciler {
         if known.annotations().contains_key(annotation::SKIP_SPOKE_CLEANUP) {
             return Ok(false);
         }
-        let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await? else {
+        let Some(record) = self.context.operations.infra_envs.find(host.infra_env_id).await? else {
             return Ok(false);
         };
         let resource = self.resource(&record).await?;
@@ -142,7 +142,7 @@ impl Reconciler {
         tracing::warn!(host.id = %host.id, note, "a machine is left behind");
         let event = || warning("Delete", "HostLeftBehind", &note);
         self.context.events.publish(event(), known.object_ref(&()));
-        if let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await?
+        if let Some(record) = self.context.operations.infra_envs.find(host.infra_env_id).await?
             && let Some(resource) = self.resource(&record).await?
         {
             self.context.events.publish(event(), resource.object_ref(&()));

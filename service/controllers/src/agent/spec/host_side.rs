@@ -141,8 +141,8 @@ impl Reconciler {
                 return None;
             }
         }
-        let (app, event) = (&self.context.app, HostEvent::InstallRequested);
-        match app
+        let (operations, event) = (&self.context.operations, HostEvent::InstallRequested);
+        match operations
             .hosts
             .apply(host.infra_env_id, host.id, event)
             .await
@@ -168,7 +168,7 @@ impl Reconciler {
         let Some(deployment) = self.cluster_name(host).await? else {
             return Ok(None);
         };
-        if let Some(why) = self.context.app.hosts.obstacle(host).await? {
+        if let Some(why) = self.context.operations.hosts.obstacle(host).await? {
             return Ok(Some(why));
         }
         hold::held(&self.context.client, &deployment).await
@@ -176,8 +176,8 @@ impl Reconciler {
 
     /// Applies `event`. True when it was applied.
     async fn apply(&self, host: &mut Host, event: HostEvent, problems: &mut Problems) -> bool {
-        let app = &self.context.app;
-        match app.hosts.apply(host.infra_env_id, host.id, event).await {
+        let operations = &self.context.operations;
+        match operations.hosts.apply(host.infra_env_id, host.id, event).await {
             Ok(changed) => {
                 *host = changed;
                 true
@@ -243,7 +243,7 @@ impl Reconciler {
                     return None;
                 }
                 let why = membership::why_it_leaves(spec, key);
-                if let Err(error) = self.context.app.hosts.tell_of_agent(host, &why).await {
+                if let Err(error) = self.context.operations.hosts.tell_of_agent(host, &why).await {
                     tracing::warn!(agent = %key, error = chain(&error), "the reason of an unbind could not be told");
                 }
                 Some(info)
@@ -350,9 +350,9 @@ impl Reconciler {
     /// Changes all fields in one event; when that is refused, each in an event of its own, so that one bad setting holds up no other.
     /// Returns false when there is a token that was not accepted.
     async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, problems: &mut Problems) -> bool {
-        let app = &self.context.app;
+        let operations = &self.context.operations;
         let event = HostEvent::Edited(params.clone());
-        let refused = match app.hosts.apply(host.infra_env_id, host.id, event).await {
+        let refused = match operations.hosts.apply(host.infra_env_id, host.id, event).await {
             Ok(changed) => {
                 *host = changed;
                 return true;
