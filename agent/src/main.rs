@@ -31,7 +31,7 @@ enum Command {
     DiskSpeed(DiskSpeedCommand),
     WriteImage(WriteImageCommand),
     SelfCheck(SelfCheckCommand),
-    /// Ask the service once for a host's instructions, as standard input describes: what an older agent asks before this one replaces it
+    /// Request a host's instructions from the service once, as standard input describes: an older agent runs this before this one replaces it
     #[command(hide = true)]
     TryOut,
     #[command(flatten)]

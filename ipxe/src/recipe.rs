@@ -146,7 +146,7 @@ impl Recipe {
     fn proxy_dhcp(&self) -> String {
         let Self { script, subnet, .. } = self;
         let mut text = heading("#", "/etc/dnsmasq.d/muster.conf", "dnsmasq --test -C FILE");
-        text += "# Beside the DHCP server that gives addresses; on its broadcast domain, UDP ports 67, 69 and 4011 open.\n";
+        text += "# Next to the DHCP server that gives addresses; on its broadcast domain, UDP ports 67, 69 and 4011 open.\n";
         text += "port=0\n";
         let _ = writeln!(text, "dhcp-range={},proxy,{}", subnet.network(), subnet.netmask());
         text += &tftp();

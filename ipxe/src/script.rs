@@ -121,11 +121,11 @@ fn with_mac(url: &str, card: &str) -> String {
 /// With [`OnFailure::Retry`] the service answers [`to_disk_script`] for an installed host, and any other failure is retried.
 pub fn redirect_script(script_url: &str, on_failure: OnFailure) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
-    let asks = with_mac(url, "net0");
+    let target = with_mac(url, "net0");
     Ok(match on_failure {
-        OnFailure::Leave => format!("#!ipxe\nchain {asks}\n"),
+        OnFailure::Leave => format!("#!ipxe\nchain {target}\n"),
         OnFailure::Retry => format!(
-            "#!ipxe\n:again\nchain --replace {asks}&{DISK_SCRIPT_WANTED} ||\n\
+            "#!ipxe\n:again\nchain --replace {target}&{DISK_SCRIPT_WANTED} ||\n\
              echo The service gave no boot script; trying again in {PAUSE} s\nsleep {PAUSE}\ngoto again\n"
         ),
     })

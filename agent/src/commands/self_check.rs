@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::self_check;
 
-/// Compare what the agent finds out about this machine with what udev, lsblk, lscpu, dmidecode and ip say, and print the differences
+/// Compare what the agent finds out about this machine with what udev, lsblk, lscpu, dmidecode and ip report, and print the differences
 ///
 /// Needs a running Linux with these programs, and root. Exits with 1 when a difference is not explained: please report it with the
 /// output, and an archive by `muster-agent capture`.

@@ -28,10 +28,10 @@ pub struct RunFlags {
     /// Version that the agent reports to the service
     #[arg(long, default_value = OWN_VERSION)]
     pub agent_version: String,
-    /// The agent's token, if the service asks for one
+    /// The agent's token, if the service requires one
     #[arg(long, env = "PULL_SECRET_TOKEN", hide_env_values = true, default_value = "")]
     pub token: Token,
-    /// PEM file of certificates to trust beside the system's
+    /// PEM file of certificates to trust in addition to the system's
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Do not verify the service's certificate
@@ -43,7 +43,7 @@ pub struct RunFlags {
     /// Use this host id, not the one computed from the hardware
     #[arg(long, visible_alias = "force-id", value_name = "UUID")]
     pub host_id: Option<HostId>,
-    /// A time source to ask (repeatable); those that the service names are asked too
+    /// A time source to query (repeatable); those that the service names are queried too
     #[arg(long = "ntp-source", value_name = "HOST")]
     pub ntp_sources: Vec<String>,
     /// Accepted for old units, without effect: the agent logs to standard error
@@ -66,7 +66,7 @@ impl RunFlags {
         let (service_url, infra_env_id) = match (self.config, self.url, self.infra_env_id) {
             (Some(path), _, _) => return of_file(&path),
             (None, Some(url), Some(infra_env_id)) => (url, infra_env_id),
-            (None, _, _) => bail!("--config, or --url and --infra-env-id, say whom to join"),
+            (None, _, _) => bail!("--config, or --url and --infra-env-id, name the service to join"),
         };
         let ca_certificates = match &self.cacert {
             Some(path) => {

@@ -12,7 +12,7 @@ use super::{OWN_VERSION, Settings, Token, service_url};
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LiveConfigError {
     #[error(
-        "This image was told nothing: it carries no configuration. Download the ISO from the service for an \
+        "This image carries no configuration. Download the ISO from the service for an \
          InfraEnv, or boot with the kernel arguments muster.url=URL muster.infra_env_id=UUID [muster.token=TOKEN]."
     )]
     NoConfiguration,
@@ -22,7 +22,7 @@ pub enum LiveConfigError {
         "{CONFIG_PATH} has version {0}, this image understands {CONFIG_VERSION}. Boot an image as new as the service."
     )]
     TooNew(u32),
-    #[error("The kernel argument {0} is missing, and {CONFIG_PATH} does not say it.")]
+    #[error("The kernel argument {0} is missing, and {CONFIG_PATH} does not set it.")]
     Missing(&'static str),
     #[error("{0} is wrong: {1}.")]
     BadValue(&'static str, String),

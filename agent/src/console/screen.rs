@@ -379,9 +379,9 @@ mod tests {
     #[test]
     fn an_image_without_configuration_shows_that_first() {
         let mut screen = screen();
-        screen.image_problem = Some("This image was told nothing.".into());
+        screen.image_problem = Some("This image carries no configuration.".into());
         let lines = screen.lines();
-        assert!(lines.contains(&("trouble", "This image was told nothing.".to_owned())));
+        assert!(lines.contains(&("trouble", "This image carries no configuration.".to_owned())));
         assert!(lines.contains(&("state", "waiting for a configuration".to_owned())));
     }
 }

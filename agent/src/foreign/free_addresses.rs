@@ -72,7 +72,7 @@ async fn free_of_network(nics: &[Nic], network: Ipv4Net) -> Result<Vec<String>, 
             .collect();
         let answered = sweep(nic, Family::V4, &targets, Plan::SWEEP)
             .await
-            .map_err(CheckError::socket(format!("asking for {piece} on {}", nic.name)))?;
+            .map_err(CheckError::socket(format!("probing {piece} on {}", nic.name)))?;
         let silent = targets.iter().filter(|ip| !answered.contains_key(ip));
         free.extend(silent.map(IpAddr::to_string));
         if free.len() >= ENOUGH {

@@ -64,7 +64,7 @@ async fn is_claimed(nics: &[Nic], ip: IpAddr) -> Result<bool, CheckError> {
     let near = nics.iter().filter(|nic| nic.address_near(ip).is_some());
     let answers = join_all(near.map(|nic| async move {
         let answers = sweep(nic, Family::of(ip), &[ip], Plan::THOROUGH).await;
-        answers.map_err(CheckError::socket(format!("asking for {ip} on {}", nic.name)))
+        answers.map_err(CheckError::socket(format!("probing {ip} on {}", nic.name)))
     }));
     let mut claimed = false;
     for answers in answers.await {

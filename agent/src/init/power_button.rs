@@ -35,7 +35,7 @@ pub fn listen() -> Arc<Notify> {
         .stack_size(128 << 10)
         .spawn(move || follow(&told));
     if let Err(error) = thread {
-        warn!("the power button is not heard: {error}");
+        warn!("presses of the power button are not received: {error}");
     }
     pressed
 }

@@ -30,7 +30,7 @@ const ALGORITHM: &[u8] = b"ssh-ed25519";
 /// `core` is the user of CoreOS images, and scripts use that name.
 const USERS: &str = "root:x:0:0:root:/root:/bin/sh\ncore:x:0:0:core:/root:/bin/sh\n";
 const MOTD: &str = "This host is being discovered by Muster. Everything here is in memory and ends with a restart.\n\
-    dmesg shows what the agent and the kernel say, muster-agent inventory what the host reports.\n";
+    dmesg shows the messages of the agent and the kernel, muster-agent inventory what the host reports.\n";
 
 /// Runs the server until it ends; without keys, waits for ever. `shown` is the line for the screen.
 ///

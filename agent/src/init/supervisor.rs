@@ -327,7 +327,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
                 break;
             }
             shared.session.send_modify(|view| {
-                view.problem = Some("The clock was never set and nobody tells the time.".to_owned());
+                view.problem = Some("The clock was never set and no time source answers.".to_owned());
                 view.advice = "Set the clock in the firmware, or make a time source reachable.";
             });
             tokio::time::sleep(TIME_RETRY_INTERVAL).await;

@@ -75,7 +75,7 @@ impl Plan {
         }
         if !request.coreos_image.is_empty() {
             return Err(
-                "coreos_image asks for an installation into the system that runs here, which this agent cannot; boot the host \
+                "coreos_image requests an installation into the system that runs here, which this agent cannot do; boot the host \
                  from a discovery image and not from its disk"
                     .to_owned(),
             );

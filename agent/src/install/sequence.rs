@@ -276,7 +276,7 @@ impl Installation<'_> {
     /// Makes the firmware start the disk first, and sets the clock. No failure ends the installation.
     async fn tell_firmware(&self, node: String, table: Option<Table>) {
         let (variables, sets_clock) = (self.tools.firmware.clone(), self.tools.sets_clock);
-        within(FIRMWARE, "telling the firmware", &self.running, move || {
+        within(FIRMWARE, "setting up the firmware", &self.running, move || {
             if let Some(variables) = variables {
                 match firmware::boot_first(&variables, &node, table) {
                     Ok(line) => info!("{line}"),

@@ -103,7 +103,7 @@ fn problems(text: &mut String, root: &Root, problems: &[Problem]) {
     }
 }
 
-const NO_CLOCK: &str = "cpu.frequency: neither cpufreq nor the firmware tells the clock rate";
+const NO_CLOCK: &str = "cpu.frequency: neither cpufreq nor the firmware reports the clock rate";
 
 /// A machine, and the facts about it: from its maker's papers, and of processors from lscpu.
 const MACHINES: [(&str, &[&str]); 29] = [

@@ -145,7 +145,7 @@ fn frequency(root: &Root, info: &CpuInfo, is_momentary: bool) -> Result<f64, Pro
     constant
         .or_else(of_firmware)
         .or_else(|| of_name(info.first("model name")?))
-        .ok_or_else(|| ProbeError::value("neither cpufreq nor the firmware tells the clock rate"))
+        .ok_or_else(|| ProbeError::value("neither cpufreq nor the firmware reports the clock rate"))
 }
 
 /// `... CPU @ 2.40GHz`

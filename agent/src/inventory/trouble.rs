@@ -84,10 +84,10 @@ impl Useless {
             ),
             (Kind::Fabric, false) => format!(
                 "no driver took the InfiniBand or Omni-Path card {id} at {address}: this image has none, and discovers by Ethernet \
-                 (muster-image live drivers --pci {id} tells the module for --driver)"
+                 (muster-image live drivers --pci {id} names the module for --driver)"
             ),
             (Kind::Storage | Kind::Network, _) => format!(
-                "no driver took the {} {id} at {address}: this image has no module for it (muster-image live drivers --pci {id} tells of one)",
+                "no driver took the {} {id} at {address}: this image has no module for it (muster-image live drivers --pci {id} names one)",
                 if self.kind == Kind::Storage {
                     "storage controller"
                 } else {
@@ -177,10 +177,10 @@ impl Log {
 /// `bnx2x 0000:01:00.0: Direct firmware load for bnx2x/bnx2x-e2-7.13.21.0.fw failed with error -2`.
 /// Source: drivers/base/firmware_loader/main.c.
 fn refused_firmware(text: &str) -> Option<String> {
-    let (asker, rest) = text.split_once(": Direct firmware load for ")?;
+    let (driver, rest) = text.split_once(": Direct firmware load for ")?;
     let (name, _) = rest.split_once(" failed with error")?;
     Some(format!(
-        "{asker} asked for the firmware {name}, which this image does not have (muster-image live build --extra-firmware adds it)"
+        "{driver} requested the firmware {name}, which this image does not have (muster-image live build --extra-firmware adds it)"
     ))
 }
 
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(log.firmware.len(), 1);
         let text = log.firmware.first().unwrap();
         assert!(
-            text.starts_with("bnx2x 0000:01:00.0 asked for the firmware bnx2x/e2.fw"),
+            text.starts_with("bnx2x 0000:01:00.0 requested the firmware bnx2x/e2.fw"),
             "{text}"
         );
     }

@@ -71,7 +71,7 @@ impl fmt::Display for Report {
             } else {
                 "DIFFERENT"
             };
-            write!(f, "{mark}: {}: we say {}, {}", one.what, one.ours, one.theirs)?;
+            write!(f, "{mark}: {}: agent {}, {}", one.what, one.ours, one.theirs)?;
             match one.explanation {
                 Some(explanation) => writeln!(f, " ({explanation})")?,
                 None => writeln!(f)?,

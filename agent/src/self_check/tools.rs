@@ -71,7 +71,7 @@ fn compare_disks(inventory: &Inventory, answer: &Value, has_udev: bool, report: 
         if ["HDD", "SSD"].contains(&ours.drive_type.as_str()) {
             let rotates = (ours.drive_type == "HDD").to_string();
             let fixed = name.starts_with("nvme") || name.starts_with("mmc");
-            let why = fixed.then_some("disks of this kind do not rotate, whatever the kernel says");
+            let why = fixed.then_some("disks of this kind do not rotate, whatever the kernel reports");
             compare("rotates", &rotates, &flag(&theirs["rota"]), why);
         }
         let unknown = |theirs: &str| {

@@ -104,7 +104,7 @@ impl Executor {
         let Some((step_type, handler)) = self.registry.get(&step.step_type) else {
             warn!(
                 step = step.step_type,
-                "the service asks for a step that this agent does not have"
+                "the service requests a step that this agent does not have"
             );
             return Some(StepOutput::failed(format!(
                 "failed to find action for step type {}",

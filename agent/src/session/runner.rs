@@ -320,7 +320,7 @@ impl Session {
             () = tokio::time::sleep_until(due) => {}
             () = may_hand_over(self.environment.handover.as_deref(), &self.executor),
                 if action.request == Request::Poll => {}
-            () = change => debug!("the machine changed: asking at once"),
+            () = change => debug!("the machine changed: polling at once"),
         }
         if action.end_steps {
             self.steps.cancel();

@@ -78,7 +78,7 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
     match date_of(&answer).filter(|date| leads_forward(*date, clock::since_epoch())) {
         Some(date) => set_by_service(date),
         None if clock::is_unset() => warn!("the clock was never set and no source answers"),
-        None => info!("the clock may be behind, and nobody tells a later time"),
+        None => info!("the clock may be behind, and no source gives a later time"),
     }
 }
 

@@ -251,7 +251,7 @@ fn tell_what_is_missing(record: &BuildRecord, options: &BuildOptions) {
     let missing = record.facts.firmware_missing.len();
     if missing > 0 {
         println!(
-            "{missing} firmware files that drivers may ask for are in no package; {} lists them",
+            "{missing} firmware files that drivers may request are in no package; {} lists them",
             record::path(&options.output).display()
         );
     }

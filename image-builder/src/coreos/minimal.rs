@@ -61,7 +61,7 @@ impl Minimal {
         };
         let found = digest(&view, plan.length()).map_err(|error| unusable(&error))?;
         if found != recipe.digest {
-            return Err(unusable(&"what it makes has not the digest that it says"));
+            return Err(unusable(&"what it makes does not have the digest that it names"));
         }
         let minimal = Iso::open(&view).map_err(|error| unusable(&error))?;
         let areas = Areas::find(&view, &minimal).map_err(|error| unusable(&error))?;

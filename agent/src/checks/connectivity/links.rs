@@ -48,12 +48,12 @@ pub(super) async fn ask(
             Ok(answers) => links.add(nic, own, targets, answers),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Err(CheckError::Socket {
-                    what: format!("asking for neighbours on {}", nic.name),
+                    what: format!("probing neighbours on {}", nic.name),
                     source: error,
                 });
             }
             // A card that is down or not Ethernet has no neighbours.
-            Err(error) => tracing::info!(nic = nic.name, %error, "neighbours cannot be asked for"),
+            Err(error) => tracing::info!(nic = nic.name, %error, "neighbours cannot be probed"),
         }
     }
     Ok(links)

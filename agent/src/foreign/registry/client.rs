@@ -236,14 +236,14 @@ impl Registries {
             Challenge::Bearer { realm, service } => (realm, service),
             Challenge::Basic => {
                 if of.base.scheme() != "https" && !of.insecure {
-                    return denied("it asks for a password over plain HTTP");
+                    return denied("it requires a password over plain HTTP");
                 }
                 return match credentials {
                     Some((user, password)) => Ok(basic(user, password)),
-                    None => denied("it asks for a password, and the pull secret has none"),
+                    None => denied("it requires a password, and the pull secret has none"),
                 };
             }
-            Challenge::None => return denied("it does not say how to identify ourselves"),
+            Challenge::None => return denied("it names no way to log in"),
         };
         let mut url = Url::parse(&realm)
             .map_err(|_| RegistryError::Denied(registry.clone(), "its token service is no URL".to_owned()))?;

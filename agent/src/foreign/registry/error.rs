@@ -20,7 +20,7 @@ pub enum RegistryError {
     /// Any other response.
     #[error("{0} answers {1}")]
     Answer(String, String),
-    #[error("{0} hands out other bytes than {1} says")]
+    #[error("{0} returned bytes that do not have the digest {1}")]
     Digest(String, String),
     #[error("the registry configuration blocks {0}")]
     Blocked(String),

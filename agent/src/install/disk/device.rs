@@ -104,7 +104,7 @@ impl Disk {
         );
         if !found.file_type().is_block_device() || number != self.number {
             return Err(io::Error::other(format!(
-                "{} is device {number}, and not {} as the kernel says",
+                "{} is device {number}, and not {} as the kernel reports",
                 self.node(),
                 self.number
             )));

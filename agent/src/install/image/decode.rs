@@ -48,14 +48,14 @@ pub fn format_of(beginning: &[u8]) -> ImageFormat {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Reads the first bytes of `from`. `said` is the format that the file is to have, if one is given.
+    /// Reads the first bytes of `from`. `declared` is the format that the file is to have, if one is given.
     ///
     /// # Errors
     /// [`ImageError`]: the format differs, or nothing can be read.
-    pub fn new(mut from: R, said: Option<ImageFormat>) -> Result<Self, ImageError> {
+    pub fn new(mut from: R, declared: Option<ImageFormat>) -> Result<Self, ImageError> {
         let mut beginning = Vec::with_capacity(BEGINNING);
         let read = |error: io::Error| ImageError::Decode {
-            format: said.unwrap_or_default(),
+            format: declared.unwrap_or_default(),
             reason: error.to_string(),
         };
         from.by_ref()
@@ -63,8 +63,11 @@ impl<R: Read> Decoder<R> {
             .read_to_end(&mut beginning)
             .map_err(read)?;
         let format = format_of(&beginning);
-        if let Some(said) = said.filter(|said| *said != format) {
-            return Err(ImageError::Format { said, found: format });
+        if let Some(declared) = declared.filter(|declared| *declared != format) {
+            return Err(ImageError::Format {
+                declared,
+                found: format,
+            });
         }
         let content_size = match format {
             ImageFormat::Zst => zstd::zstd_safe::get_frame_content_size(&beginning).ok().flatten(),
@@ -245,6 +248,6 @@ mod tests {
         let error = Decoder::new(file.as_slice(), Some(ImageFormat::Raw))
             .err()
             .unwrap();
-        assert_eq!(error.to_string(), "the image is said to be raw and is gz");
+        assert_eq!(error.to_string(), "the image is declared as raw and is gz");
     }
 }

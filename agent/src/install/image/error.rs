@@ -21,13 +21,16 @@ pub enum ImageError {
     /// The connection ended, and no entity tag, time of change or digest can show that the rest belongs to the bytes that are
     /// there.
     #[error(
-        "the connection to {place} ended after {at} bytes, and nothing tells that its rest is of the same file"
+        "the connection to {place} ended after {at} bytes, and nothing shows that its rest is of the same file"
     )]
     Unresumable { place: String, at: u64 },
     #[error("{place} cannot be read: {source}")]
     Read { place: String, source: io::Error },
-    #[error("the image is said to be {said} and is {found}")]
-    Format { said: ImageFormat, found: ImageFormat },
+    #[error("the image is declared as {declared} and is {found}")]
+    Format {
+        declared: ImageFormat,
+        found: ImageFormat,
+    },
     #[error("the image cannot be decompressed ({format}): {reason}")]
     Decode { format: ImageFormat, reason: String },
     #[error("the image is no image of a bootable disk: {0}")]

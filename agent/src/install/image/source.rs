@@ -81,7 +81,7 @@ impl Source {
         let (place, sha256) = (place(url, service)?, digest(sha256)?);
         if sha256.is_none() && matches!(&place, Place::Elsewhere(url) if url.scheme() == "http") {
             warn!(
-                "the image comes by plain HTTP from {}, and nothing tells whether it is the one that is meant",
+                "the image comes by plain HTTP from {}, without a digest that verifies it",
                 place.shown()
             );
         }

@@ -38,7 +38,7 @@ pub async fn listen(index: u32, nic: String, told_at: Option<Instant>, ports: wa
             Ok(never) => match never {},
             Err(error) => error,
         };
-        debug!(nic, "LLDP is not heard: {error}");
+        debug!(nic, "LLDP is not received: {error}");
         if error.kind() == io::ErrorKind::Unsupported {
             // The interface is no Ethernet card.
             return std::future::pending().await;

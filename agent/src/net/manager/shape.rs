@@ -146,7 +146,7 @@ impl Manager<'_> {
                 self.made.insert(name.clone());
                 return Ok(());
             }
-            info!(device = name, "is there and is another: made anew");
+            info!(device = name, "is there and is another: made again");
             let removed = links::remove(&self.handle, present.index).await;
             removed.map_err(|error| format!("not made: another device has that name: {error}"))?;
             self.list_again(links).await?;

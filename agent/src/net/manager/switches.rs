@@ -73,7 +73,7 @@ impl Manager<'_> {
             }
             match port {
                 Some(port) => info!(nic = nic.name, "{port}"),
-                None => info!(nic = nic.name, "the switch tells of its port no more"),
+                None => info!(nic = nic.name, "the switch no longer reports its port"),
             }
             nic.neighbor.port.clone_from(port);
             nic.neighbor.changed_at = Some(Instant::now());
@@ -118,7 +118,7 @@ fn unheard(nic: &str, driver: &str, vlans: &[u16]) -> Option<Difference> {
     }
     let vlans: Vec<String> = vlans.iter().map(u16::to_string).collect();
     let text = format!(
-        "its switch is not heard (LLDP), so that nobody sees whether the port has VLAN {}; the firmware of cards with the driver {driver} takes \
+        "no LLDP packets of its switch are received, so it is not known whether the port has VLAN {}; the firmware of cards with the driver {driver} takes \
          these packets unless its own LLDP agent is off",
         vlans.join(", ")
     );
@@ -145,7 +145,8 @@ mod tests {
         let told = problem("ice", &[100, 200]).unwrap();
         assert_eq!(told.subject(), "switch-port.ens1f0");
         assert!(
-            told.line().starts_with("ens1f0: its switch is not heard (LLDP)")
+            told.line()
+                .starts_with("ens1f0: no LLDP packets of its switch are received")
                 && told.text.contains("VLAN 100, 200;"),
             "{}",
             told.line()

@@ -46,7 +46,7 @@ impl StepHandler for RebootForReclaim {
             }
             let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
             let way = plan(&request, std::process::id() == 1, comm.trim())?;
-            tracing::warn!(?way, "the service asks for a reboot");
+            tracing::warn!(?way, "the service requests a reboot");
             tokio::spawn(async move {
                 let _running = until_reboot;
                 tokio::time::sleep(REPLY_FIRST).await;

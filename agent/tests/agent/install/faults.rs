@@ -138,7 +138,7 @@ async fn what_is_no_image_of_a_disk_is_not_written() {
         (
             compressed(ImageFormat::Gz, b"x"),
             ImageFormat::Zst,
-            "said to be zst and is gz",
+            "declared as zst and is gz",
         ),
     ] {
         let service = Service::start(content.clone(), Delivery::Whole).await;

@@ -195,7 +195,7 @@ fn pick_firmware(
 ) -> Result<(firmware::Firmware, BTreeMap<String, Vec<String>>)> {
     let extra = extra::firmware(ingredients)?;
     if ingredients.firmware.is_empty() && extra.is_empty() {
-        progress.say("Firmware: left out, as asked");
+        progress.say("Firmware: left out, as requested");
         return Ok((firmware::Firmware::default(), BTreeMap::new()));
     }
     let step = progress.step("Firmware");

@@ -147,7 +147,7 @@ impl Lock {
         ensure!(
             differences.is_empty(),
             "the lock file does not fit these options: {}. Give the options that it was written with, or delete it to \
-             lock anew",
+             lock again",
             differences.join("; ")
         );
         Ok(())

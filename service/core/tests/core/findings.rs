@@ -510,7 +510,7 @@ fn a_network_that_is_not_as_it_was_asked_for_is_found_by_interface_and_by_kernel
         ),
         ("kernel-argument.vlan=five:ens3", "is not understood"),
         ("network.bond0", "its miimon is 0, and 140 is configured"),
-        ("switch-port.ens1f0", "its switch is not heard"),
+        ("switch-port.ens1f0", "no LLDP packets of its switch are received"),
         ("disks.sda.serial", "the disk does not answer"),
     ]);
     let [bond, silent, argument] = told.as_slice() else {
@@ -527,7 +527,10 @@ fn a_network_that_is_not_as_it_was_asked_for_is_found_by_interface_and_by_kernel
     );
     assert_eq!(
         (silent.kind.as_str(), silent.message.as_str()),
-        ("switch-port-unheard", "ens1f0: its switch is not heard")
+        (
+            "switch-port-unheard",
+            "ens1f0: no LLDP packets of its switch are received"
+        )
     );
     assert_eq!(argument.about, "vlan=five:ens3");
     assert_eq!(
@@ -568,6 +571,6 @@ fn a_switch_port_without_the_vlan_of_the_static_network_is_found() {
     assert!(told.message.starts_with("VLAN 300, which"), "{}", told.message);
     assert!(
         told.message
-            .contains("switch sw1 tells of its port Gi1/0/12 (tagged: 100, 200)")
+            .contains("switch sw1 reports for its port Gi1/0/12 (tagged: 100, 200)")
     );
 }

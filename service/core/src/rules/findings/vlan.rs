@@ -33,7 +33,7 @@ fn about(interface: &Interface, port: &SwitchPort) -> HostFinding {
         ("VLANs", "are")
     };
     let message = format!(
-        "{vlan} {missing}, which the static network of this host uses on {name}, {is} not among those that switch {} tells of its port {} (tagged: {}). Add {missing} to that port, plug the cable into another, or change the static network",
+        "{vlan} {missing}, which the static network of this host uses on {name}, {is} not among those that switch {} reports for its port {} (tagged: {}). Add {missing} to that port, plug the cable into another, or change the static network",
         one_line(&port.switch, NAME_TEXT),
         one_line(&port.port, NAME_TEXT),
         numbers(&port.tagged_vlans),
