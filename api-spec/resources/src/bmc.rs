@@ -40,7 +40,7 @@ pub struct BmcSpec {
     /// InfraEnv in the same namespace; the machine boots its image. Cannot be changed.
     #[schemars(extend("x-kubernetes-validations" = [{
         "rule": "oldSelf == self",
-        "message": "a BMC stays with its InfraEnv: delete it and create it anew"
+        "message": "a BMC stays with its InfraEnv: delete it and create it again"
     }]))]
     pub infra_env_ref: LocalReference,
     /// `HOST`, `HOST:PORT` or `https://HOST[:PORT]`, without user and path. IPv6 addresses are in brackets.

@@ -82,15 +82,15 @@ fn difference(what: &str, bmc: String, host: String) -> Option<BmcDifference> {
 }
 
 fn memory(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
-    let told = bmc.memory.gib.filter(|gib| *gib > 0.0)?;
+    let reported = bmc.memory.gib.filter(|gib| *gib > 0.0)?;
     let seen = host.memory.as_ref()?.physical_bytes as f64 / GIB;
-    let far = seen > 0.0 && (told - seen).abs() > told.max(seen) * MEMORY_TOLERANCE;
-    far.then(|| difference("memory", format!("{told:.0} GiB"), format!("{seen:.0} GiB")))?
+    let far = seen > 0.0 && (reported - seen).abs() > reported.max(seen) * MEMORY_TOLERANCE;
+    far.then(|| difference("memory", format!("{reported:.0} GiB"), format!("{seen:.0} GiB")))?
 }
 
 fn processors(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
     let threads: Option<u32> = bmc.processors.iter().map(|one| one.threads).sum();
-    let told = i64::from(threads.filter(|threads| *threads > 0)?);
+    let reported = i64::from(threads.filter(|threads| *threads > 0)?);
     let cores: i64 = bmc
         .processors
         .iter()
@@ -99,8 +99,14 @@ fn processors(bmc: &BmcInventory, host: &Inventory) -> Option<BmcDifference> {
         .sum();
     let seen = host.cpu.as_ref()?.count;
     // Without hyper-threading the system reports the cores.
-    let other = seen > 0 && seen != told && seen != cores;
-    other.then(|| difference("processors", format!("{told} threads"), format!("{seen} CPUs")))?
+    let other = seen > 0 && seen != reported && seen != cores;
+    other.then(|| {
+        difference(
+            "processors",
+            format!("{reported} threads"),
+            format!("{seen} CPUs"),
+        )
+    })?
 }
 
 /// Disks that the BMC names by serial number and the agent does not report.

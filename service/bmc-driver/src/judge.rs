@@ -33,7 +33,7 @@ pub(crate) fn judge(bmc: &Bmc, host: &Host, matching: &Matching) -> Judged {
         // It booted an image that only this BMC was given.
         (Verdict::Same | Verdict::Conflict | Verdict::Unknown, Some(_)) if booted_here => Judged::IsIt,
         (Verdict::Different, Some(_)) if booted_here => Judged::Noteworthy(format!(
-            "host {} booted this BMC's image and has another {}: the image's URL was used elsewhere, or the BMC tells of another machine",
+            "host {} booted this BMC's image and has another {}: the image's URL was used elsewhere, or the BMC reports another machine",
             host.id,
             differing()
         )),

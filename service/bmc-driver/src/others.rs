@@ -53,7 +53,7 @@ pub(crate) async fn leave_to_others(
         }),
         Err(why) => Err(Problem {
             failure: BmcFailure::Refused,
-            reason: format!("it cannot be told whether others drive this BMC: {why}"),
+            reason: format!("it is not known whether another program drives this BMC: {why}"),
             passing: true,
         }),
     }

@@ -22,7 +22,7 @@ pub enum BmcError {
     /// The pinned certificate is not the one that is shown. Nothing was sent.
     #[error(
         "the BMC's certificate has changed: {stored} is trusted, {shown} is shown. BMCs get new certificates by firmware updates and resets: \
-         compare the fingerprint with the BMC's own page, then trust it anew; else somebody is in between"
+         compare the fingerprint with the BMC's own page, then trust it again; if they differ, somebody intercepts the connection"
     )]
     CertificateChanged { stored: Fingerprint, shown: Fingerprint },
     /// Verification by authorities, and none of them signed the certificate, or it is out of date or for another name.

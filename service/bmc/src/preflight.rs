@@ -96,7 +96,7 @@ impl Preflight {
 
     fn fail(&mut self, id: CheckId, error: BmcError) {
         let advice = match error {
-            BmcError::Busy(_) => "Ask again when the other operation on this BMC is over",
+            BmcError::Busy(_) => "Try again when the other operation on this BMC is over",
             BmcError::CertificateUntrusted { advice, .. } => advice,
             BmcError::CertificateUnusable { .. } => NEW_CERTIFICATE,
             BmcError::Tls { .. } => OTHER_TLS,

@@ -46,7 +46,7 @@ async fn a_wrong_password_is_tried_once_until_another_is_given() {
     assert!(!found.progress.reason.contains("hunter2"));
     let bmcs = &service.operations.bmcs;
     let refused = bmcs.discover(service.infra_env_id, bmc.id).await.unwrap_err();
-    assert!(refused.to_string().contains("given anew"), "{refused}");
+    assert!(refused.to_string().contains("given again"), "{refused}");
     service.await_phase(beside.id, BmcPhase::Discovered).await;
     // It had enough time for another try.
     assert_eq!(unit.logins(), 1);

@@ -106,7 +106,7 @@ impl Inspector {
             },
             _ => match (unusable_key(why), self.by_authority) {
                 (Some(key), _) => unusable(key.to_string()),
-                (None, false) => unusable("whoever answers does not sign with its key".to_owned()),
+                (None, false) => unusable("the server that answers does not sign with its key".to_owned()),
                 (None, true) => BmcError::CertificateUntrusted {
                     shown,
                     why: why.to_string(),

@@ -20,7 +20,7 @@ impl Client {
             look(&mut bmc, &mut found).await;
             match image {
                 Some(image) => check_image(&bmc, image, &mut found).await,
-                None => found.skip(CheckId::Image, "no image is asked for"),
+                None => found.skip(CheckId::Image, "no image is requested"),
             }
             bmc.close().await;
         }
@@ -90,7 +90,7 @@ fn trusted(mode: &CertificateMode) -> &'static str {
         CertificateMode::System | CertificateMode::Bundle(_) => "signed by a trusted authority",
         CertificateMode::Pin(Some(_)) => "as it is pinned",
         CertificateMode::Pin(None) => "seen for the first time: compare it with the BMC's own page",
-        CertificateMode::Insecure => "not verified, as it is asked for",
+        CertificateMode::Insecure => "not verified, as requested",
     }
 }
 

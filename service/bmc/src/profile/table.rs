@@ -64,7 +64,7 @@ const DELL: Profile = Profile {
 const DELL_OLD: Profile = Profile {
     name: "Dell iDRAC before virtual CDs",
     unsupported: Some(
-        "this iDRAC firmware boots the physical drive when a CD is asked for: update it to 6.00.00 or later",
+        "this iDRAC firmware boots the physical drive when a CD is requested: update it to 6.00.00 or later",
     ),
     ..DELL
 };

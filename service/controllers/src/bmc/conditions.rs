@@ -128,7 +128,11 @@ fn spec_synced(found: &Found<'_>) -> DesiredCondition {
     match (&found.synced, found.waits) {
         (Synced::Input(why) | Synced::Backend(why), _) => state(False, Reason::InputError, why),
         (Synced::Ok(_), Some(what)) => state(False, Reason::Pending, what),
-        (Synced::Ok(_), None) => state(True, Reason::SyncOk, "The BMC is registered as the spec says"),
+        (Synced::Ok(_), None) => state(
+            True,
+            Reason::SyncOk,
+            "The BMC is registered as the spec describes",
+        ),
     }
 }
 
@@ -161,7 +165,7 @@ fn checks_passed(record: Option<&record::Bmc>) -> DesiredCondition {
 
 fn discovered(record: Option<&record::Bmc>) -> DesiredCondition {
     let Some(record) = record else {
-        let message = "There is no BMC yet: SpecSynced says why";
+        let message = "There is no BMC yet: SpecSynced gives the reason";
         return DesiredCondition::new(Type::Discovered, False, Reason::NotMade, message);
     };
     let (truth, reason) = match &record.stage {

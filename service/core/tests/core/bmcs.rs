@@ -340,7 +340,7 @@ fn an_agent_that_never_speaks_is_told_with_what_was_read() {
         advance(&waiting, BmcEvent::DeadlinePassed, &limits, at(9)),
         Ok(None)
     );
-    for (requests, words) in [(0, "nobody asked for the image"), (3, "5 MiB of the image")] {
+    for (requests, words) in [(0, "the image was not requested"), (3, "5 MiB of the image")] {
         waiting.image.requests = requests;
         waiting.image.bytes = 5 << 20;
         let failed = advance(&waiting, BmcEvent::DeadlinePassed, &limits, late)

@@ -73,7 +73,7 @@ impl Bmcs {
             },
         };
         if found.infra_env_id != infra_env_id {
-            let why = "belongs to another InfraEnv and stays with it: delete the BMC and create it anew";
+            let why = "belongs to another InfraEnv and stays with it: delete the BMC and create it again";
             return Err(Invalid::new("infra_env_id", why).into());
         }
         let followed = follow(&found, wanted, &self.limits, now()).map_err(BmcProblem::of)?;

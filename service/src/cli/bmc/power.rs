@@ -96,7 +96,7 @@ pub async fn carry_out(client: &Client, path: &str, name: &str, asked: &Asked) -
     let mut request = request(bmc)?.1;
     if asked.no_wait {
         print(&format!(
-            "{name}: {} is asked for: muster bmc show tells what comes of it\n",
+            "{name}: {} is requested: muster bmc show reports the result\n",
             asked.action
         ));
         return Ok(());

@@ -132,7 +132,7 @@ fn inventory(details: &mut Details, told: &BmcInventory) {
     let machine = machine
         .into_iter()
         .filter(|row: &Vec<String>| !row[1].trim().is_empty());
-    details.table("machine, as its BMC tells it", MACHINE, machine.collect());
+    details.table("machine, as its BMC reports it", MACHINE, machine.collect());
     let nics = told
         .nics
         .iter()
@@ -143,7 +143,7 @@ fn inventory(details: &mut Details, told: &BmcInventory) {
         .iter()
         .map(|drive| vec![drive.name.clone(), text(&drive.serial), text(&drive.model)]);
     details.table("drives", DRIVES, drives.collect());
-    details.sentences("not told", &told.notes);
+    details.sentences("not reported", &told.notes);
 }
 
 const MACHINE: &[Column] = &[Column("WHAT", Place::Always), Column("VALUE", Place::Text)];

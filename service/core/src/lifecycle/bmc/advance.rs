@@ -95,14 +95,14 @@ pub fn abandon(bmc: &Bmc, now: Timestamp) -> Option<Bmc> {
 fn may_start(bmc: &Bmc) -> Result<(), BmcRefused> {
     let why = match &bmc.stage {
         stage if stage.is_active() => {
-            format!("is under way already ({}); stop it first to begin anew", stage.phase())
+            format!("is under way already ({}); stop it first to start over", stage.phase())
         }
         BmcStage::Failed {
             failure: BmcFailure::Credentials,
-        } => "was refused with these credentials; it is not tried again until user or password are given anew, since BMCs lock users out".to_owned(),
+        } => "was refused with these credentials; it is not tried again until user or password are given again, since BMCs lock users out".to_owned(),
         BmcStage::Failed {
             failure: BmcFailure::Certificate,
-        } => "shows a certificate that is not trusted; compare its fingerprint with the BMC's own page and accept it, then it begins anew".to_owned(),
+        } => "shows a certificate that is not trusted; compare its fingerprint with the BMC's own page and accept it, then discovery starts over".to_owned(),
         _ => match (bmc.power.refused, bmc.power.pending()) {
             (Some(failure), _) => {
                 format!("refused the last request for its power ({failure}): give other credentials, or accept the certificate, first")

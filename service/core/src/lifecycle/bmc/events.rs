@@ -107,7 +107,7 @@ pub(super) fn power_asked(bmc: &Bmc, action: BmcPowerAction, force: bool, now: T
         BmcPowerAction::On => "its machine is to be switched on",
         BmcPowerAction::Off => "its machine is to be switched off",
         BmcPowerAction::Reset => "its machine is to be switched off and on again",
-        BmcPowerAction::Status => "the state of its machine's power is asked for",
+        BmcPowerAction::Status => "the state of its machine's power is requested",
     };
     let force = if force { ", by force if need be" } else { "" };
     NewEvent {

@@ -48,7 +48,7 @@ pub fn create(
         password: Secret::new(word("password", params.password)?),
         run: 0,
         stage: BmcStage::Stopped,
-        progress: rest("Nobody has asked for its machine yet", now),
+        progress: rest("Its discovery has not been requested yet", now),
         host_id: None,
         inventory: None,
         image: ImageReads::default(),

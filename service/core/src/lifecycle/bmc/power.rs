@@ -159,7 +159,7 @@ pub(super) fn begin(bmc: &mut Bmc, id: i64) -> Option<Vec<NewEvent>> {
         BmcPowerAction::On => "The machine is being switched on",
         BmcPowerAction::Off => "The machine is being switched off",
         BmcPowerAction::Reset => "The machine is being switched off and on again",
-        BmcPowerAction::Status => "The BMC is asked",
+        BmcPowerAction::Status => "The BMC is queried",
     }
     .to_owned();
     Some(Vec::new())
@@ -174,12 +174,12 @@ pub(super) fn end(bmc: &mut Bmc, done: PowerDone, now: Timestamp) -> Option<Vec<
         problem,
     } = done;
     let request = pending(bmc, id)?;
-    let (action, told) = (request.action, state.as_deref().unwrap_or("unknown"));
+    let (action, reported) = (request.action, state.as_deref().unwrap_or("unknown"));
     request.ended_at = Some(now);
     match &problem {
         None => {
             request.outcome = BmcPowerOutcome::Done;
-            request.reason = format!("The machine is {told}");
+            request.reason = format!("The machine is {reported}");
         }
         Some(problem) => {
             request.outcome = BmcPowerOutcome::Failed;

@@ -5,7 +5,7 @@ use crate::record::{Bmc, BmcStage};
 
 pub(super) const CHECKING: &str = "The BMC is looked at; nothing is changed";
 pub(super) const INSERTING: &str = "The machine is switched off, and the image is inserted";
-pub(super) const BOOTING: &str = "The machine is told to boot from the image once, and switched on";
+pub(super) const BOOTING: &str = "The machine is set to boot from the image once, and switched on";
 
 /// Separates the awaited event from a note.
 const NOTE: &str = "; but ";
@@ -24,7 +24,7 @@ pub(super) fn with_note(bmc: &Bmc, note: &str) -> String {
 pub(super) fn waiting(bmc: &Bmc) -> String {
     let reads = bmc.image;
     if reads.requests == 0 {
-        return "The machine is on; nobody has asked for its image yet".to_owned();
+        return "The machine is on; its image has not been requested yet".to_owned();
     }
     format!(
         "The machine is on, and {} of its image were read; its agent has not spoken yet",
@@ -39,7 +39,7 @@ pub(super) fn no_agent(bmc: &Bmc) -> String {
     }
     if bmc.image.requests == 0 {
         return format!(
-            "No agent spoke {within}, and nobody asked for the image: the BMC does not reach this service's boot address, or the machine \
+            "No agent spoke {within}, and the image was not requested: the BMC does not reach this service's boot address, or the machine \
              did not boot from the medium"
         );
     }
@@ -56,7 +56,10 @@ pub(super) fn discovered(stage: &BmcStage) -> String {
     let mut text = format!("It is host {host_id}");
     if !differences.is_empty() {
         let what: Vec<&str> = differences.iter().map(|one| one.what.as_str()).collect();
-        text.push_str(&format!("; BMC and agent tell differently: {}", what.join(", ")));
+        text.push_str(&format!(
+            "; BMC and agent report differently: {}",
+            what.join(", ")
+        ));
     }
     text
 }
