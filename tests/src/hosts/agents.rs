@@ -167,7 +167,10 @@ impl Machine {
                 return Next::Poll;
             }
             // A late report: the host has been bound or installed meanwhile. Agents continue.
-            let is_late = answer.status == 400 && answer.error_message().contains("is not asked for one now");
+            let is_late = answer.status == 400
+                && answer
+                    .error_message()
+                    .contains("no inventory is requested from it now");
             if !is_late {
                 answer.expect(204);
             }

@@ -270,7 +270,7 @@ fn addressing(raw: RawAddressing, v6: bool) -> Result<Addressing, String> {
         ("auto-routes", raw.auto_routes),
     ];
     if let Some((name, _)) = partly.iter().find(|(_, value)| *value == Some(false)) {
-        return Err(format!("{name}: false beside DHCP or autoconf is not applied"));
+        return Err(format!("{name}: false with DHCP or autoconf is not applied"));
     }
     let mut addresses = Vec::new();
     for address in given {

@@ -112,7 +112,7 @@ fn logs_that_do_not_come_end_with_the_reason() {
     assert_eq!(state.state, HostLogsState::Failed);
     let reason = state.reason.unwrap();
     assert!(
-        reason.contains("none came within 10 minutes") && reason.contains("last heard at 20"),
+        reason.contains("none came within 10 minutes") && reason.contains("last reported at 20"),
         "{reason}"
     );
     // An upload that began before the deadline.
@@ -127,12 +127,12 @@ fn a_host_that_would_not_answer_is_not_asked() {
     world.wait(Duration::minutes(4));
     let why = refusal(&world, &host);
     assert!(
-        why.contains("was last heard at 20") && why.contains("host-1"),
+        why.contains("it last reported at 20") && why.contains("host-1"),
         "{why}"
     );
     let gone = world.after(&host, &HostEvent::DeadlinePassed);
     assert_eq!(gone.state, HostState::DisconnectedUnbound);
-    assert!(refusal(&world, &gone).contains("was last heard at 20"));
+    assert!(refusal(&world, &gone).contains("it last reported at 20"));
 
     let mut installed = host.clone();
     installed.state = HostState::AddedToExistingCluster;

@@ -133,7 +133,9 @@ fn disk(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), Str
     let Some(disk) = found.filter(|_| !text.is_empty()) else {
         // Without an inventory the one that was read is empty.
         if member.host.inventory.is_empty() {
-            return Err(format!("disk {text:?}: the host has not told which disks it has"));
+            return Err(format!(
+                "disk {text:?}: the host has not reported which disks it has"
+            ));
         }
         if let Some(words) = disks::none_listed(all) {
             return Err(format!("disk {text:?}: {words}"));
@@ -268,6 +270,9 @@ mod tests {
         );
         member.host.inventory.clear();
         let problems = change(&member, &wanted).unwrap_err();
-        assert!(problems[0].contains("has not told which disks"), "{problems:?}");
+        assert!(
+            problems[0].contains("has not reported which disks"),
+            "{problems:?}"
+        );
     }
 }

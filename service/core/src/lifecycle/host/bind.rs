@@ -189,13 +189,13 @@ pub(super) fn not_downloaded(host: &mut Host) -> Result<(), Rejection> {
     host.data.node_agent = NodeAgent::GaveUp;
     give_up_reclaiming(
         host,
-        "The host could not download what it boots into discovery with; its journal (muster-node-agent) says why",
+        "The host could not download what it boots into discovery with; its journal (muster-node-agent) gives the reason",
     );
     Ok(())
 }
 
 fn not_asked_to_download() -> Rejection {
-    Rejection::not_accepted("it was not asked to download boot artifacts")
+    Rejection::not_accepted("it was not instructed to download boot artifacts")
 }
 
 /// The node does not return without a user's help.

@@ -122,7 +122,7 @@ fn select_disk(host: &mut Host, wanted: &[DiskConfigParams]) -> Result<(), Rejec
     };
     let Some(inventory) = &host.inventory else {
         return Err(conflict(
-            "The host has not told which disks it has; choose one when its inventory is there",
+            "The host has not reported which disks it has; choose one when its inventory is there",
         ));
     };
     let Some(disk) = disks::find(&inventory.disks, &choice.id) else {
@@ -155,7 +155,7 @@ fn skip_formatting(host: &mut Host, wanted: &[DiskSkipFormattingParams]) -> Resu
         }
         let Some(inventory) = &host.inventory else {
             return Err(conflict(
-                "The host has not told which disks it has; choose when its inventory is there",
+                "The host has not reported which disks it has; choose when its inventory is there",
             ));
         };
         if !inventory.disks.iter().any(|known| known.id == disk.disk_id) {

@@ -438,7 +438,7 @@ pub fn id_in_use(id: HostId, infra_env: &InfraEnv, why: &str, now: Timestamp) ->
 /// A host record was deleted because its machine has registered in another InfraEnv.
 pub fn moved(host: &Host, to: &InfraEnv, now: Timestamp) -> NewEvent {
     let message = format!(
-        "Host {} was not heard any more here, and registered in the InfraEnv {}: it is deleted here",
+        "Host {} no longer reported here, and registered in the InfraEnv {}: it is deleted here",
         hostname::display(host),
         to.name
     );

@@ -115,7 +115,9 @@ pub(super) fn failed(host: &mut Host, reason: &str) -> Result<(), Rejection> {
         host.state,
         HostState::Installing | HostState::InstallingInProgress
     ) {
-        return Err(Rejection::not_accepted("it is not asked to install anything"));
+        return Err(Rejection::not_accepted(
+            "it is not instructed to install anything",
+        ));
     }
     let mut info = "installation command failed".to_owned();
     let reason = one_line(reason.trim(), MAX_REASON);
@@ -169,7 +171,7 @@ pub(super) fn reset(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>)
                 host.data.node_agent = NodeAgent::Absent;
                 "Reset. Its agent stops what it does and registers again; if it does not within minutes, boot the host into the discovery image"
             } else {
-                "Reset. Boot the host into the discovery image to begin anew"
+                "Reset. Boot the host into the discovery image to start over"
             };
             move_to(host, HostState::ResettingPendingUserAction, info);
             host.data.comes_back = comes_back;

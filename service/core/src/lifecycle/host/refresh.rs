@@ -175,7 +175,7 @@ fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
         not_booted::reboot_too_slow(host, facts);
     } else {
         let info = format!(
-            "Nothing new was heard of the stage {:?} for {}{}",
+            "Nothing new was reported about the stage {:?} for {}{}",
             stage.name(),
             spoken(facts.limits.of(stage)),
             stages::awaited(progress)

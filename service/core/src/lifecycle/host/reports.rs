@@ -82,7 +82,7 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
         Phase::Ended | Phase::Moving => false,
     };
     if !is_asked {
-        return Err(Rejection::not_accepted("it is not asked for one now"));
+        return Err(Rejection::not_accepted("no inventory is requested from it now"));
     }
     let mut inventory = inventory.clone();
     keep_name(host, &mut inventory);

@@ -7,7 +7,7 @@ use crate::text::cut;
 const MAX_INFO: usize = 2040;
 
 /// Shown for a host that has just registered.
-pub(super) const WAITS_FOR_INVENTORY: &str = "Waits for the host to tell what it is made of";
+pub(super) const WAITS_FOR_INVENTORY: &str = "Waits for the host to report its inventory";
 
 /// Sets state and `status_info`.
 pub(super) fn move_to(host: &mut Host, state: HostState, info: &str) {
@@ -28,6 +28,6 @@ pub(super) fn describe(host: &Host) -> String {
     if info.is_empty() {
         String::new()
     } else {
-        format!("What is said of it: {info}")
+        format!("Its status: {info}")
     }
 }

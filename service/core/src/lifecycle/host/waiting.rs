@@ -106,9 +106,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
         HostState::InstallingInProgress => stage(host, facts),
         HostState::InstallingPendingUserAction { why } => {
             let what_to_do = match why {
-                _ if host.data.is_booted_by_bmc() => {
-                    "Its BMC boots it: muster bmc show tells what came of it"
-                }
+                _ if host.data.is_booted_by_bmc() => "Its BMC boots it: muster bmc show reports the result",
                 NotBooted::TooSlow => {
                     "Put the installation disk first in its boot order, see its console, and reboot it"
                 }

@@ -25,7 +25,7 @@ const NEVER_MADE: [&str; 2] = [
 
 /// The error of a list of checks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[allow(missing_docs, reason = "the messages say it")]
+#[allow(missing_docs, reason = "the messages document it")]
 pub enum BadCheckList {
     #[error("the list of host validations has an empty entry; write ids separated by single commas")]
     Empty,

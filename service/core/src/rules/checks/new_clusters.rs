@@ -23,7 +23,7 @@ pub(super) fn operator(context: &CheckContext<'_>) -> Verdict {
 pub(super) fn machine_network_defined(context: &CheckContext<'_>) -> Verdict {
     in_a_cluster(
         context,
-        "The cluster exists, so its machine network need not be told",
+        "The cluster exists, so its machine network need not be given",
     )
 }
 

@@ -156,13 +156,13 @@ while :; do
   rm -f "$part"
   if code=$(curl --silent --show-error --write-out '%{{http_code}}' --connect-timeout 20 --speed-limit 1 --speed-time 60 {trust}--header @{HEADERS} --dump-header "$headers" --output "$part" {url}"$machine") && [ "$code" = 200 ]; then
     found=$(digest "$part")
-    told=$(sed -n 's/^[Ee][Tt][Aa][Gg]: *"\([0-9a-f]*\)".*/\1/p' "$headers")
-    [ "$by_tls" = yes ] || told=
-    if [ -n "$found" ] && {{ [ "$found" = "$pinned" ] || [ "$found" = "$told" ]; }}; then
+    etag=$(sed -n 's/^[Ee][Tt][Aa][Gg]: *"\([0-9a-f]*\)".*/\1/p' "$headers")
+    [ "$by_tls" = yes ] || etag=
+    if [ -n "$found" ] && {{ [ "$found" = "$pinned" ] || [ "$found" = "$etag" ]; }}; then
       [ "$found" = "$pinned" ] || echo "muster: the service has another agent than when this image was made: $found"
       chmod 755 "$part" && mv "$part" "$program" && ready
     elif [ "$by_tls" = yes ]; then
-      echo "muster: the agent arrived damaged: its digest is $found; expected ${{told:-$pinned}}"
+      echo "muster: the agent arrived damaged: its digest is $found; expected ${{etag:-$pinned}}"
     else
       show "the agent is not the one of this image, and came by plain HTTP: its digest is $found; expected $pinned. After an upgrade of the service boot a new image, or serve it by TLS"
     fi
@@ -174,7 +174,7 @@ while :; do
       show "this $machine machine gets no agent (status $code): ${{reason:-look at the log of the service}}"
       ;;
     esac
-    echo "muster: the service did not give the agent (status ${{code:-000}}; the line above may say why); trying again in $pause s"
+    echo "muster: the service did not give the agent (status ${{code:-000}}; the line above may give the reason); trying again in $pause s"
   fi
   sleep "$pause"
   pause=$((pause * 2))

@@ -105,7 +105,7 @@ pub fn network_unit(in_initramfs: bool) -> String {
 /// Cards may appear late, so the script waits until their number is stable. A card's address is compared as a whole,
 /// ignoring case. A bond's options name a port by this machine's name of the card.
 const SCRIPT_TEXT: &str = r#"#!/bin/sh
-# Puts the static network of this machine, which one of its cards tells, to its place.
+# Puts the static network of this machine, which one of its cards identifies, to its place.
 networks=/etc/assisted/network
 [ -d "$networks" ] || exit 0
 if [ -e /etc/initrd-release ]; then

@@ -24,7 +24,7 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
         return BASE64
             .decode(data)
             .map(drop)
-            .map_err(|_| "does not hold base64, though it says so");
+            .map_err(|_| "does not hold base64, though it declares it");
     }
     if !data.bytes().all(is_url_byte) {
         return Err("holds characters that are written as % and two hexadecimal digits, or in base64");

@@ -23,7 +23,7 @@ pub fn check(args: &[String]) -> Result<(), String> {
             }
             None if is_plain(url) => {
                 return Err(format!(
-                    "{FLAG} by http:// is refused without the digest of the file, for whoever is on the way could send another system: append \
+                    "{FLAG} by http:// is refused without the digest of the file, for anyone on the way could send another system: append \
                      {DIGEST}DIGEST (sha256sum FILE), or use https://"
                 ));
             }

@@ -191,7 +191,7 @@ fn read(entry: Entry) -> Result<OsImage, String> {
         // Made by an upstream program for a cluster that it installs without a service.
         _ if entry.kind.as_deref() == Some("disconnected-iso") => None,
         (None, None) => None,
-        (None, Some(_)) => return Err("sha256 without url; say where the live ISO is".into()),
+        (None, Some(_)) => return Err("sha256 without url; set url to the place of the live ISO".into()),
         (Some(url), sha256) => Some(LiveSource {
             source: source("url", url.trim())?.0,
             sha256: digest("sha256", sha256)?,
@@ -203,7 +203,7 @@ fn read(entry: Entry) -> Result<OsImage, String> {
                 .or(given(entry.metal_uncompressed_sha256))
                 .is_some()
             {
-                return Err("a digest without metal_url; say where the image is".into());
+                return Err("a digest without metal_url; set metal_url to the place of the image".into());
             }
             None
         }
@@ -242,7 +242,7 @@ fn source(field: &str, text: &str) -> Result<(Source, String), String> {
         .ok_or_else(|| format!("{field}: {text:?} is neither an http(s) URL nor an absolute path"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(format!(
-            "{field}: it holds a user name or password, which others would be told; put the image where none is needed"
+            "{field}: it holds a user name or password, which others would see; put the image where none is needed"
         ));
     }
     Ok((Source::Url(url.to_string()), url.path().to_owned()))

@@ -66,12 +66,12 @@ impl fmt::Display for NotTaken {
             } => {
                 write!(
                     f,
-                    "it is in the failure domain {found}, the Machine asks for {wanted}"
+                    "it is in the failure domain {found}, the Machine requires {wanted}"
                 )
             }
             Self::InAnotherFailureDomain { wanted, found: None } => write!(
                 f,
-                "the Machine asks for the failure domain {wanted}; set the label {} if the host is in it",
+                "the Machine requires the failure domain {wanted}; set the label {} if the host is in it",
                 super::candidate::ZONE
             ),
             Self::TooSmall(what) => write!(f, "it is too small: {what}"),
@@ -84,7 +84,7 @@ impl fmt::Display for NotTaken {
             Self::NotConnected(at) => write!(f, "the host is silent{}", state(at)),
             Self::NotValidated(at) => write!(
                 f,
-                "its checks do not pass, or are not made yet{}; its condition Validated says more",
+                "its checks do not pass, or are not made yet{}; its condition Validated gives details",
                 state(at)
             ),
             Self::LaterInOrder => write!(f, "it could be taken, but another came first"),

@@ -12,7 +12,7 @@ use super::version::Version;
 
 /// The error of a list of requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[allow(missing_docs, reason = "the messages say it")]
+#[allow(missing_docs, reason = "the messages document it")]
 pub enum BadRequirements {
     #[error("hardware requirements are not a JSON list of entries: {0}")]
     NotUnderstood(String),

@@ -124,7 +124,7 @@ pub(in crate::lifecycle::host) fn reset_validation(host: &mut Host, id: &str) ->
         Some(check @ (CheckId::SufficientInstallationDiskSpeed | CheckId::ContainerImagesAvailable)) => check,
         Some(_) | None => {
             return Err(Rejection::bad_input(
-                "only sufficient-installation-disk-speed and container-images-available can be reset; the others follow what the host is and tells",
+                "only sufficient-installation-disk-speed and container-images-available can be reset; the others follow what the host is and reports",
             ));
         }
     };

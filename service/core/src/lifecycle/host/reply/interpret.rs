@@ -156,20 +156,20 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
         | StepType::ApiVipConnectivityCheck
         | StepType::DomainResolution
         | StepType::UpgradeAgent => {
-            (exit_code != 0).then_some("the step failed on the host, which will be asked again")
+            (exit_code != 0).then_some("the step failed on the host, and is requested again")
         }
         StepType::TangConnectivityCheck
         | StepType::InstallationDiskSpeedCheck
         | StepType::ContainerImageAvailability
         | StepType::DownloadBootArtifacts => None,
-        StepType::Install => (exit_code == 0).then_some("its progress tells how the installation goes"),
-        StepType::Execute | StepType::NextStepRunner => Some("hosts are never asked to do this"),
-        StepType::LogsGather => (exit_code == 0).then_some("the upload has told"),
+        StepType::Install => (exit_code == 0).then_some("its progress shows how the installation goes"),
+        StepType::Execute | StepType::NextStepRunner => Some("this step is never requested"),
+        StepType::LogsGather => (exit_code == 0).then_some("the upload has reported the result"),
         StepType::RebootForReclaim | StepType::StopInstallation => {
             Some("the protocol gives this reply no meaning")
         }
         StepType::DhcpLeaseAllocate | StepType::VerifyVips => {
-            Some("hosts that are added to a cluster are not asked to do this")
+            Some("this step is not requested from hosts that are added to a cluster")
         }
     }
 }

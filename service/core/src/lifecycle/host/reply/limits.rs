@@ -44,7 +44,7 @@ impl Default for Limits {
 /// A reply that cannot be used (400). The message names the faulty part and the fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadReply {
-    #[error("step_type is missing: say which step this is the reply to")]
+    #[error("step_type is missing: name the step that this is the reply to")]
     NoStepType,
     #[error("the output of {step} is not JSON of the expected form: {problem}")]
     NotUnderstood { step: &'static str, problem: String },

@@ -65,7 +65,7 @@ pub(in crate::lifecycle::host) fn give_up_late_ones(host: &mut Host, facts: &Hos
 pub(in crate::lifecycle::host) fn give_up_asked_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if deadline::asked_logs_limit(host, facts).is_some_and(|limit| now >= limit) {
         let reason = format!(
-            "none came within {}; the host was last heard {}",
+            "none came within {}; the host last reported {}",
             spoken(deadline::ASKED_LOGS_LIMIT),
             time(facts.seen(host))
         );
@@ -87,7 +87,7 @@ pub(in crate::lifecycle::host) fn asked(
         let name = hostname::display(host);
         return Err(Rejection::plain(
             RefusalClass::UserConflict,
-            format!("host {name} cannot be asked for its logs: {why}"),
+            format!("logs cannot be requested from host {name}: {why}"),
         ));
     }
     host.data.asked_logs = Some(AskedLogs {
@@ -111,7 +111,7 @@ fn obstacle(host: &Host, facts: &HostFacts<'_>, now: Timestamp) -> Option<String
     );
     if silent || now >= facts.silent_at(host) {
         return Some(format!(
-            "it was last heard {}. See that it is on, runs the discovery image and reaches the service",
+            "it last reported {}. See that it is on, runs the discovery image and reaches the service",
             time(facts.seen(host))
         ));
     }

@@ -16,7 +16,7 @@ pub(in crate::rules::checks) fn satisfied(context: &CheckContext<'_>) -> Verdict
     };
     let Some(ignition) = context.worker_ignition() else {
         return if is_configured(&bound) {
-            Verdict::Pending("Waits for the cluster's ignition, which tells how disks are encrypted".into())
+            Verdict::Pending("Waits for the cluster's ignition, which shows how disks are encrypted".into())
         } else {
             Verdict::Hidden
         };
@@ -73,7 +73,7 @@ fn tang(context: &CheckContext<'_>) -> Verdict {
     }
     let answer = context.host.data.tang_connectivity.as_str();
     if answer.is_empty() {
-        return Verdict::Pending("Waits until the host has asked the tang servers".into());
+        return Verdict::Pending("Waits until the host has queried the tang servers".into());
     }
     if answer.contains(UNKNOWN_STEP) {
         return Verdict::Hidden;

@@ -58,7 +58,7 @@ pub(in crate::rules::checks) fn network_settings(context: &CheckContext<'_>) -> 
         return no_inventory();
     };
     match &inventory.system_vendor {
-        None => Verdict::Error("The host does not tell who made it, so its platform is not known".into()),
+        None => Verdict::Error("The host does not report its manufacturer, so its platform is not known".into()),
         Some(vendor) if vendor.product_name == OPENSTACK => match context.bound() {
             None => Verdict::Hidden,
             Some(bound) if bound.user_managed_networking() => {
@@ -69,7 +69,7 @@ pub(in crate::rules::checks) fn network_settings(context: &CheckContext<'_>) -> 
             ),
         },
         Some(vendor) => Verdict::Success(format!(
-            "The platform {} asks for no settings of its own",
+            "The platform {} requires no settings of its own",
             if vendor.product_name.is_empty() {
                 "(unnamed)"
             } else {

@@ -20,7 +20,7 @@ pub(in crate::rules::checks) fn apps(context: &CheckContext<'_>) -> Verdict {
     resolved(context, "console-openshift-console.apps", "*.apps")
 }
 
-fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
+fn resolved(context: &CheckContext<'_>, queried: &str, shown: &str) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };
@@ -34,7 +34,7 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
     );
     let Some(ignition) = context.worker_ignition() else {
         return Verdict::Pending(format!(
-            "{shown} waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
+            "{shown} waits for the cluster's ignition, which shows whether the cluster answers for its names itself"
         ));
     };
     if ignition.managed_networking {
@@ -46,14 +46,14 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
         ));
     };
     let Some(answer) = &context.host.data.domain_name_resolutions else {
-        return Verdict::Error(format!("The host has not told yet what {shown} means"));
+        return Verdict::Error(format!("The host has not reported yet what {shown} means"));
     };
-    let name = format!("{asked}.{domain}");
+    let name = format!("{queried}.{domain}");
     if find(answer, &name).is_some_and(means_something) {
         Verdict::Success(format!("{shown} is known on the host"))
     } else {
         Verdict::Failure(format!(
-            "{shown} is not known on the host; add it to the DNS that the host asks"
+            "{shown} is not known on the host; add it to the DNS that the host uses"
         ))
     }
 }

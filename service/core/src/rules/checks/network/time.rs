@@ -34,7 +34,7 @@ pub(in crate::rules::checks) fn ntp_synced(context: &CheckContext<'_>) -> Verdic
 /// `time-synced-between-host-and-service`: compared at the host's last poll.
 pub(in crate::rules::checks) fn clocks_agree(context: &CheckContext<'_>) -> Verdict {
     let Some(ahead_secs) = context.facts.clock_offset(context.host) else {
-        return Verdict::Pending("Waits for the host to tell its time".into());
+        return Verdict::Pending("Waits for the host to report its time".into());
     };
     let minutes = ahead_secs.unsigned_abs() / 60;
     if ahead_secs > HOST_AHEAD_MINUTES * 60 {

@@ -31,7 +31,7 @@ pub(super) fn disk(place: &mut Place<'_>) {
     if partitions.iter().any(goes) && partitions.iter().any(|it| number(it) == 0) {
         place.fail(
             "partitions",
-            "have one without a number beside one that should not exist; give each a number",
+            "have one without a number next to one that should not exist; give each a number",
         );
     }
     let label = |it: &&Map<String, Value>| it.get("label").and_then(Value::as_str).map(str::to_owned);
