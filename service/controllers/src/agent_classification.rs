@@ -85,7 +85,7 @@ pub fn status(
         let why = found
             .why
             .as_deref()
-            .unwrap_or("the reason is told when they are looked at next");
+            .unwrap_or("the reason follows when they are evaluated next");
         (
             ConditionStatus::True,
             Reason::HasQueryErrors,
@@ -95,7 +95,7 @@ pub fn status(
         (
             ConditionStatus::False,
             Reason::NoQueryErrors,
-            "The query could be asked of every Agent".to_owned(),
+            "The query could be evaluated for every Agent".to_owned(),
         )
     };
     let desired = DesiredCondition::new(Type::QueryErrors, status, reason, message);

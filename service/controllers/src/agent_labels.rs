@@ -26,9 +26,7 @@ const LONGEST_VALUE: usize = 63;
 pub fn unusable(classification: &AgentClassification) -> Option<String> {
     let spec = &classification.spec;
     if spec.label_value.starts_with("QUERYERROR") {
-        return Some(
-            "labelValue begins with QUERYERROR, which tells of failed queries; choose another".into(),
-        );
+        return Some("labelValue begins with QUERYERROR, which marks failed queries; choose another".into());
     }
     labels::check(&key(classification), &spec.label_value).err()
 }

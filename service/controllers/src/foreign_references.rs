@@ -14,7 +14,7 @@ pub async fn warn_unless_held(client: &Client) {
     match are_held(client).await {
         Ok(true) => {}
         Ok(false) => tracing::warn!(
-            "whoever may write Agents or InfraEnvs in one namespace reaches ClusterDeployments and Ignition tokens of others: the API server has no \
+            "users who may write Agents or InfraEnvs in one namespace reach ClusterDeployments and Ignition tokens of others: the API server has no \
              ValidatingAdmissionPolicyBinding {POLICY}. Apply deploy/base/references.yaml"
         ),
         Err(error) => {

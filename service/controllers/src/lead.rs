@@ -264,7 +264,7 @@ impl Working {
     async fn ended(&mut self) {
         match self.task.join_next().await {
             Some(Ok(())) => {}
-            Some(Err(error)) => tracing::error!(%error, "the controllers broke; they are started anew"),
+            Some(Err(error)) => tracing::error!(%error, "the controllers broke; they are restarted"),
             None => std::future::pending().await,
         }
         // Work that ends at once is not restarted at once.

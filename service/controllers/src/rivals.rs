@@ -82,7 +82,7 @@ impl Renewals {
         let is_held = age > -SHORTEST && age < lasts && !self.are_over(&its, renewed, lasts, now);
         is_held.then(|| {
             format!(
-                "{holder} in the namespace {its} runs controllers of the same kinds (lease {its}/{LEASE}): stop it, or say --take-over"
+                "{holder} in the namespace {its} runs controllers of the same kinds (lease {its}/{LEASE}): stop it, or use --take-over"
             )
         })
     }
@@ -105,7 +105,7 @@ pub async fn none_left(operations: &Operations, client: &Client, namespace: &str
     let (began, mut is_told) = (Instant::now(), false);
     while let Some(why) = renewals.holder(client, namespace).await {
         if take_over {
-            tracing::warn!("{why}: taken over, as asked for");
+            tracing::warn!("{why}: taken over, as requested");
             return;
         }
         if ran_lately(client, namespace).await {

@@ -99,11 +99,8 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
             continue;
         }
         match ended {
-            Ok(name) => tracing::error!(
-                controller = name,
-                "a controller ended; all of them are started anew"
-            ),
-            Err(error) => tracing::error!(%error, "a controller broke; all of them are started anew"),
+            Ok(name) => tracing::error!(controller = name, "a controller ended; all of them are restarted"),
+            Err(error) => tracing::error!(%error, "a controller broke; all of them are restarted"),
         }
         return;
     }

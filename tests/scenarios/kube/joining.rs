@@ -150,7 +150,7 @@ fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
     let agent = host_id(1);
     lab.kubectl()
         .run(&["label", "agent", &agent, "agentMachineRef=machine-1"]);
-    lab.await_words(1, "has not asked for a certificate yet");
+    lab.await_words(1, "has not requested a certificate yet");
 
     let node = workload.join("client-1", "host-1");
     let seen = lab.await_stage(1, "Configuring");
@@ -243,11 +243,11 @@ fn a_dead_cluster_costs_only_its_own_hosts() {
     }
     lab.await_words(1, "efused");
     lab.await_words(2, "exec");
-    lab.await_words(3, "has not asked for a certificate yet");
+    lab.await_words(3, "has not requested a certificate yet");
 
     // A silent cluster is reported, and the wait continues when it responds again.
     workload.plane.signal_server(Signal::SIGSTOP);
-    lab.await_words(3, "cannot be asked: the cluster has not answered since");
+    lab.await_words(3, "cannot be reached: the cluster has not answered since");
     lab.await_event(&host_id(1), "InstallationStage", "efused");
     workload.plane.signal_server(Signal::SIGCONT);
     let node = workload.join("client-3", "host-3");

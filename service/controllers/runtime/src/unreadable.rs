@@ -46,7 +46,7 @@ pub async fn tell<K: Watched>(client: Client, namespace: Option<String>, name: S
         }
     };
     if let Err(error) = told.await {
-        tracing::debug!(%kind, namespace, name, error = words(&error), "not told that it cannot be read");
+        tracing::debug!(%kind, namespace, name, error = words(&error), "its condition does not show that it cannot be read");
     }
 }
 

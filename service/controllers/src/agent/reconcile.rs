@@ -365,7 +365,7 @@ impl Reconciler {
             .await
             .map_err(|error| {
                 Error::internal(format!(
-                    "queries of AgentClassifications cannot be asked: {error}"
+                    "queries of AgentClassifications cannot be evaluated: {error}"
                 ))
             })
     }

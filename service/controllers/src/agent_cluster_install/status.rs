@@ -139,7 +139,7 @@ fn desired_conditions(synced: &Synced, is_stored: bool) -> Vec<DesiredCondition>
             Type::Failed,
             Type::Stopped,
         ];
-        let why = "Nothing is known of the cluster; SpecSynced says why";
+        let why = "Nothing is known of the cluster; SpecSynced gives the reason";
         list.extend(
             unknown.map(|type_| {
                 DesiredCondition::new(type_, ConditionStatus::Unknown, Reason::NotAvailable, why)

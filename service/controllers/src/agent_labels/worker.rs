@@ -141,7 +141,7 @@ impl Queries {
                     *worker = Some(asked);
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "an AgentClassification's query ended the process that asks it");
+                    tracing::warn!(%error, "an AgentClassification's query ended the process that evaluates it");
                     outcomes.push(self.condemn(
                         query,
                         "the query was stopped: it needs too much memory, calls itself too deeply, or halts".into(),

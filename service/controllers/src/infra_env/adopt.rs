@@ -28,12 +28,12 @@ pub async fn adopted(
     wanted: &InfraEnvCreateParams,
     context: &Context,
 ) -> Result<Option<Arc<record::InfraEnv>>, Refusal> {
-    let Some(asked) = infra_env.annotations().get(INFRA_ENV_ADOPT) else {
+    let Some(named) = infra_env.annotations().get(INFRA_ENV_ADOPT) else {
         return Ok(None);
     };
-    let Ok(id) = asked.parse::<InfraEnvId>() else {
+    let Ok(id) = named.parse::<InfraEnvId>() else {
         return Err(refused(format!(
-            "{asked} is no id of an InfraEnv; `muster infra-env list` shows them"
+            "{named} is no id of an InfraEnv; `muster infra-env list` shows them"
         )));
     };
     let operations = &context.operations;
@@ -65,7 +65,7 @@ pub async fn adopted(
             .is_none()
         {
             return Err(refused(format!(
-                "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not say; unbind it first",
+                "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not name; unbind it first",
                 host.id
             )));
         }

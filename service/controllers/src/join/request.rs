@@ -92,7 +92,7 @@ fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> R
                 }
                 _ => request
                     .oddities
-                    .push("it asks for an extension other than names".into()),
+                    .push("it requests an extension other than names".into()),
             }
         }
     }

@@ -156,7 +156,7 @@ impl Clusters {
         let Some((&cluster, (queue, _))) = broken else {
             return;
         };
-        tracing::error!(cluster.id = %cluster, ?ended, "the task of a workload cluster broke; it is started anew");
+        tracing::error!(cluster.id = %cluster, ?ended, "the task of a workload cluster broke; it is restarted");
         let queue = queue.clone();
         for host in queue.hosts() {
             queue.add(host);

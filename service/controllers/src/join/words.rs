@@ -41,7 +41,7 @@ pub fn nothing_yet(hostname: &str, near: Option<&str>) -> Awaited {
     }
     awaited(
         format!(
-            "The node {hostname} is awaited in the cluster; its kubelet has not asked for a certificate yet"
+            "The node {hostname} is awaited in the cluster; its kubelet has not requested a certificate yet"
         ),
         "If it takes longer than the machine needs to boot, look at its console: whether it boots from its disk, reaches the cluster's API, and has the name that the Agent shows.",
     )
@@ -95,7 +95,7 @@ pub fn held(node: &NodeFacts, hold: Hold) -> Awaited {
 fn hold_words(hold: Hold) -> &'static str {
     match hold {
         Hold::AnotherMachines => "which is another machine",
-        Hold::Lives => "whose kubelet is heard",
+        Hold::Lives => "whose kubelet still reports",
         Hold::Silent { .. } => "which has not been silent for long",
         Hold::ControlPlane => "which is one of its control plane",
     }
@@ -125,9 +125,9 @@ pub fn other_name_asked(note: &str) -> Awaited {
     awaited(note.trim_end_matches('.'), "")
 }
 
-pub fn other_name(asked: &str, hostname: &str) -> String {
+pub fn other_name(requested: &str, hostname: &str) -> String {
     format!(
-        "it is for the node {asked:?}, and the host is called {hostname:?}: set the Agent's spec.hostname to the name that the machine gives itself, and install it again"
+        "it is for the node {requested:?}, and the host is called {hostname:?}: set the Agent's spec.hostname to the name that the machine gives itself, and install it again"
     )
 }
 
@@ -159,7 +159,7 @@ pub fn waits_for_provider_id(node: &NodeFacts, wanted: &str) -> Awaited {
 pub fn unreachable(cluster: &str, why: &str) -> Awaited {
     awaited(
         format!(
-            "The node is awaited in the cluster of {cluster}, which cannot be asked: {}",
+            "The node is awaited in the cluster of {cluster}, which cannot be reached: {}",
             shortened(why)
         ),
         "Certificates are approved and stages go on as soon as it answers.",

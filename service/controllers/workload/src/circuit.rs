@@ -37,7 +37,7 @@ impl Failure {
 
 /// A request that is not made, since the cluster did not answer the last ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the cluster has not answered since {}: {why}; it is asked again at growing intervals, of at most {} s",
+#[error("the cluster has not answered since {}: {why}; it is tried again at growing intervals, of at most {} s",
     .since.format("%H:%M:%S UTC"), LONGEST_WAIT.as_secs())]
 pub struct Open {
     pub since: Timestamp,

@@ -130,9 +130,9 @@ fn words(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        let said = inner.to_string();
-        if !text.ends_with(&said) {
-            text = format!("{text}: {said}");
+        let reason = inner.to_string();
+        if !text.ends_with(&reason) {
+            text = format!("{text}: {reason}");
         }
         cause = inner.source();
     }

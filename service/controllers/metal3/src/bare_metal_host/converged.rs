@@ -40,7 +40,7 @@ pub fn decide(seen: &Seen<'_>, step: &mut Step) {
         ),
         None => step.waits(
             "WaitingForMetal3",
-            "Metal3 has not asked for an image of it: there is no PreprovisioningImage of its name",
+            "Metal3 has not requested an image of it: there is no PreprovisioningImage of its name",
             "See that the baremetal-operator runs with -build-preprov-image, and that the host is registered.",
         ),
     }

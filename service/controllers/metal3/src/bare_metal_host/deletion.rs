@@ -165,23 +165,23 @@ async fn drained(
         .of_deployment(deployment)
         .await
         .map_err(|error| error.to_string())?;
-    let unasked = |error: Error| format!("the cluster cannot be asked: {error}");
+    let failed = |error: Error| format!("the request to the cluster failed: {error}");
     let found = Api::<Node>::all(workload.client.clone()).get_opt(node).await;
-    let Some(found) = found.map_err(|error| unasked(error.into()))? else {
+    let Some(found) = found.map_err(|error| failed(error.into()))? else {
         return Ok(Drained::Yes);
     };
     let provider_id = provider_id(&agent.name_any());
-    let system_uuid = system_uuid(agent, hosts).await.map_err(unasked)?;
+    let system_uuid = system_uuid(agent, hosts).await.map_err(failed)?;
     if read_node(&found).is_anothers(&provider_id, &system_uuid) {
         let note = format!(
-            "The Node {node} tells that it is another machine than the host of the Agent {}: it is not drained, and the Agent is deleted",
+            "The Node {node} reports another machine than the host of the Agent {}: it is not drained, and the Agent is deleted",
             agent.name_any()
         );
         let event = warning("Drain", "NodeOfAnotherMachine", &note);
         hosts.context.events.publish(event, host.object_ref(&()));
         return Ok(Drained::Yes);
     }
-    drain(&workload.client, node, |_| true).await.map_err(unasked)
+    drain(&workload.client, node, |_| true).await.map_err(failed)
 }
 
 /// UUID of the board, as the host's agent read it; empty: not known.

@@ -55,7 +55,7 @@ impl Hosts {
         let named: Vec<String> = others.iter().take(MOST).map(|one| one.name.clone()).collect();
         let which = chosen.map_or_else(
             || "of another InfraEnv than its label names".to_owned(),
-            |chosen| format!("beside {chosen}, which stays its Agent"),
+            |chosen| format!("in addition to {chosen}, which stays its Agent"),
         );
         (!named.is_empty()).then(|| {
             format!(

@@ -45,7 +45,7 @@ pub fn decide(seen: &Seen<'_>, step: &mut Step) {
     match iso(infra_env, seen.now) {
         Iso::None => {
             let what = format!("the InfraEnv {} has no image yet", infra_env.name_any());
-            let todo = "Its condition ImageCreated says why.";
+            let todo = "Its condition ImageCreated gives the reason.";
             step.waits("WaitingForImage", what, todo);
         }
         Iso::TooYoung(left) => {
@@ -120,6 +120,6 @@ fn boot(host: &BareMetalHost, url: &str, step: &mut Step) {
         "" => "Metal3 has not looked at it yet".to_owned(),
         state => format!("Metal3 is not done with it: it is {state}, not available"),
     };
-    let todo = "Its status says what Metal3 does, errorMessage what is wrong.";
+    let todo = "Its status shows what Metal3 does, errorMessage what is wrong.";
     step.waits("WaitingForMetal3", what, todo);
 }

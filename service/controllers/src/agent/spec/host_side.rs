@@ -244,7 +244,7 @@ impl Reconciler {
                 }
                 let why = membership::why_it_leaves(spec, key);
                 if let Err(error) = self.context.operations.hosts.tell_of_agent(host, &why).await {
-                    tracing::warn!(agent = %key, error = chain(&error), "the reason of an unbind could not be told");
+                    tracing::warn!(agent = %key, error = chain(&error), "the reason of an unbind could not be recorded");
                 }
                 Some(info)
             }

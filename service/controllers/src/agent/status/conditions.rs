@@ -180,7 +180,7 @@ pub fn network(host: &Host, before: &AgentStatus) -> Option<DesiredCondition> {
         (
             ConditionStatus::True,
             Reason::NetworkAsConfigured,
-            "The network of the host is what was asked for".to_owned(),
+            "The network of the host is as requested".to_owned(),
         )
     } else {
         return None;
@@ -422,7 +422,7 @@ fn unknown_yet() -> (ConditionStatus, Reason, String) {
     (
         ConditionStatus::Unknown,
         Reason::ValidationsUnknown,
-        "The checks are made when the host has told what it is made of".into(),
+        "The checks are made when the host has reported its inventory".into(),
     )
 }
 

@@ -99,7 +99,7 @@ fn of_state(
         },
         HostState::Installing => waits(
             "WaitingForInstallation",
-            "The host is told to install, and its first report about that is awaited",
+            "The host is instructed to install, and its first report about that is awaited",
         )
         .map(|wait| until(wait, end, FAILS)),
         HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited, end)),

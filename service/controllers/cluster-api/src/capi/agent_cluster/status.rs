@@ -100,11 +100,11 @@ fn limit(reason: Reason) -> Limit {
         ),
         Reason::WaitingForControlPlane => Limit::minutes(
             NODE_MINUTES,
-            "See what the conditions of the control plane say, which the Cluster's spec.controlPlaneRef names.",
+            "See the conditions of the control plane that the Cluster's spec.controlPlaneRef names.",
         ),
         Reason::WaitingForControlPlaneEndpoint => Limit::minutes(
             NODE_MINUTES,
-            "See what the conditions of the control plane say, or set the address by hand.",
+            "See the conditions of the control plane, or set the address by hand.",
         ),
         Reason::ClusterDeploymentConflict | Reason::Paused | Reason::AgentClusterReady => {
             Limit::minutes(10, "")

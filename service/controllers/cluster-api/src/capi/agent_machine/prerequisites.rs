@@ -54,7 +54,7 @@ pub async fn prerequisites(
         .map(|status| &status.cluster_deployment_reference);
     let Some(deployment) = deployment.filter(|it| !it.name.is_empty()) else {
         return Ok(Err(format!(
-            "Waits for the AgentCluster {agent_cluster} to have a ClusterDeployment; its conditions say why it has none"
+            "Waits for the AgentCluster {agent_cluster} to have a ClusterDeployment; its conditions show why it has none"
         )));
     };
     let namespace = match agent_namespace(object, &found, cluster, provider).await? {
@@ -122,7 +122,7 @@ async fn agent_namespace(
     let api = Api::<DynamicObject>::namespaced_with(client, &hosted.namespace, &kind);
     let Some(found) = api.get_opt(&hosted.name).await? else {
         return Ok(Err(format!(
-            "Waits for the HostedCluster {hosted}, which says whose Agents may be taken"
+            "Waits for the HostedCluster {hosted}, which names the namespace of the Agents that may be taken"
         )));
     };
     let namespace = found.data.pointer("/spec/platform/agent/agentNamespace");

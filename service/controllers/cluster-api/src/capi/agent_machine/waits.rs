@@ -13,33 +13,33 @@ use crate::capi::provider::Provider;
 /// Limit for Cluster, AgentCluster and bootstrap data: controllers make them, within seconds.
 const PREREQUISITES: Limit = Limit::minutes(
     10,
-    "See that what is named here exists, and what the conditions of the Cluster, its AgentCluster and the Machine say.",
+    "See that what is named here exists, and see the conditions of the Cluster, its AgentCluster and the Machine.",
 );
 
 const AGENTS: Limit = Limit::minutes(
     NODE_MINUTES,
-    "Mend what keeps one of them, or boot another machine; status.candidates says more.",
+    "Mend what keeps one of them, or boot another machine; see status.candidates.",
 );
 
 const INSTALLATION: Limit = Limit::minutes(
     INSTALLATION_MINUTES,
-    "The Agent's Events say what its host waits for. To take another host, delete the Machine.",
+    "The Agent's Events show what its host waits for. To take another host, delete the Machine.",
 );
 
 const FAILED: Limit = Limit::minutes(
     NODE_MINUTES,
-    "Delete the Machine, so that another takes its place; the Agent's Events and logs say why its host failed.",
+    "Delete the Machine, so that another takes its place; the Agent's Events and logs show why its host failed.",
 );
 
 /// Limit for a node that returns by itself: twice the limit of a step, since it has two; then the node counts as left.
 const LEAVING: Limit = Limit::minutes(
     2 * RECLAIM_LIMIT.num_minutes().unsigned_abs(),
-    "The Agent's Events say what its host waits for. To give the host up, delete its Agent.",
+    "The Agent's Events show what its host waits for. To give the host up, delete its Agent.",
 );
 
 const DRAIN: Limit = Limit::minutes(
     60,
-    "Delete the Machine, unless it is being deleted; then its condition Deleting says what keeps its node, and spec.deletion.nodeDrainTimeoutSeconds ends that.",
+    "Delete the Machine, unless it is being deleted; then its condition Deleting shows what keeps its node, and spec.deletion.nodeDrainTimeoutSeconds ends that.",
 );
 
 /// Sets the wait of the AgentMachine with this status; the status shows when it is overdue. Returns the time after which to check
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             text,
             "AgentReserved says why. Since 2026-11-22 08:00:00 UTC, expected to end by 2026-11-22 08:20:00 UTC. \
-             Mend what keeps one of them, or boot another machine; status.candidates says more."
+             Mend what keeps one of them, or boot another machine; see status.candidates."
         );
     }
 }

@@ -52,13 +52,13 @@ impl Limited for Reason {
         match self {
             Self::NotReady | Self::NotInitialized => Limit::minutes(
                 NODE_MINUTES,
-                "What is named says in its conditions what it waits for.",
+                "The conditions of what is named show what it waits for.",
             ),
             Self::WaitingForWorkersDeletion
             | Self::WaitingForControlPlaneDeletion
             | Self::WaitingForInfrastructureDeletion => Limit::minutes(
                 INSTALLATION_MINUTES,
-                "What is named says in its conditions and Events what it waits for.",
+                "The conditions and Events of what is named show what it waits for.",
             ),
             _ => Limit::minutes(10, "Make what is named, or correct the Cluster's spec."),
         }

@@ -84,7 +84,7 @@ async fn converge(hosted: &HostedCluster, context: &Context) -> Result<Facts, Er
     if !has_namespace(hosted, context).await? {
         let name = places::namespace(hosted);
         let why = format!(
-            "the namespace {name} belongs to another HostedCluster, as its annotation {HOSTED_CLUSTER} says: make this one under another name"
+            "the namespace {name} belongs to another HostedCluster, as its annotation {HOSTED_CLUSTER} shows: make this one under another name"
         );
         let problem = Some((Reason::NamespaceTaken, why));
         return Ok(Facts {

@@ -61,11 +61,11 @@ impl Limited for Reason {
                 "See that the cluster's API is up and reachable from here, and that the kubeconfig is good.",
             ),
             Self::WaitingForInfrastructure => {
-                Limit::minutes(10, "The conditions of the AgentCluster that is named say more.")
+                Limit::minutes(10, "See the conditions of the AgentCluster that is named.")
             }
             Self::Deleting => Limit::minutes(
                 INSTALLATION_MINUTES,
-                "What is named says in its conditions and Events what it waits for.",
+                "The conditions and Events of what is named show what it waits for.",
             ),
             _ => Limit::minutes(10, ""),
         }

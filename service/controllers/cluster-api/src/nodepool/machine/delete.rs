@@ -190,7 +190,7 @@ async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Draine
         .await
         .map_err(|error| error.to_string())?;
     let drained = drain(&workload.client, node, |node| is_of(machine, node)).await;
-    drained.map_err(|error| format!("the workload cluster cannot be asked: {error}"))
+    drained.map_err(|error| format!("the request to the workload cluster failed: {error}"))
 }
 
 /// Time at which a drain that began at the status's time is given up; `None`: it has no limit.

@@ -14,11 +14,11 @@ impl Limited for Reason {
             ),
             Self::DoesNotExist => Limit::minutes(
                 10,
-                "The condition Ready of its NodePool says why; or delete the Machine, so that another takes its place.",
+                "The condition Ready of its NodePool shows why; or delete the Machine, so that another takes its place.",
             ),
             Self::NotReady => Limit::minutes(
                 INSTALLATION_MINUTES,
-                "The Events of the AgentMachine and its Agent say what the host waits for. To take another host, delete the Machine.",
+                "The Events of the AgentMachine and its Agent show what the host waits for. To take another host, delete the Machine.",
             ),
             Self::NodeDoesNotExist | Self::NodeNotHealthy | Self::NodeHealthyUnknown => Limit::minutes(
                 NODE_MINUTES,
@@ -39,7 +39,7 @@ impl Limited for Reason {
             // A node that returns by itself takes two steps, each with a limit of an hour.
             Self::WaitingForPreTerminateHook | Self::WaitingForInfrastructureDeletion => Limit::minutes(
                 120,
-                "The condition Deleting of the AgentMachine says what its host waits for. To give the host up, delete its Agent.",
+                "The condition Deleting of the AgentMachine shows what its host waits for. To give the host up, delete its Agent.",
             ),
             Self::DeletingNode => {
                 Limit::minutes(10, "See that the cluster's API is up, and delete the Node there.")

@@ -146,7 +146,7 @@ fn observed(node: KubeNode) -> Node {
         let why = of("Ready").and_then(|condition| condition.message.clone());
         problems.push(format!(
             "the Node {name} is not ready: {}",
-            why.unwrap_or_else(|| "it has not said anything yet".into())
+            why.unwrap_or_else(|| "it has not reported anything yet".into())
         ));
     }
     for type_ in ["MemoryPressure", "DiskPressure", "PIDPressure"] {

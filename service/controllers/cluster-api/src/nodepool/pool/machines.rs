@@ -173,7 +173,7 @@ async fn up_to_date(machine: &Machine, target: &Target, context: &Context) -> Re
     let condition = if desired::is_up_to_date(machine, target) {
         DesiredCondition::new(Type::UpToDate, ConditionStatus::True, Reason::UpToDate, "")
     } else {
-        let why = "the NodePool asks for other bootstrap data, or for other Agents";
+        let why = "the NodePool requires other bootstrap data, or other Agents";
         DesiredCondition::new(Type::UpToDate, ConditionStatus::False, Reason::NotUpToDate, why)
     };
     let mut next = before.clone();

@@ -65,7 +65,7 @@ impl ConditionReason for Reason {
 }
 
 const SEE_MACHINES: &str =
-    "The Machines that are named say what they wait for, in their conditions and Events.";
+    "The conditions and Events of the Machines that are named show what they wait for.";
 
 impl Limited for Reason {
     fn limit(self) -> Limit {
@@ -74,7 +74,7 @@ impl Limited for Reason {
                 Limit::minutes(INSTALLATION_MINUTES, SEE_MACHINES)
             }
             Self::WaitingForCluster => {
-                Limit::minutes(10, "The conditions of the HostedCluster say why it has none.")
+                Limit::minutes(10, "The conditions of the HostedCluster show why it has none.")
             }
             _ => Limit::minutes(10, ""),
         }

@@ -122,7 +122,7 @@ fn nobody_gets_the_certificate_of_a_node_that_lives() {
     for ready in ["True", "False"] {
         let next = asks_beside(old_node(ready, -800_000));
         assert!(next.approve.is_empty() && next.node.is_none(), "{next:?}");
-        assert!(waits(&next).contains("whose kubelet is heard"), "{next:?}");
+        assert!(waits(&next).contains("whose kubelet still reports"), "{next:?}");
         assert!(waits(&next).contains("kubectl delete node worker-1"), "{next:?}");
         assert_eq!(next.warnings[0].reason, "NodeNameInUse");
     }

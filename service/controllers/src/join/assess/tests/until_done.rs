@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn a_host_that_reboots_waits_for_its_kubelet() {
     let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &[]), now());
-    assert!(waits(&next).contains("has not asked"), "{next:?}");
+    assert!(waits(&next).contains("has not requested"), "{next:?}");
     assert_eq!(Assessment { waits: None, ..next }, Assessment::default());
 }
 
