@@ -406,7 +406,7 @@ async fn operator(
     if let Some(id) = &claims.jti {
         if !gate.operator_tokens.is_in_force(id, now()).await? {
             return Err(Problem::unauthenticated(
-                "this operator's token was revoked; ask for a new one (muster token create)",
+                "this operator's token was revoked; get a new one (muster token create)",
             ));
         }
         who = format!("operator {} ({id})", claims.name);
@@ -432,11 +432,11 @@ async fn operator(
 }
 
 fn revoked() -> Problem {
-    Problem::unauthenticated("this URL was revoked; ask for a new one")
+    Problem::unauthenticated("this URL was revoked; get a new one")
 }
 
 fn for_the_operator() -> Problem {
-    Problem::unauthenticated("this operation asks for the operator's token (muster token create --operator)")
+    Problem::unauthenticated("this operation requires the operator's token (muster token create --operator)")
 }
 
 fn foreign(carrier: Carrier, why: &str) -> Problem {

@@ -55,7 +55,7 @@ fn refusal(known: &[String], uri: &Uri, headers: &HeaderMap) -> Option<Problem> 
     let refused = |message| Some(Problem::Framework(StatusCode::FORBIDDEN, message));
     if !is_known(known, host_of(authority)) {
         return refused(format!(
-            "this service asks for no tokens and is not known as {authority}: name it in --public-url, or let it ask for tokens (--auth local)"
+            "this service requires no tokens and is not known as {authority}: name it in --public-url, or let it require tokens (--auth local)"
         ));
     }
     let origin = text(header::ORIGIN)?;
@@ -66,7 +66,7 @@ fn refusal(known: &[String], uri: &Uri, headers: &HeaderMap) -> Option<Problem> 
         return None;
     }
     refused(format!(
-        "this service asks for no tokens and takes no requests of web pages from {origin} (--auth local makes it ask)"
+        "this service requires no tokens and takes no requests of web pages from {origin} (--auth local makes it require them)"
     ))
 }
 

@@ -60,7 +60,8 @@ impl Problem {
     pub fn internal() -> Self {
         Self::Handler(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the service failed to do this; its log says why, under this answer's X-Request-ID".into(),
+            "the service failed to do this; its log gives the reason, under this answer's X-Request-ID"
+                .into(),
         )
     }
 

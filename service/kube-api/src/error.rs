@@ -310,17 +310,17 @@ impl ApiError {
     }
 
     /// 410 for a watch that starts before the compacted revision.
-    pub fn too_old(asked: u64, oldest: u64) -> Self {
-        Self::expired(format!("too old resource version: {asked} ({oldest})"))
+    pub fn too_old(requested: u64, oldest: u64) -> Self {
+        Self::expired(format!("too old resource version: {requested} ({oldest})"))
     }
 
     /// 504: a revision that does not exist yet.
-    pub fn revision_too_large(asked: u64, current: u64) -> Self {
+    pub fn revision_too_large(requested: u64, current: u64) -> Self {
         let details = json!({
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
         });
-        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         let Value::Object(details) = details else {
             unreachable!("an object was written above")
         };

@@ -25,7 +25,7 @@ pub enum OperationError {
     Busy(Subject),
     /// Another machine registered under this id with a key of its own, and keeps the id.
     #[error(
-        "host {id} of infra_env {infra_env_id} has the key of another machine, which keeps its place: in discovery until it has been silent for {} seconds, when one that was started anew with a key of its own is taken; once it is being installed until the host is reset, unbound or deleted",
+        "host {id} of infra_env {infra_env_id} has the key of another machine, which keeps its place: in discovery until it has been silent for {} seconds, when one that was restarted with a key of its own is taken; once it is being installed until the host is reset, unbound or deleted",
         muster_core::lifecycle::host::key::KEY_SILENCE.num_seconds()
     )]
     KeyInUse {
@@ -36,7 +36,7 @@ pub enum OperationError {
     },
     /// A host of another InfraEnv of the namespace has this id, and keeps it.
     #[error(
-        "the InfraEnv {infra_env} of the same namespace has a host {id}, which keeps this id while it is bound, has a key, or was heard within the last {} seconds; if this machine was moved, delete that host, and it is taken here",
+        "the InfraEnv {infra_env} of the same namespace has a host {id}, which keeps this id while it is bound, has a key, or reported within the last {} seconds; if this machine was moved, delete that host, and it is taken here",
         muster_core::lifecycle::host::key::KEY_SILENCE.num_seconds()
     )]
     IdInUse {

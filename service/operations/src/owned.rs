@@ -54,7 +54,7 @@ impl<'a> Owned<'a> {
     pub fn unchanged(&self, ways: &Ways) -> OfResource {
         OfResource {
             why: format!(
-                "{} is what {} says, and this would be undone. To change it there",
+                "{} follows {}, and this would be undone. To change it there",
                 self.subject,
                 self.resource()
             ),

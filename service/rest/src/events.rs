@@ -126,7 +126,7 @@ pub async fn list_events(
     query.host_ids.extend(query.host_id);
     if query.host_ids.len() > MAX_HOSTS {
         return Err(Problem::bad_request(format!(
-            "host_ids: {} are named, and at most {MAX_HOSTS} are taken; ask for the events of the InfraEnv or cluster",
+            "host_ids: {} are named, and at most {MAX_HOSTS} are taken; request the events of the InfraEnv or cluster",
             query.host_ids.len()
         )));
     }

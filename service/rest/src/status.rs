@@ -92,9 +92,9 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
 /// # Errors
 /// The reason why the database cannot be used.
 async fn database(operations: &Operations) -> Result<(), String> {
-    if let Some(told) = damage::noted() {
+    if let Some(fault) = damage::noted() {
         return Err(format!(
-            "damaged ({told}): stop the service, look at its disk, and restore a backup; this stays until the service is started again"
+            "damaged ({fault}): stop the service, look at its disk, and restore a backup; this stays until the service is started again"
         ));
     }
     if operations.disk.as_ref().is_some_and(Disk::is_replaced) {

@@ -187,7 +187,7 @@ impl FeaturesQuery {
 
 /// An architecture, or several in one release.
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "the names document it")]
 pub enum Architecture {
     #[serde(rename = "x86_64")]
     X86_64,

@@ -17,7 +17,7 @@ pub fn note(error: &Error) -> bool {
     if is_damage && FIRST.set(told.message().to_owned()).is_ok() {
         tracing::error!(
             %error,
-            "the database is damaged: stop the service, look at its disk, and restore a backup; /ready says so until then"
+            "the database is damaged: stop the service, look at its disk, and restore a backup; /ready reports it until then"
         );
     }
     is_damage

@@ -149,7 +149,7 @@ impl Store {
         sqlx::query("SELECT version FROM infra_envs LIMIT 1")
             .fetch_optional(&mut *connection)
             .await
-            .map_err(failed("asking whether the database answers"))?;
+            .map_err(failed("checking whether the database answers"))?;
         Ok(())
     }
 

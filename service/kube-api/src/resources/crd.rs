@@ -298,7 +298,7 @@ pub fn validate(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
         ));
     }
     if spec["conversion"]["strategy"] == "Webhook" {
-        let detail = "this server asks no webhook: say None; what differs between versions is converted for kinds that its program \
+        let detail = "this server calls no webhook: set None; what differs between versions is converted for kinds that its program \
                       knows";
         errors.push(FieldError::forbidden("spec.conversion.strategy", detail));
     }

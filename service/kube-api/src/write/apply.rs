@@ -134,7 +134,7 @@ fn configured(request: &RequestInfo, mut configuration: Value) -> Result<Value> 
     for member in ["apiVersion", "kind"] {
         if configuration[member].as_str().is_none_or(str::is_empty) {
             return Err(ApiError::bad_request(format!(
-                "the applied configuration must say its {member}"
+                "the applied configuration must set its {member}"
             )));
         }
     }

@@ -110,7 +110,7 @@ pub enum TokenError {
     #[error("the token names neither an InfraEnv nor a cluster nor the operator")]
     NoScope,
     /// It has expired.
-    #[error("this token or URL has expired; ask for a new one")]
+    #[error("this token or URL has expired; get a new one")]
     Expired,
 }
 

@@ -43,7 +43,7 @@ impl Hosts {
         match os_image::of_host(&host, &facts) {
             Ok(Some(_)) => {}
             Ok(None) => {
-                let why = "the host brings its own OS image, or was told another one";
+                let why = "the host brings its own OS image, or was given another one";
                 return Err(NoOsImage::Conflict(why.into()));
             }
             Err(missing) if missing.passes() => return Err(NoOsImage::Later(missing.to_string())),

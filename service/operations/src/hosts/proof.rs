@@ -87,7 +87,7 @@ pub struct Spoken<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotProved {
     #[error(
-        "the host has registered with a key of its own, and the request holds no proof of it; a machine that was started anew registers first"
+        "the host has registered with a key of its own, and the request holds no proof of it; a machine that was restarted registers first"
     )]
     Missing,
     #[error(

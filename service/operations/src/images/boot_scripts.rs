@@ -30,7 +30,7 @@ pub enum NoScript {
     },
     /// Several hosts have the card.
     #[error(
-        "several hosts have a card with the address {mac}, so nobody knows which of them asks: {}. Delete those that are gone",
+        "several hosts have a card with the address {mac}, so it is not known which of them sends the request: {}. Delete those that are gone",
         list(hosts)
     )]
     Ambiguous {
@@ -115,7 +115,7 @@ impl Operations {
                 return Err(NoScript::Ambiguous { hosts, mac });
             }
         }
-        tracing::debug!(infra_env.id = %infra_env.id, %mac, "a machine asks for its boot script");
+        tracing::debug!(infra_env.id = %infra_env.id, %mac, "a machine requests its boot script");
         self.boot_script(infra_env, on_failure).await
     }
 

@@ -96,7 +96,7 @@ pub struct OpenCoreOsImage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CoreOsUnavailable {
     /// It will be available without a user's help.
-    #[error("the CoreOS image {name} is being downloaded: {progress}; ask again later")]
+    #[error("the CoreOS image {name} is being downloaded: {progress}; try again later")]
     Downloading { name: String, progress: String },
     /// Its server does not respond, or has no such file; the download is retried.
     #[error("the CoreOS image {name} cannot be downloaded: {why}")]
@@ -305,7 +305,7 @@ fn open(path: &Path, sha256: Option<&Digest>) -> Result<OpenCoreOsImage, String>
     match sha256 {
         Some(wanted) if wanted.as_str() != found => {
             return Err(format!(
-                "it has the SHA-256 {found}, and the list says {}; download it again, or correct the list",
+                "it has the SHA-256 {found}, and the list names {}; download it again, or correct the list",
                 wanted.as_str()
             ));
         }

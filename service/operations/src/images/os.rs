@@ -95,7 +95,7 @@ impl OsImages {
             Some(_) | None => {
                 self.look.notify_one();
                 Err(NoOsImage::Later(
-                    "the OS image is being checked against its digest; ask again in some seconds".into(),
+                    "the OS image is being checked against its digest; try again in some seconds".into(),
                 ))
             }
         }

@@ -47,7 +47,7 @@ pub(crate) async fn reseal(operations: &Operations) -> Result<(), StoreError> {
         tracing::info!(
             values,
             encrypted = seals,
-            "secrets are stored anew in the background"
+            "secrets are stored again in the background"
         );
     }
     let mut all = Resealed::default();
@@ -55,7 +55,7 @@ pub(crate) async fn reseal(operations: &Operations) -> Result<(), StoreError> {
         all += store.reseal(batch).await?;
         let before = number * BATCH;
         if (before + BATCH) / SHOWN_EVERY > before / SHOWN_EVERY {
-            tracing::info!(done = all.done, of = values, "secrets are being stored anew");
+            tracing::info!(done = all.done, of = values, "secrets are being stored again");
         }
         sleep(PAUSE).await;
     }

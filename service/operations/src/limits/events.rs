@@ -61,7 +61,7 @@ impl EventQuota {
         }
         if !bucket.is_dry {
             bucket.is_dry = true;
-            tracing::warn!(infra_env.id = %infra_env_id, "its hosts tell more than {PER_SECOND} events a second: further ones are dropped");
+            tracing::warn!(infra_env.id = %infra_env_id, "its hosts report more than {PER_SECOND} events a second: further ones are dropped");
         }
         metrics::counter!("muster_events_dropped_total").increment(1);
         false

@@ -260,7 +260,7 @@ impl Outages {
                 seconds = (deaf.to - deaf.from).num_seconds(),
                 stopped_seconds = passed.num_seconds(),
                 clock_moved_seconds = step.num_seconds(),
-                "hosts were not heard for a time: it is charged to none of them"
+                "nothing was received from hosts for a time: it is counted against none of them"
             );
         }
         let beats = store

@@ -22,7 +22,7 @@ use muster_operations::bmcs::Bmcs;
     responses(
         (status = 202, body = Bmc),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It is under way, what was refused is unchanged, or a custom resource says that it is not discovered"),
+        (status = 409, body = ApiError, description = "It is under way, what was refused is unchanged, or a custom resource disables its discovery"),
     )
 )]
 pub async fn discover_bmc(

@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ImportQuery {
-    /// Say whether they could be added, and add none.
+    /// Report whether they could be added, and add none.
     #[serde(default)]
     dry_run: bool,
 }

@@ -17,7 +17,7 @@ use muster_operations::Operations;
     responses(
         (status = 204),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Hosts of it are being installed, or it belongs to custom resources; the reason says how to delete both"),
+        (status = 409, body = ApiError, description = "Hosts of it are being installed, or it belongs to custom resources; the reason explains how to delete both"),
     )
 )]
 pub async fn delete_cluster(

@@ -36,7 +36,7 @@ pub async fn get_ignored_validations(
         (status = 201, body = IgnoredValidations),
         (status = 400, body = ApiError, description = "An id is unknown, or may not be ignored"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Custom resources decide (the reason says how to change that), or somebody else changed it again and again"),
+        (status = 409, body = ApiError, description = "Custom resources decide (the reason explains how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn set_ignored_validations(

@@ -26,7 +26,7 @@ use crate::views::{Views, json_list};
         (status = 201, body = Cluster),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Custom resources decide (the reason says how to change that), or somebody else changed it again and again"),
+        (status = 409, body = ApiError, description = "Custom resources decide (the reason explains how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn update_cluster(

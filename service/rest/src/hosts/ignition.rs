@@ -54,7 +54,7 @@ pub async fn update_host_ignition(
         (status = 200, body = HostIgnitionParams),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
-        (status = 409, body = ApiError, description = "None can be made; the reason says why"),
+        (status = 409, body = ApiError, description = "None can be made; the text gives the reason"),
     )
 )]
 pub async fn get_host_ignition(
@@ -75,7 +75,7 @@ pub async fn get_host_ignition(
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
-        (status = 409, body = ApiError, description = "None can be made; the reason says why"),
+        (status = 409, body = ApiError, description = "None can be made; the text gives the reason"),
     )
 )]
 pub async fn download_host_ignition(

@@ -20,7 +20,7 @@ use crate::views::Views;
     responses(
         (status = 202, body = Host),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It is bound to no cluster, not known, or there is no OS image for it; the reason says what to do"),
+        (status = 409, body = ApiError, description = "It is bound to no cluster, not known, or there is no OS image for it; the reason states what to do"),
     )
 )]
 pub async fn install_host(

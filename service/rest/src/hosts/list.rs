@@ -26,7 +26,7 @@ const NEXT: &str = "muster-next";
 #[serde(default)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// At most so many hosts; the header `Muster-Next` tells how to ask for more.
+    /// At most so many hosts; the header `Muster-Next` has the `after` of the next part.
     #[param(minimum = 1)]
     limit: Option<i64>,
     /// The hosts after this one: the header `Muster-Next` of the part before.

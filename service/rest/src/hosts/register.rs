@@ -26,14 +26,14 @@ use crate::views::USER;
     post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header),
         ("x-muster-host-key" = Option<String>, Header, description = "The public part of the machine's key, which later requests prove; of Muster agents"),
-        ("x-muster-fingerprint" = Option<String>, Header, description = "What tells the machine from others of the same id; of Muster agents")),
+        ("x-muster-fingerprint" = Option<String>, Header, description = "Distinguishes the machine from others of the same id; of Muster agents")),
     request_body = HostCreateParams,
     responses(
         (status = 201, body = HostRegistrationResponse),
         (status = 400, body = ApiError),
         (status = 404, body = ApiError, description = "The InfraEnv does not exist"),
         (status = 409, body = ApiError),
-        (status = 503, body = ApiError, description = "Another machine holds this id by its key, and is still heard"),
+        (status = 503, body = ApiError, description = "Another machine holds this id by its key, and still reports"),
     )
 )]
 pub async fn register_host(

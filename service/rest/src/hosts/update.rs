@@ -36,7 +36,7 @@ pub struct UpdateHostQuery {
         (status = 201, body = Host),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Not in the host's present state, or its Agent decides; the reason says how to change that"),
+        (status = 409, body = ApiError, description = "Not in the host's present state, or its Agent decides; the reason explains how to change that"),
     )
 )]
 pub async fn update_host(

@@ -16,7 +16,7 @@ use muster_operations::Operations;
     params(("infra_env_id" = InfraEnvId, Path)),
     responses(
         (status = 204),
-        (status = 400, body = ApiError, description = "It still has hosts, or it belongs to a custom resource; the reason says how to delete both"),
+        (status = 400, body = ApiError, description = "It still has hosts, or it belongs to a custom resource; the reason explains how to delete both"),
         (status = 404, body = ApiError),
     )
 )]

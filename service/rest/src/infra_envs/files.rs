@@ -62,7 +62,7 @@ impl IpxeScriptType {
 pub struct FilesQuery {
     #[param(inline)]
     file_name: FileName,
-    /// MAC address of the machine that asks; only with `ipxe-script`.
+    /// MAC address of the requesting machine; only with `ipxe-script`.
     mac: Option<String>,
     /// Only with `ipxe-script`.
     #[param(inline)]
@@ -82,7 +82,7 @@ pub struct FilesQuery {
         (status = 400, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "The stored ignition override cannot be merged"),
-        (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),
+        (status = 503, body = ApiError, description = "There is no live image yet; the reason states what to do"),
     )
 )]
 pub async fn download_file(

@@ -23,7 +23,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "No image applies one of the static networks, a custom resource decides (the reason says how to change that), or somebody else changed it again and again"),
+        (status = 409, body = ApiError, description = "No image applies one of the static networks, a custom resource decides (the reason explains how to change that), or somebody else changed it again and again"),
     )
 )]
 pub async fn update_infra_env(

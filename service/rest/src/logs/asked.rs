@@ -29,7 +29,7 @@ use crate::hosts::turn::apply;
     responses(
         (status = 202, body = HostLogs),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "The host would not answer; the reason says when it was last heard, or what it runs"),
+        (status = 409, body = ApiError, description = "The host would not answer; the reason gives the time of its last report, or what it runs"),
     )
 )]
 pub async fn ask_host_for_logs(
@@ -77,7 +77,7 @@ pub async fn download_host_logs(
     let log = operations.logs.last_of_host(infra_env_id, host_id).await?;
     let log = log.ok_or_else(|| {
         Problem::conflict(format!(
-            "there are no logs of host {host_id}: none have come, or they were deleted by age or size; ask for them by POST on the path of its logs"
+            "there are no logs of host {host_id}: none have come, or they were deleted by age or size; request them by POST on the path of its logs"
         ))
     })?;
     Ok(streamed(
@@ -98,7 +98,7 @@ pub async fn download_host_logs(
         (status = 204),
         (status = 400, body = ApiError, description = "The form is not as described, or too large"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "Nobody has asked this host for its logs, or it was too late"),
+        (status = 409, body = ApiError, description = "No logs were requested from this host, or it was too late"),
     )
 )]
 pub async fn upload_host_logs(
@@ -109,7 +109,7 @@ pub async fn upload_host_logs(
     let host = operations.hosts.get(infra_env_id, host_id).await?;
     if !host.data.awaits_logs() {
         return Err(Problem::conflict(format!(
-            "nobody waits for logs of host {host_id}: they were not asked for, came already, or were given up"
+            "nobody waits for logs of host {host_id}: they were not requested, came already, or were given up"
         )));
     }
     let owner = LogOwner::Host {

@@ -138,7 +138,7 @@ async fn owner(
     }
     let (Some(infra_env_id), Some(host_id)) = (query.infra_env_id, query.host_id) else {
         return Err(Problem::invalid(
-            "infra_env_id and host_id say whose logs these are; both are required with logs_type=host",
+            "infra_env_id and host_id name the host of these logs; both are required with logs_type=host",
         ));
     };
     if own.is_some_and(|own| own != infra_env_id) {

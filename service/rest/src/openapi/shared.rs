@@ -161,9 +161,9 @@ fn operations(api: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
 fn words(code: &str) -> String {
     let status = code.parse::<StatusCode>().ok();
     match status {
-        Some(StatusCode::NO_CONTENT) => "Done; there is nothing to tell",
+        Some(StatusCode::NO_CONTENT) => "Done; the response has no body",
         Some(StatusCode::BAD_REQUEST) => {
-            "A parameter or the body is not acceptable; the text says which and why"
+            "A parameter or the body is not acceptable; the text names it and the reason"
         }
         Some(StatusCode::UNAUTHORIZED) => "No token, or none that opens this operation",
         Some(StatusCode::FORBIDDEN) => "The token belongs to another InfraEnv",
@@ -172,7 +172,7 @@ fn words(code: &str) -> String {
         Some(StatusCode::PAYLOAD_TOO_LARGE) => "The body is larger than this operation accepts",
         Some(StatusCode::CONFLICT) => "Not in the present state; the text names it",
         Some(StatusCode::INTERNAL_SERVER_ERROR) => {
-            "The service failed; its log says why, under this answer's X-Request-ID"
+            "The service failed; its log gives the reason, under this answer's X-Request-ID"
         }
         Some(StatusCode::SERVICE_UNAVAILABLE) => {
             "Not now, most often for want of the database; try again after Retry-After"

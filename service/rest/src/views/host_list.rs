@@ -39,7 +39,7 @@ pub async fn turn(of: impl Display, caller: Caller) -> Result<OwnedSemaphorePerm
     let turn = LISTS.acquire_within(PATIENCE, &format!("{of} {is_agent}")).await;
     turn.ok_or_else(|| {
         Problem::unavailable(
-            "other lists of these hosts are being answered; try again, or ask for parts (limit)",
+            "other lists of these hosts are being answered; try again, or request parts (limit)",
         )
     })
 }

@@ -47,7 +47,7 @@ impl Store {
             sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now")
                 .fetch_one(&mut *connection)
                 .await
-                .map_err(failed("asking for the server's time"))?;
+                .map_err(failed("reading the server's time"))?;
         Reading::new(&row, "the server", &[]).get("now").map(Some)
     }
 
@@ -71,7 +71,7 @@ impl Store {
         .bind(micros(now))
         .execute(&mut *transaction)
         .await
-        .map_err(failed("writing that this replica hears"))?;
+        .map_err(failed("writing the beat of this replica"))?;
         if let Some(deaf) = deaf {
             add_deaf_time(&mut transaction, deaf).await?;
             sqlx::query("DELETE FROM deaf_times WHERE to_at < $1")

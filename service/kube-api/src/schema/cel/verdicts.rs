@@ -80,11 +80,14 @@ fn rules_are_taken_and_evaluated_as_an_api_server_does() {
             continue;
         }
         let schema = Schema::of_crd(&document).unwrap();
-        for (spec, said) in row.objects.iter().zip(&verdict.objects) {
+        for (spec, expected) in row.objects.iter().zip(&verdict.objects) {
             let object = json!({"apiVersion": "rules.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": spec});
             let found = validate(&schema, &object, None);
-            if (found.is_empty() != said.is_empty()) != OTHERWISE.contains(&text) {
-                differ.push(format!("{} of {spec}: {found:?}, a server: {said:?}", row.rule));
+            if (found.is_empty() != expected.is_empty()) != OTHERWISE.contains(&text) {
+                differ.push(format!(
+                    "{} of {spec}: {found:?}, a server: {expected:?}",
+                    row.rule
+                ));
             }
         }
     }

@@ -80,7 +80,7 @@ fn differs(what: &str, wanted: Option<&ImageDigest>, found: Option<&String>) -> 
     let (wanted, found) = (wanted?, found?);
     (wanted.as_str() != found).then(|| {
         format!(
-            "{what} has the SHA-256 {found}, and the list says {}; download it again, or correct the list",
+            "{what} has the SHA-256 {found}, and the list names {}; download it again, or correct the list",
             wanted.as_str()
         )
     })
