@@ -82,7 +82,7 @@ pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) ->
     let file = kubeconfig.map(Path::to_owned);
     Ok(match (choice, file) {
         (KubeApiChoice::Off | KubeApiChoice::Elsewhere | KubeApiChoice::Builtin, Some(_)) => {
-            bail!("--kubeconfig names an API server: leave it out, or say --kube-api cluster")
+            bail!("--kubeconfig names an API server: leave it out, or use --kube-api cluster")
         }
         (KubeApiChoice::Off, None) => Source::Off,
         (KubeApiChoice::Elsewhere, None) => Source::Elsewhere,

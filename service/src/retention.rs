@@ -15,7 +15,7 @@ pub struct RetentionArgs {
     #[arg(long, env = "MUSTER_KEEP_EVENTS", value_name = "DURATION", default_value = "90d", value_parser = age)]
     keep_events: Age,
 
-    /// Changes of the states of hosts, which the database keeps beside their events
+    /// Changes of the states of hosts, which the database keeps next to their events
     #[arg(long, env = "MUSTER_KEEP_HISTORY", value_name = "DURATION", default_value = "90d", value_parser = age)]
     keep_history: Age,
 

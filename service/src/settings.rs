@@ -419,7 +419,7 @@ fn base_url(given: Option<&Url>, scheme: &str, bound: SocketAddr, flag: &str) ->
     }
     let ip = if bound.ip().is_unspecified() {
         outward_address(bound.ip()).with_context(|| {
-            format!("{bound} is every address of this machine and none leads out: say {flag} {scheme}://ADDRESS:{}, as hosts reach it", bound.port())
+            format!("{bound} is every address of this machine and none leads out: set {flag} {scheme}://ADDRESS:{}, as hosts reach it", bound.port())
         })?
     } else {
         bound.ip()

@@ -130,7 +130,7 @@ fn address_of(url: &str) -> Result<Ipv4Addr, Failure> {
         _ => Err(Failure::usage(format!(
             "{url} names no IPv4 address, and the configuration needs one"
         ))
-        .hint("say where iPXE is loaded from: --tftp-server ADDRESS")),
+        .hint("name where iPXE is loaded from: --tftp-server ADDRESS")),
     }
 }
 

@@ -119,13 +119,11 @@ fn given(text: Option<&str>) -> Option<&str> {
 pub fn base(text: &str) -> Result<String, Failure> {
     let known = text.starts_with("http://") || text.starts_with("https://");
     if !known && !text.contains("://") && Url::parse(&format!("http://{text}")).is_ok() {
-        return Err(
-            Failure::usage(format!("--url {text} does not say how to talk to it"))
-                .hint(format!("write --url http://{text}"))
-                .hint(format!(
-                    "or --url https://{text} if the service has a certificate (--tls-cert)"
-                )),
-        );
+        return Err(Failure::usage(format!("--url {text} has no scheme"))
+            .hint(format!("write --url http://{text}"))
+            .hint(format!(
+                "or --url https://{text} if the service has a certificate (--tls-cert)"
+            )));
     }
     let refused = |why: &str| Err(Failure::usage(format!("--url {text} {why}")));
     let Ok(url) = Url::parse(text) else {

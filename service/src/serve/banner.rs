@@ -33,7 +33,7 @@ impl Banner<'_> {
     pub(super) async fn print(&self) {
         tell!("listening on {}", self.url());
         tell!("boot artifacts on http://{}", self.boot);
-        tell!("hosts are told to report to {}", self.operations.urls.public);
+        tell!("hosts report to {}", self.operations.urls.public);
         tell!("live image: {}", self.operations.live_images.describe().await);
         if let Running::Builtin { address, .. } = self.kube {
             tell!("kubernetes API on https://{address}");
@@ -41,7 +41,7 @@ impl Banner<'_> {
         self.print_next_steps();
         if self.args.protocol() == Protocol::PlainBeyondLoopback {
             tell!(
-                "warning: the API is plain HTTP, and others reach it: whoever is on the way reads tokens and pull secrets. \
+                "warning: the API is plain HTTP, and others reach it: anyone on the way reads tokens and pull secrets. \
                  Without --insecure-http and with --public-url https://... it speaks TLS by itself"
             );
         }
@@ -81,7 +81,7 @@ impl Banner<'_> {
         tell!("\nNext, in another terminal:");
         match self.args.auth_mode() {
             AuthMode::None => {
-                tell!("  (no tokens are asked for: only this machine should reach these addresses)")
+                tell!("  (no tokens are required: only this machine should reach these addresses)")
             }
             AuthMode::Local => {
                 if self.args.database_url.is_some() {

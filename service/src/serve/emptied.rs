@@ -32,7 +32,7 @@ pub fn refuse_emptied(data_dir: &Path, url: &str) -> Result<(), Failure> {
         );
         return Err(Failure::refused(words)
             .hint("run muster restore again")
-            .hint(format!("or, to begin anew, delete {}", part.display())));
+            .hint(format!("or, to start over, delete {}", part.display())));
     }
     let later = LATER_FILES.iter().chain(&EARLIER_FILES);
     let used = later.map(|name| data_dir.join(name)).find(|path| path.exists());
@@ -45,7 +45,7 @@ pub fn refuse_emptied(data_dir: &Path, url: &str) -> Result<(), Failure> {
             );
             Err(Failure::refused(words)
                 .hint("restore a backup into a new data dir: muster restore FILE --data-dir NEW")
-                .hint(format!("or, to begin anew, delete {}", file.display())))
+                .hint(format!("or, to start over, delete {}", file.display())))
         }
         _ => Ok(()),
     }

@@ -21,6 +21,6 @@ pub(super) fn stopping() {
 /// Sends nothing unless a manager requested it.
 fn send(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "the service manager (NOTIFY_SOCKET) cannot be told");
+        tracing::warn!(%error, "the service manager (NOTIFY_SOCKET) cannot be notified");
     }
 }

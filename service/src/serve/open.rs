@@ -76,7 +76,7 @@ impl Listeners {
                     }),
                 };
                 Some(bound.context(
-                    "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
+                    "the built-in Kubernetes API needs a port: choose another one, or use --kube-api off",
                 )?)
             }
             Source::Cluster(_) | Source::Elsewhere | Source::Off => None,

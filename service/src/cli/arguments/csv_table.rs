@@ -116,7 +116,7 @@ fn line_of(text: &str, position: &Position) -> u64 {
 
 fn wrong_length(cells: usize, columns: usize) -> String {
     let what = if cells < columns {
-        "leave a cell empty for what it does not say, with its comma"
+        "leave a cell empty for what it does not set, with its comma"
     } else {
         "put a text with a comma into double quotes"
     };

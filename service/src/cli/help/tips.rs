@@ -34,7 +34,7 @@ const TIPS: &[(&str, &[&str], &[&str])] = &[
         &["upgrade", "update"],
         &[
             "start the new muster serve in place of the old one: tables and agents follow by themselves",
-            "muster migrate --check says what will be done to the tables",
+            "muster migrate --check shows what will be done to the tables",
         ],
     ),
     ("", &["start", "run", "up", "server", "init"], &["muster serve"]),

@@ -80,7 +80,7 @@ async fn agent_of(kube: &KubeClient, member: &Member) -> Result<Agent> {
     let only = ListParams::default().fields(&format!("metadata.name={}", member.host.id));
     let found = Api::<Agent>::all(kube.clone()).list(&only).await;
     let found = found.map_err(|error| {
-        Failure::unreachable(format!("the Kubernetes API does not tell its Agents: {error}"))
+        Failure::unreachable(format!("the Kubernetes API does not list its Agents: {error}"))
             .hint("is the service running, and is this its kubeconfig? (--kubeconfig, --data-dir)")
     })?;
     found.items.into_iter().next().ok_or_else(|| {

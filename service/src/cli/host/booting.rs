@@ -138,7 +138,7 @@ fn what_now(machine: &BootingMachine, last: &BootFileRequests, now: DateTime<Utc
         false => String::new(),
     };
     format!(
-        "it fetched the {} and never registered{perhaps}: its screen says why (docs/troubleshooting.md)",
+        "it fetched the {} and never registered{perhaps}: its screen shows why (docs/troubleshooting.md)",
         last.file
     )
 }

@@ -65,7 +65,7 @@ pub async fn run(args: LogsArgs) -> Result<()> {
         return Err(Failure::refused(format!(
             "no logs of host {name} are kept: none came, or they were too old"
         ))
-        .hint(format!("ask for them: muster host logs {name}"))
+        .hint(format!("request them: muster host logs {name}"))
         .into());
     }
     let file = args

@@ -83,7 +83,7 @@ fn details(member: &Member, bmc: Option<&Bmc>, now: DateTime<Utc>) -> Details {
         .filter(|problem| !has_problem(&member.host.findings, problem))
         .map(|problem| format!("{} ({})", problem.reason, problem.subject))
         .collect();
-    details.sentences("The machine tells", &problems);
+    details.sentences("The machine reports", &problems);
     let findings: Vec<String> = member
         .host
         .findings

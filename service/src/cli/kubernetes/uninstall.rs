@@ -163,7 +163,7 @@ fn holds() -> Vec<(ApiResource, Hold)> {
 async fn refuse_while_controllers_run(client: &Client) -> Result<()> {
     let only = ListParams::default().fields(&format!("metadata.name={LEASE}"));
     let leases = Api::<Lease>::all(client.clone()).list(&only).await;
-    let leases = leases.context("the API server does not tell its leases")?;
+    let leases = leases.context("the API server does not list its leases")?;
     let now = Timestamp::now().as_second();
     let holder = leases.items.iter().find_map(|lease| {
         let spec = lease.spec.as_ref()?;
@@ -181,7 +181,7 @@ async fn refuse_while_controllers_run(client: &Client) -> Result<()> {
     match holder {
         None => Ok(()),
         Some(holder) => Err(Failure::refused(format!("controllers run: {holder}"))
-            .hint("stop them first: kubectl -n muster scale deployment/muster --replicas=0; or say --force")
+            .hint("stop them first: kubectl -n muster scale deployment/muster --replicas=0; or use --force")
             .into()),
     }
 }

@@ -104,7 +104,7 @@ impl Client {
     /// may be unreachable from here, such as the one by which QEMU's guests reach this computer.
     pub async fn download(&self, url: &str) -> Result<Response> {
         let path = url.find("/boot/").and_then(|at| url.get(at..));
-        let path = path.context("the service told an image address that is none")?;
+        let path = path.context("the service returned a URL that is none of an image")?;
         let answer = self
             .answer(self.http.get(format!("{}{path}", self.target.base)))
             .await?;

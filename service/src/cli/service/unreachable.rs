@@ -97,7 +97,7 @@ pub fn refusal(base: &str, status: StatusCode, body: &str, has_token: bool) -> F
     };
     let failure = |words: &str| Failure::new(kind, words);
     match status {
-        StatusCode::UNAUTHORIZED if !has_token => failure(&format!("{base} asks for a token (401), and none was given")).hint(
+        StatusCode::UNAUTHORIZED if !has_token => failure(&format!("{base} requires a token (401), and none was given")).hint(
             "on the service's computer: export MUSTER_TOKEN=$(muster token create --operator --expires 30d --data-dir DIR), with the --data-dir of `muster serve`",
         ),
         StatusCode::UNAUTHORIZED => failure(&format!("{base} does not take this token (401): {words}"))
