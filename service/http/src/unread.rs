@@ -17,6 +17,9 @@ const MOST: usize = 16 << 20;
 /// Time in which they must come.
 const TIME: Duration = Duration::from_secs(30);
 
+/// Time without a byte after which the client is not sending any more, but waits for the end.
+const SILENCE: Duration = Duration::from_secs(2);
+
 /// The body of a request, whose rest can be read when the handler has ended.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<State>>);
@@ -53,7 +56,12 @@ impl Shared {
 
     async fn drop_rest(mut self) {
         let mut left = MOST;
-        while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut self).poll_frame(context)).await {
+        while let Ok(Some(Ok(frame))) = timeout(
+            SILENCE,
+            poll_fn(|context| Pin::new(&mut self).poll_frame(context)),
+        )
+        .await
+        {
             let read = frame.data_ref().map_or(0, Bytes::len);
             match left.checked_sub(read) {
                 Some(rest) => left = rest,
@@ -147,6 +155,15 @@ mod tests {
         stream.write_all(head.as_bytes()).await.unwrap();
         let answer = answer(&mut stream).await;
         assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_waits_for_the_end_does_not_wait_long() {
+        let mut stream = connected().await;
+        let begun = tokio::time::Instant::now();
+        stream.write_all(head("/unread", 8, "").as_bytes()).await.unwrap();
+        assert!(answer(&mut stream).await.contains("not today"));
+        assert!(begun.elapsed() < super::SILENCE * 2, "{:?}", begun.elapsed());
     }
 
     #[tokio::test]

@@ -99,6 +99,11 @@ fn headers_that_come_twice_are_answered() {
             "Expect: 100-continue\r\nExpect: 200-ok\r\n",
             "Accept: \u{fffd}\r\nX-Secret-Key: \u{fffd}\r\n",
         ] {
+            // Of a body that does not come the service awaits the rest for seconds: once is enough.
+            let announces = twice.starts_with("Content-Length") || twice.starts_with("Transfer-Encoding");
+            if announces && operation.path != "/api/assisted-install/v2/clusters" {
+                continue;
+            }
             world.ask(twice, &operation.method, &operation.path, twice, body);
         }
     }

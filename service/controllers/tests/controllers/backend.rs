@@ -10,7 +10,6 @@ use muster_controller::events::Events;
 use muster_controller::namespaces::Namespaces;
 use muster_controllers::Context;
 use muster_kube_api::{Conversion, Conversions, Kind, KubeApi, SqlStorage};
-use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::images::live::LiveImages;
 use muster_operations::{Operations, testing};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use muster_api::MUSTER_PATH;
 use muster_api::ids::InfraEnvId;
+use muster_operations::records::LogOwner;
 use muster_tests::http::Answer;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -143,12 +144,19 @@ async fn upload(world: &World, path: &str) -> Answer {
 #[tokio::test]
 async fn an_upload_waits_for_others_and_is_told_to_come_back_when_they_do_not_end() {
     let world = World::open().await;
-    let path = format!("/clusters/{}/logs?logs_type=controller", world.cluster().await);
+    let cluster = world.cluster().await;
+    let path = format!("/clusters/{cluster}/logs?logs_type=controller");
     upload(&world, &path).await.expect(204);
 
-    let uploads = &world.operations.log_uploads;
-    let all = u32::try_from(uploads.available_permits()).unwrap();
-    let held = uploads.acquire_many(all).await.unwrap();
+    let begin_all = async || {
+        let begin = || world.operations.logs.begin(Some(cluster), LogOwner::Controller);
+        let mut held = Vec::new();
+        while let Ok(begun) = timeout(BRIEFLY, begin()).await {
+            held.push(begun.unwrap());
+        }
+        held
+    };
+    let held = begin_all().await;
     {
         let mut waiting = std::pin::pin!(upload(&world, &path));
         assert!(
@@ -159,7 +167,7 @@ async fn an_upload_waits_for_others_and_is_told_to_come_back_when_they_do_not_en
         let answer = timeout(LIMIT, waiting).await.expect("it gets its turn");
         answer.expect(204);
     }
-    let _held = uploads.acquire_many(all).await.unwrap();
+    let _held = begin_all().await;
     let refused = timeout(LIMIT, upload(&world, &path))
         .await
         .expect("it does not wait for ever");
