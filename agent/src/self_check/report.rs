@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_told_with_both_values_and_what_explains_them() {
+    fn differences_have_both_values_and_what_explains_them() {
         let mut report = Report::default();
         report.compare("a".into(), "1", "udev", "1", || panic!("not asked"));
         report.compare("b".into(), "1", "udev", "", || Some("as it should be"));
@@ -103,7 +103,7 @@ mod tests {
         report.note("no dmidecode");
         assert_eq!(
             report.to_string(),
-            "explained: b: we say \"1\", udev nothing (as it should be)\nDIFFERENT: c: we say \"1\", lsblk \"2\"\n\
+            "explained: b: agent \"1\", udev nothing (as it should be)\nDIFFERENT: c: agent \"1\", lsblk \"2\"\n\
              note: no dmidecode\n1 values are the same, 2 differ, 1 of them unexplained\n"
         );
         assert_eq!(report.unexplained().count(), 1);
