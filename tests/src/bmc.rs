@@ -15,4 +15,4 @@ pub mod walk;
 pub use import::{import, import_table, line};
 pub use machine::BmcMachine;
 pub use rack::{Rack, Unit};
-pub use simulated::{Reading, SimulatedMachine};
+pub use simulated::{Reading, SimulatedMachine, bmc_of};

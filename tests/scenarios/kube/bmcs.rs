@@ -7,6 +7,7 @@ use std::time::Duration;
 use muster_bmc_emulator::machine::Hardware;
 use muster_bmc_emulator::{Booted, Emulator, InMemory, Setup};
 use muster_tests::artifacts::live_image;
+use muster_tests::bmc::bmc_of;
 use muster_tests::condition::await_condition;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
@@ -74,9 +75,8 @@ fn register(world: &World, path: &str, hardware: &Hardware, image: &str) {
     let registration = json!({"host_id": id, "discovery_agent_version": "muster-agent/0.1.0"});
     client.post(&format!("{path}/hosts"), &registration).expect(201);
     let cards = hardware.macs.iter().map(|mac| json!({"mac_address": mac}));
-    let bmc = image.trim_end_matches(".iso").rsplit('/').next();
-    let bmc = bmc.and_then(|file| file.split('-').nth(1)).unwrap();
-    let boot = json!({"command_line": format!("muster.bmc={bmc}")});
+    let bmc = bmc_of(image).unwrap();
+    let boot = json!({"command_line": format!("muster.bmc={}", bmc.0.simple())});
     let inventory = json!({"hostname": "r1u7", "interfaces": cards.collect::<Vec<_>>(), "boot": boot});
     let step = reply("inventory", &inventory);
     client

@@ -169,7 +169,7 @@ async fn read(url: String, reading: Reading) -> Option<BmcId> {
 
 /// Returns the BMC in `.../bmc/BOOTID-BMCIDCODE[-TAG].iso`. Machines under QEMU prove that the image of this URL names
 /// this BMC.
-fn bmc_of(url: &str) -> Option<BmcId> {
+pub fn bmc_of(url: &str) -> Option<BmcId> {
     let (_, file) = url.rsplit_once('/')?;
     let (_, named) = file.split_once('-')?;
     named.get(..32)?.parse().ok()
