@@ -1,11 +1,14 @@
-//! Reads custom resources for code that does not depend on Kubernetes: REST leaves a field to a resource that sets it, while it exists.
+//! Reads custom resources for code that does not depend on Kubernetes: REST leaves a field to a resource that sets it, while it exists; and
+//! approves Agents for it.
 
 use std::fmt::Debug;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use kube::api::{Patch, PatchParams};
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::{Api, Client, Resource, ResourceExt};
+use muster_controller::error::unless_absent;
 use muster_controller::namespaces::Namespaces;
 use muster_controller::references::cluster_api_owner;
 use muster_core::record::KubeRef;
@@ -14,6 +17,7 @@ use muster_resources::hypershift::HOSTED_CLUSTER;
 use muster_resources::names::{annotation, label};
 use muster_resources::{Agent, AgentCluster, AgentMachine, Bmc, ClusterDeployment, InfraEnv};
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 /// Reads objects of the watched namespaces.
 pub struct Looks {
@@ -34,6 +38,24 @@ impl Resources for Looks {
                 ResourceKind::ClusterDeployment => self.deployment(kube).await,
             };
             seen.unwrap_or(Seen::There)
+        }
+        .boxed()
+    }
+
+    fn approve<'a>(&'a self, agent: &'a KubeRef, approved: bool) -> BoxFuture<'a, Result<bool, String>> {
+        async move {
+            if !self.namespaces.contains(&agent.namespace) {
+                return Ok(false);
+            }
+            let agents = Api::<Agent>::namespaced(self.client.clone(), &agent.namespace);
+            let patch = Patch::Merge(json!({"spec": {"approved": approved}}));
+            let patched = agents
+                .patch_metadata(&agent.name, &PatchParams::default(), &patch)
+                .await;
+            match unless_absent(patched) {
+                Ok(patched) => Ok(patched.is_some()),
+                Err(error) => Err(error.to_string()),
+            }
         }
         .boxed()
     }

@@ -92,7 +92,9 @@ impl From<OperationError> for Problem {
             OperationError::Missing(_) => Self::Handler(StatusCode::NOT_FOUND, text),
             OperationError::Refused(refused) => refused.into(),
             OperationError::Invalid(_) | OperationError::Inhabited { .. } => Self::invalid(text),
-            OperationError::Installing { .. } | OperationError::OfResource(_) => Self::conflict(text),
+            OperationError::Installing { .. }
+            | OperationError::OfResource(_)
+            | OperationError::NotApproved(_) => Self::conflict(text),
             OperationError::KeyInUse { .. }
             | OperationError::IdInUse { .. }
             | OperationError::Busy(Subject::Host { .. }) => Self::unavailable(text),

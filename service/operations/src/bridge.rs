@@ -1,6 +1,7 @@
 //! Holds the state of the custom-resource bridge, for `/ready`, the outbox, and queries about records that belong to
 //! resources.
 
+mod approval;
 mod watch_health;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 
 use crate::resources::{ResourceKind, Resources, Seen};
+pub use approval::NotApproved;
 use watch_health::WatchHealth;
 
 /// The state of the bridge in this replica.
@@ -126,18 +128,21 @@ impl BridgeState {
         *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Some(resources);
     }
 
+    /// The reader of custom resources; `None`: this process has none.
+    fn resources(&self) -> Option<Arc<dyn Resources>> {
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     /// The custom resource of a record. If this process cannot read custom resources, it counts as existing; without a
     /// bridge as deleted.
     pub async fn look(&self, kind: ResourceKind, kube: &KubeRef) -> Seen {
         if !self.is_on() {
             return Seen::Gone;
         }
-        let resources = self
-            .resources
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        match resources {
+        match self.resources() {
             Some(resources) => resources.look(kind, kube).await,
             None => Seen::There,
         }

@@ -6,6 +6,7 @@ use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
 
 use crate::bmcs::BmcProblem;
+use crate::bridge::NotApproved;
 use crate::owned::{OfResource, quoted};
 
 /// A failed operation. No text holds a secret.
@@ -69,6 +70,9 @@ pub enum OperationError {
     /// A user's request by REST about something that a custom resource decides.
     #[error(transparent)]
     OfResource(#[from] OfResource),
+    /// An approval by REST.
+    #[error(transparent)]
+    NotApproved(#[from] NotApproved),
     /// A BMC.
     #[error(transparent)]
     Bmc(#[from] BmcProblem),
@@ -125,6 +129,7 @@ impl OperationError {
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::OfResource(_)
+            | Self::NotApproved(_)
             | Self::Store(_) => false,
         }
     }
@@ -142,6 +147,7 @@ impl OperationError {
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::OfResource(_)
+            | Self::NotApproved(_)
             | Self::Store(_) => false,
         }
     }
@@ -157,7 +163,8 @@ impl OperationError {
             | Self::Invalid(_)
             | Self::Inhabited { .. }
             | Self::Installing { .. }
-            | Self::OfResource(_) => false,
+            | Self::OfResource(_)
+            | Self::NotApproved(_) => false,
         }
     }
 
@@ -170,6 +177,7 @@ impl OperationError {
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::OfResource(_)
+            | Self::NotApproved(_)
             | Self::Bmc(BmcProblem::Missing(_) | BmcProblem::NotNow(_) | BmcProblem::Taken(_))
             | Self::Store(StoreError::Missing { .. }) => true,
             Self::Busy(_) | Self::KeyInUse { .. } | Self::IdInUse { .. } | Self::Store(_) => false,

@@ -57,8 +57,11 @@ pub enum Seen {
     MadeBy(Maker),
 }
 
-/// Reads custom resources.
+/// Reads custom resources, and writes what no record has.
 pub trait Resources: Send + Sync {
     /// The present state of the resource. While the API server does not respond, it counts as existing.
     fn look<'a>(&'a self, kind: ResourceKind, kube: &'a KubeRef) -> BoxFuture<'a, Seen>;
+
+    /// Sets `spec.approved` of an Agent. False: there is no such Agent. Fails with the answer of the API server.
+    fn approve<'a>(&'a self, agent: &'a KubeRef, approved: bool) -> BoxFuture<'a, Result<bool, String>>;
 }

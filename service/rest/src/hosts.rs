@@ -1,6 +1,7 @@
 //! Hosts: one file an operation.
 
 mod agent_program;
+mod approve;
 mod bind;
 mod delete;
 mod get;
@@ -28,6 +29,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
+
+/// The operations outside the protocol, for operators.
+pub fn additions() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new()
+        .routes(routes!(approve::approve_host))
+        .routes(routes!(approve::revoke_approval))
+}
 
 /// The operations of these callers.
 pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {

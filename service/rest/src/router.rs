@@ -59,7 +59,7 @@ fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
 fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
-        Allowed::User => routes.merge(bmcs::routes()),
+        Allowed::User => routes.merge(bmcs::routes()).merge(hosts::additions()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }

@@ -276,6 +276,53 @@ impl Resources for Always {
     fn look<'a>(&'a self, _: ResourceKind, _: &'a KubeRef) -> futures_util::future::BoxFuture<'a, Seen> {
         Box::pin(std::future::ready(self.0.clone()))
     }
+
+    fn approve<'a>(
+        &'a self,
+        agent: &'a KubeRef,
+        approved: bool,
+    ) -> futures_util::future::BoxFuture<'a, Result<bool, String>> {
+        let answer = match &self.0 {
+            Seen::Gone => Ok(false),
+            Seen::There => Ok(true),
+            Seen::MadeBy(_) => Err(format!("{agent} {approved}: forbidden")),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+#[tokio::test]
+async fn hosts_are_approved_where_their_agents_are() {
+    let owned = Owned::open().await;
+    let bridge = &owned.world.operations.bridge;
+    let approve = async |action: &str, status: u16| {
+        let path = format!("/api/muster/v1{}/actions/{action}", owned.host);
+        let answer = owned.world.post(&owned.world.operator, &path, &json!({})).await;
+        answer.expect(status).text()
+    };
+    let elsewhere = approve("approve", 409).await;
+    assert!(elsewhere.contains("kubectl -n "), "{elsewhere}");
+    for (seen, status, words) in [
+        (Seen::Gone, 409, "no Agent"),
+        (Seen::There, 204, ""),
+        (
+            Seen::MadeBy(Maker {
+                title: "HostedCluster",
+                word: "hostedcluster",
+                kube: KubeRef::new("clusters", "hc"),
+            }),
+            409,
+            "forbidden",
+        ),
+    ] {
+        bridge.look_by(std::sync::Arc::new(Always(seen)));
+        for action in ["approve", "revoke-approval"] {
+            let answer = approve(action, status).await;
+            assert!(answer.contains(words), "{answer}");
+        }
+    }
+    bridge.set(BridgeStatus::Off);
+    assert!(approve("approve", 409).await.contains("need no approval"));
 }
 
 #[tokio::test]
