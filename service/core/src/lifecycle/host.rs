@@ -32,3 +32,4 @@ pub use register::{Machine, full, register};
 pub use reports::shown_logs::shown_logs;
 pub use step::{RefusalClass, Refused, Step};
 pub use view::{Shown, listed_view, registration_view, repeated_registration_view, view};
+pub use waiting::{Wait, wait};

@@ -74,7 +74,7 @@ pub struct Deadlines<'a> {
 
 impl Deadlines<'_> {
     /// The last poll from any source.
-    fn seen(&self, host: &Host) -> Timestamp {
+    pub fn seen(&self, host: &Host) -> Timestamp {
         self.last_seen
             .map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at))
     }

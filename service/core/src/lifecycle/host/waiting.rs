@@ -1,4 +1,4 @@
-//! Adds a finding for a wait above a minute: what the host waits for, since when, until when, and the remedy.
+//! Derives the present wait of a host: what it waits for, since when, until when, and the remedy. A wait above a minute becomes a finding.
 
 use chrono::Duration;
 use muster_api::host::{HostFinding, HostStage};
@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::deadline;
 use crate::record::{Host, HostState, NotBooted};
-use crate::rules::facts::HostFacts;
+use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
 
@@ -14,19 +14,22 @@ use crate::rules::stages;
 const LONG: Duration = Duration::minutes(1);
 
 /// Something that a host waits for.
-struct Wait {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
     /// The state or stage.
-    name: &'static str,
-    since: Timestamp,
-    what: String,
+    pub name: &'static str,
+    pub since: Timestamp,
+    /// A part of a sentence, such as `the node to reboot into discovery`.
+    pub what: String,
     /// The end of the wait, and its consequence; `None`: it has no limit.
-    until: Option<(Timestamp, &'static str)>,
-    what_to_do: &'static str,
+    pub until: Option<(Timestamp, &'static str)>,
+    /// Advice for users, a sentence without its full stop.
+    pub what_to_do: &'static str,
 }
 
 /// Adds the finding of the present wait, and removes that of one that is over.
 pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
-    let finding = wait(host, facts)
+    let finding = wait(host, &facts.deadlines())
         .filter(|wait| now >= wait.since + LONG)
         .map(describe);
     let is_noted = |known: &HostFinding| known.kind == WAITING;
@@ -46,7 +49,7 @@ pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 
 /// Time at which the finding of the present wait is due; `None`: the host does not wait, or the finding exists.
 pub(super) fn is_long_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
-    let wait = wait(host, facts)?;
+    let wait = wait(host, &facts.deadlines())?;
     let noted = |known: &HostFinding| known.kind == WAITING && known.about == wait.name;
     (!host.data.findings.iter().any(noted)).then(|| wait.since + LONG)
 }
@@ -74,7 +77,8 @@ const SEE_CONSOLE: &str = "See the console of the host if it goes on: it must be
 const BOOT_DISCOVERY: &str = "Boot the host into the discovery image";
 const BMC_BOOTS: &str = "Its BMC boots it: muster bmc list shows how far that is";
 
-fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
+/// The present wait of a host; `None`: it waits for nothing, or for settings and repairs alone, which its state and checks show.
+pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
     let since = host.data.status_updated_at;
     let of_state = |what: &str, until, what_to_do| {
         Some(Wait {
@@ -85,10 +89,10 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             what_to_do,
         })
     };
-    let until = |then| deadline::end_of_wait(host, &facts.deadlines()).map(|at| (at, then));
+    let until = |then| deadline::end_of_wait(host, deadlines).map(|at| (at, then));
     // Polls postpone that time; the text stays the same.
     let silent = Some((
-        facts.end_of_wait(since, facts.limits.silence()),
+        deadlines.after(since, deadlines.limits.silence()),
         "the host counts as disconnected if its agent is silent",
     ));
     match &host.state {
@@ -103,7 +107,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             until("the installation counts as failed"),
             SEE_CONSOLE,
         ),
-        HostState::InstallingInProgress => stage(host, facts),
+        HostState::InstallingInProgress => stage(host, deadlines),
         HostState::InstallingPendingUserAction { why } => {
             let what_to_do = match why {
                 _ if host.data.is_booted_by_bmc() => "Its BMC boots it: muster bmc show reports the result",
@@ -148,7 +152,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
     }
 }
 
-fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
+fn stage(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
     let progress = host.data.progress.as_ref()?;
     let (then, what_to_do) = match progress.stage {
         HostStage::Rebooting => (
@@ -181,7 +185,7 @@ fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             progress.stage.name(),
             stages::awaited(progress)
         ),
-        until: deadline::end_of_wait(host, &facts.deadlines()).map(|at| (at, then)),
+        until: deadline::end_of_wait(host, deadlines).map(|at| (at, then)),
         what_to_do,
     })
 }
