@@ -53,16 +53,7 @@ fn age(text: &str) -> Result<Age, String> {
     if text == "never" {
         return Ok(Age(None));
     }
-    let days = || {
-        let days: i64 = text
-            .strip_suffix('d')?
-            .parse()
-            .ok()
-            .filter(|days| (1..100_000).contains(days))?;
-        Some(TimeDelta::days(days))
-    };
     duration(text)
-        .or_else(days)
         .filter(|age| *age >= TimeDelta::hours(1))
         .map(|age| Age(Some(age)))
         .ok_or_else(|| format!("{text:?} is no duration of at least an hour; write 72h, 90d or never"))

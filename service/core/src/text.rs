@@ -47,7 +47,10 @@ pub fn spoken(time: Duration) -> String {
     format!("{count} {unit}{plural}")
 }
 
-/// `90s`, `5m`, `1h` and sums of them (`1h30m`).
+/// A thousand years: sums of times stay within what the calendar has.
+const LONGEST: Duration = Duration::days(365_000);
+
+/// `90s`, `5m`, `1h`, `7d` and sums of them (`1h30m`), up to a thousand years.
 pub fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::zero();
     let mut rest = text;
@@ -58,12 +61,14 @@ pub fn duration(text: &str) -> Option<Duration> {
             .parse()
             .ok()
             .filter(|number| *number < 1_000_000)?;
-        total += match rest.as_bytes().get(digits)? {
+        let part = match rest.as_bytes().get(digits)? {
             b's' => Duration::seconds(number),
             b'm' => Duration::minutes(number),
             b'h' => Duration::hours(number),
+            b'd' => Duration::days(number),
             _ => return None,
         };
+        total = total.checked_add(&part).filter(|total| *total <= LONGEST)?;
         rest = &rest[digits + 1..];
     }
     (!text.is_empty()).then_some(total)
@@ -91,9 +96,17 @@ mod tests {
             ("60m", "60 minutes"),
             ("24h", "24 hours"),
             ("90m", "90 minutes"),
+            ("1d12h", "36 hours"),
         ] {
             assert_eq!(said(text), words);
         }
+    }
+
+    #[test]
+    fn times_have_an_end() {
+        assert!(duration("365000d").is_some() && duration("999999h").is_some());
+        assert_eq!(duration("365000d1s"), None);
+        assert_eq!(duration(&"999999d".repeat(1_000_000)), None);
     }
 
     #[test]

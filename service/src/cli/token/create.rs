@@ -61,11 +61,8 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 fn lifetime(text: &str) -> Result<Duration, String> {
-    let found = match text.strip_suffix('d').map(str::parse::<u32>) {
-        Some(Ok(days)) => Some(Duration::from_secs(u64::from(days) * 24 * 3600)),
-        _ => muster_core::text::duration(text).and_then(|time| time.to_std().ok()),
-    };
-    found
+    muster_core::text::duration(text)
+        .and_then(|time| time.to_std().ok())
         .filter(|time| (1..=36_500 * 24 * 3600).contains(&time.as_secs()))
         .ok_or_else(|| "give a time such as 90d, 12h or 30m".into())
 }
