@@ -26,6 +26,7 @@ pub use bmc::{
 };
 pub use bmc_power::{BmcPower, PowerRequest, PowerSeen};
 pub use check_id::CheckId;
+pub(crate) use check_id::readable as readable_checks;
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;
 pub use event::{MAX_MESSAGE, NewEvent};

@@ -1,6 +1,6 @@
 //! Names the checks of a host. Source: docs/protocol/host-validations.tsv.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// The checks, in the order in which they are shown within their category: those of hardware and network in the order of the
@@ -104,4 +104,10 @@ impl CheckId {
     pub fn from_id(id: &str) -> Option<Self> {
         id.parse().ok()
     }
+}
+
+/// Reads a list of ids, and drops those of checks that no longer exist.
+pub(crate) fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CheckId>, D::Error> {
+    let ids = Vec::<String>::deserialize(deserializer)?;
+    Ok(ids.iter().filter_map(|id| CheckId::from_id(id)).collect())
 }

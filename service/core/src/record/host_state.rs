@@ -7,9 +7,9 @@
 //! only if that check fails.
 
 use muster_api::host::HostStatus;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::check_id::CheckId;
+use super::check_id::{CheckId, readable};
 
 /// The states of a host, with the data of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,12 +69,6 @@ pub enum HostState {
     Reclaiming,
     /// It reboots into discovery.
     ReclaimingRebooting,
-}
-
-/// Drops ids of checks that no longer exist.
-fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CheckId>, D::Error> {
-    let ids = Vec::<String>::deserialize(deserializer)?;
-    Ok(ids.iter().filter_map(|id| CheckId::from_id(id)).collect())
 }
 
 /// The reason to conclude that a host did not boot from its disk.

@@ -10,8 +10,10 @@ mod unit;
 
 pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
+pub(crate) use eligibility::holds;
 pub use formatting::to_be_formatted;
 pub use listed::{listed, none_listed};
 pub use settle::{adopt, evaluate, missing, select, settle};
 pub use size::si_size;
 pub use unit::is_protected;
+pub(crate) use unit::main_path;
