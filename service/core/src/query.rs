@@ -1,7 +1,21 @@
-//! Finds hosts among many: what a list needs of each host.
+//! Finds hosts among many: what a list needs of each host, the language of filters, and counts by value.
+//!
+//! The page, the command line and REST use this one language (`cpu:>32 -finding:* switch:sw1`).
 
+mod facets;
+mod language;
+mod natural;
+mod nearest;
+mod removal;
 mod summary;
 
+pub use facets::{FACETS, Facet, FacetValue, facets};
+pub use language::{
+    Key, MAX_QUERY_BYTES, MAX_TERMS, MAX_VALUE_BYTES, MAX_VALUES, Problem, Query, QueryError, QueryErrors,
+    Term,
+};
+pub use natural::natural_order;
+pub use removal::{Removal, removals};
 pub use summary::{
     BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
     Surroundings, WaitSummary, listed_summary, summary,

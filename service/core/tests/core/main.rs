@@ -20,6 +20,7 @@ mod network_script;
 mod nmstate;
 mod placement;
 mod properties;
+mod query;
 mod registry;
 mod replies;
 mod returning;

@@ -36,3 +36,41 @@ pub const SWITCH_PORT_UNHEARD: &str = "switch-port-unheard";
 pub const KERNEL_ARGUMENT: &str = "kernel-argument";
 /// The host reports another name than it is installed with.
 pub const NAME_CHANGED: &str = "name-changed";
+
+/// The kinds above. Findings about identity have one more
+/// ([`DUPLICATE_HOST_ID`](crate::rules::identity::DUPLICATE_HOST_ID)).
+pub const KINDS: [&str; 18] = [
+    PEER_UNREACHABLE,
+    ONE_WAY_LINK,
+    ADDRESS_UNREACHABLE,
+    PING_UNANSWERED,
+    NOT_ON_SEGMENT,
+    WAITING,
+    DISK_MISSING,
+    IMAGE_UNVERIFIED,
+    DUPLICATE_ADDRESS,
+    MTU_TOO_LARGE,
+    CLOCK_OFFSET,
+    LATENCY_ABOVE_LIMIT,
+    PACKET_LOSS_ABOVE_LIMIT,
+    VLAN_NOT_ON_SWITCH_PORT,
+    NETWORK_NOT_AS_CONFIGURED,
+    SWITCH_PORT_UNHEARD,
+    KERNEL_ARGUMENT,
+    NAME_CHANGED,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::KINDS;
+
+    #[test]
+    fn the_list_has_every_kind() {
+        let defined = include_str!("kinds.rs").lines().filter_map(|line| {
+            let (_, value) = line.strip_prefix("pub const ")?.split_once(": &str = \"")?;
+            value.strip_suffix("\";")
+        });
+        let defined: Vec<&str> = defined.collect();
+        assert_eq!(defined, KINDS);
+    }
+}
