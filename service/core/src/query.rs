@@ -1,4 +1,4 @@
-//! Finds hosts among many: what a list needs of each host, the language of filters, and counts by value.
+//! Finds hosts among many: what a list needs of each host, the language of filters, counts by value, and order in windows.
 //!
 //! The page, the command line and REST use this one language (`cpu:>32 -finding:* switch:sw1`).
 
@@ -7,6 +7,7 @@ mod language;
 mod natural;
 mod nearest;
 mod removal;
+mod sort;
 mod summary;
 
 pub use facets::{FACETS, Facet, FacetValue, facets};
@@ -16,6 +17,7 @@ pub use language::{
 };
 pub use natural::natural_order;
 pub use removal::{Removal, removals};
+pub use sort::{Cursor, CursorError, Sort, SortKey, UnknownSort, Window, window};
 pub use summary::{
     BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
     Surroundings, WaitSummary, listed_summary, summary,

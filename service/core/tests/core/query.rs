@@ -1,8 +1,9 @@
-//! Filters and counts of hosts in lists.
+//! Filters, order and counts of hosts in lists.
 
 mod errors;
 mod facets;
 mod oracle;
 mod sample;
+mod sort;
 mod summaries;
 mod terms;
