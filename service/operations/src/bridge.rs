@@ -129,7 +129,7 @@ impl BridgeState {
     }
 
     /// The reader of custom resources; `None`: this process has none.
-    fn resources(&self) -> Option<Arc<dyn Resources>> {
+    pub(crate) fn resources(&self) -> Option<Arc<dyn Resources>> {
         self.resources
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use muster_api::boot::BootingMachine;
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::BmcLimits;
+use muster_core::record::{BmcLimits, KubeRef};
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 
 use crate::auth::{Auth, OperatorTokens};
 use crate::bmcs::Bmcs;
-use crate::bridge::BridgeState;
+use crate::bridge::{BridgeState, NotApproved};
 use crate::changes::Changes;
 use crate::clusters::Clusters;
 use crate::disk::Disk;
@@ -207,6 +207,30 @@ impl Operations {
             tracing::warn!(cluster.id = %id, error = chain(&error), "its hosts could not be released at once; trying again");
         }
         Ok(())
+    }
+
+    /// Approves a host, or takes its approval back.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`](crate::OperationError::Missing); [`NotApproved`].
+    pub async fn approve(&self, infra_env_id: InfraEnvId, host: HostId, approved: bool) -> Result<()> {
+        let found = self.hosts.get(infra_env_id, host).await?;
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        let Some(resource) = infra_env.kube.as_ref().filter(|_| self.bridge.is_on()) else {
+            return Err(NotApproved::NoResource { host: found.id }.into());
+        };
+        let agent = KubeRef::new(&resource.namespace, host.to_string());
+        let Some(resources) = self.bridge.resources() else {
+            return Err(NotApproved::Elsewhere { agent, approved }.into());
+        };
+        match resources.approve(&agent, approved).await {
+            Ok(true) => {
+                tracing::info!(host.id = %host, infra_env.id = %infra_env_id, approved, "approval set by REST");
+                Ok(())
+            }
+            Ok(false) => Err(NotApproved::NoAgent { agent }.into()),
+            Err(why) => Err(NotApproved::Refused { agent, why }.into()),
+        }
     }
 
     /// Records a machine's request for a file to boot.

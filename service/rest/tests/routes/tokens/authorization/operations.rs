@@ -230,6 +230,8 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
             Some(json!("dark")),
         ),
         operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
+        refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
+        refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         refusable("V2DownloadClusterLogs", URL, 409, None),
         // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {
