@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod bmc;
 pub mod boot;
+pub mod changes;
 pub mod cluster;
 pub mod error;
 pub mod event;

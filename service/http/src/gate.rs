@@ -30,6 +30,8 @@ use crate::problem::Problem;
 pub enum Allowed {
     /// The operator.
     User,
+    /// The operator, also with a token for one InfraEnv: the operation returns what its scope shows.
+    Scoped,
     /// Hosts: an InfraEnv's token in `X-Secret-Key`.
     Agent,
     /// The operator and hosts.
@@ -44,7 +46,7 @@ impl Allowed {
     /// True when the operator's token in `Authorization` opens the operation.
     pub fn user(self) -> bool {
         match self {
-            Self::User | Self::UserOrAgent | Self::UserOrUrl | Self::All => true,
+            Self::User | Self::Scoped | Self::UserOrAgent | Self::UserOrUrl | Self::All => true,
             Self::Agent => false,
         }
     }
@@ -53,7 +55,7 @@ impl Allowed {
     pub fn agent(self) -> bool {
         match self {
             Self::Agent | Self::UserOrAgent | Self::All => true,
-            Self::User | Self::UserOrUrl => false,
+            Self::User | Self::Scoped | Self::UserOrUrl => false,
         }
     }
 
@@ -61,7 +63,7 @@ impl Allowed {
     pub fn url(self) -> bool {
         match self {
             Self::UserOrUrl | Self::All => true,
-            Self::User | Self::Agent | Self::UserOrAgent => false,
+            Self::User | Self::Scoped | Self::Agent | Self::UserOrAgent => false,
         }
     }
 }
@@ -171,6 +173,30 @@ impl Gate {
     }
 }
 
+/// A request that was admitted and lasts, such as a stream. In the extensions of [`Allowed::Scoped`] requests.
+pub struct Admission {
+    gate: Gate,
+    headers: HeaderMap,
+    who: String,
+}
+
+impl Admission {
+    /// The caller, for the log and for limits.
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
+    /// Admits the request again.
+    ///
+    /// # Errors
+    /// Fails when its credential has expired or was revoked.
+    pub async fn check(&self) -> Result<(), Problem> {
+        let target = Target::default();
+        admit(&self.gate, Allowed::Scoped, &self.headers, None, target).await?;
+        Ok(())
+    }
+}
+
 /// Middleware: lets `allowed` callers in, scoped to the InfraEnv or cluster that the path names, and leaves a [`Caller`] in the extensions.
 pub async fn require(
     State((gate, allowed)): State<(Gate, Allowed)>,
@@ -195,6 +221,14 @@ pub async fn require(
     let Admitted { caller, who } = admitted.inspect_err(|problem| {
         audit::refused(&request, problem.status(), problem.reason());
     })?;
+    if allowed == Allowed::Scoped {
+        let admission = Admission {
+            gate,
+            headers: request.headers().clone(),
+            who: who.clone(),
+        };
+        request.extensions_mut().insert(Arc::new(admission));
+    }
     let change = target
         .changes
         .then(|| audit::Change::of(&request, who, target, host));
@@ -418,8 +452,9 @@ async fn operator(
     let caller = match claims.only {
         None => Caller::Operator,
         Some(own) => {
-            // Operations that name nothing in their path and are open to signed URLs check the scope themselves.
-            let checked = target.infra_env.is_none() && target.cluster.is_none() && allowed.url();
+            // Operations that name nothing in their path and are open to signed URLs or to scopes check the scope themselves.
+            let checks = allowed.url() || allowed == Allowed::Scoped;
+            let checked = target.infra_env.is_none() && target.cluster.is_none() && checks;
             if target.infra_env != Some(own) && !checked {
                 return Err(beyond(format!(
                     "this operator's token is for InfraEnv {own} alone"

@@ -4,6 +4,8 @@
 //! and from the outbox if this replica has not published it (the process that wrote it died). A record that changes
 //! again while it waits is streamed once, so that a slow subscriber sees the newest state and not every state.
 
+pub mod log;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

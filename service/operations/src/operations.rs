@@ -14,6 +14,7 @@ use crate::auth::{Auth, OperatorTokens};
 use crate::bmcs::Bmcs;
 use crate::bridge::{BridgeState, NotApproved};
 use crate::changes::Changes;
+use crate::changes::log::ChangeLog;
 use crate::clusters::Clusters;
 use crate::disk::Disk;
 use crate::events::Events;
@@ -68,6 +69,8 @@ pub struct Operations {
     pub outages: Arc<Outages>,
     /// Records that changed.
     pub changes: Changes,
+    /// The last changes, for clients that follow them.
+    pub change_log: Arc<ChangeLog>,
     /// Tokens.
     pub auth: Arc<Auth>,
     /// Which operators' tokens are in force.
@@ -161,6 +164,7 @@ impl Operations {
         Self {
             bmcs: Arc::new(Bmcs::new(store.clone(), settings.bmcs)),
             changes: Changes::of(&store),
+            change_log: ChangeLog::of(&store),
             hosts: Arc::new(hosts),
             infra_envs,
             clusters,

@@ -72,6 +72,6 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::UserOrAgent => routes
             .routes(routes!(list::list_hosts))
             .routes(routes!(ignition::download_host_ignition)),
-        Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }

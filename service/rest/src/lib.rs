@@ -1,6 +1,7 @@
 //! Implements the REST API: the v2 protocol under `/api/assisted-install/v2`, `/health`, `/ready` and `/metrics`.
 
 mod bmcs;
+mod changes;
 mod clusters;
 mod events;
 mod hosts;

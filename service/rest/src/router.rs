@@ -13,10 +13,9 @@ use muster_http::body::ORDINARY_LIMIT;
 use muster_http::gate::{Gate, require};
 use muster_http::listener::unknown_path;
 use muster_http::{Allowed, Problem};
-use strum::VariantArray;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
@@ -25,7 +24,7 @@ use crate::openapi::serve::Described;
 use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
-use crate::{bmcs, clusters, events, hosts, infra_envs, logs, operators, status, support, versions};
+use crate::{bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, status, support, versions};
 
 /// A body without data for so long is given up (400): other clients need the connection.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,8 +32,17 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Responses above this many bytes are compressed for clients that accept it.
 const COMPRESS_ABOVE: u64 = 1400;
 
+/// The callers that have operations of the protocol.
+const OF_PROTOCOL: [Allowed; 5] = [
+    Allowed::User,
+    Allowed::Agent,
+    Allowed::UserOrAgent,
+    Allowed::UserOrUrl,
+    Allowed::All,
+];
+
 /// The callers that have operations outside the protocol.
-const OF_ADDITIONS: [Allowed; 2] = [Allowed::User, Allowed::Agent];
+const OF_ADDITIONS: [Allowed; 3] = [Allowed::User, Allowed::Scoped, Allowed::Agent];
 
 /// The operations of these callers, each group behind its gate.
 fn operations(
@@ -51,7 +59,7 @@ fn operations(
 /// The operations of all paths.
 fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
-        .nest(BASE_PATH, operations(gate, Allowed::VARIANTS, group))
+        .nest(BASE_PATH, operations(gate, &OF_PROTOCOL, group))
         .nest(MUSTER_PATH, operations(gate, &OF_ADDITIONS, additions))
 }
 
@@ -60,6 +68,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
         Allowed::User => routes.merge(bmcs::routes()).merge(hosts::additions()),
+        Allowed::Scoped => routes.merge(changes::routes()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }
@@ -86,7 +95,7 @@ fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(versions::routes())
             .merge(operators::routes())
             .merge(support::routes()),
-        Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped | Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }
 
@@ -113,10 +122,10 @@ pub fn api(rest: Rest) -> Router {
         let answer = description.answer(&headers);
         async move { answer }
     };
-    // A list of a thousand hosts is compressed for each client: speed before size.
+    // A list of a thousand hosts is compressed for each client: speed before size. Of a stream each part is sent when it is there.
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(COMPRESS_ABOVE));
+        .compress_when(SizeAbove::new(COMPRESS_ABOVE).and(NotForContentType::SSE));
     operations
         .route("/api/assisted-install/openapi", get(described.clone()))
         .route("/api/assisted-install/v2/openapi", get(described.clone()))

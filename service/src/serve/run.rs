@@ -199,6 +199,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
 
     let outcome = tasks.until_stopped(&mut signals).await;
     notify::stopping();
+    // Streams last for as long as their client wants.
+    operations.change_log.close();
     let drained = tasks.stop(&mut signals, drain).await;
     // A connection that a task does not return must not hold up a restart: commits are kept.
     let closed = tokio::time::timeout(DATABASE_CLOSING, store.close()).await;

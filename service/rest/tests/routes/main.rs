@@ -13,6 +13,7 @@ mod findings;
 mod hosts;
 mod returning;
 
+mod changes;
 mod clusters;
 mod large_clusters;
 mod support;
@@ -31,5 +32,5 @@ mod tokens {
     mod authorization;
     mod canaries;
     mod proofs;
-    mod scopes;
+    pub mod scopes;
 }

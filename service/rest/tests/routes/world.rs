@@ -191,6 +191,13 @@ impl World {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
+    /// The same to a client that follows a stream of events.
+    pub async fn stream(&self, credential: &Credential, path: &str) -> Response<Body> {
+        let accept = ("accept", "text/event-stream".to_owned());
+        let request = request(credential, "GET", path, None, &[accept]);
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
     pub async fn get(&self, credential: &Credential, path: &str) -> Answer {
         self.ask(credential, "GET", path, None).await
     }

@@ -66,7 +66,10 @@ impl Store {
                 let mut awaited = awaited.lock().unwrap_or_else(PoisonError::into_inner);
                 if awaited.as_deref() == Some(id) {
                     *awaited = None;
-                    self.polled().trust();
+                    if !self.polled().is_trusted() {
+                        self.polled().trust();
+                        self.subscribers().notify_of_gap();
+                    }
                 }
             } else if let Some(change) = parse(payload) {
                 if let Subject::Host { infra_env_id, id } = change.subject {

@@ -23,22 +23,32 @@ pub struct RecordChange {
 }
 
 #[derive(Default)]
-pub(crate) struct Subscribers(RwLock<Vec<Callback>>);
+pub(crate) struct Subscribers {
+    changes: RwLock<Vec<Callback<RecordChange>>>,
+    gaps: RwLock<Vec<Callback<()>>>,
+}
 
-type Callback = Box<dyn Fn(RecordChange) + Send + Sync>;
+type Callback<T> = Box<dyn Fn(T) + Send + Sync>;
 
 impl Subscribers {
-    fn add(&self, callback: Callback) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(callback);
+    pub(crate) fn notify(&self, change: RecordChange) {
+        call(&self.changes, change);
     }
 
-    pub(crate) fn notify(&self, change: RecordChange) {
-        for callback in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            callback(change);
-        }
+    /// Notifies of changes that may have been missed.
+    pub(crate) fn notify_of_gap(&self) {
+        call(&self.gaps, ());
+    }
+}
+
+fn add<T>(callbacks: &RwLock<Vec<Callback<T>>>, callback: Callback<T>) {
+    let mut callbacks = callbacks.write().unwrap_or_else(PoisonError::into_inner);
+    callbacks.push(callback);
+}
+
+fn call<T: Copy>(callbacks: &RwLock<Vec<Callback<T>>>, argument: T) {
+    for callback in callbacks.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        callback(argument);
     }
 }
 
@@ -66,7 +76,12 @@ impl Store {
     /// Calls `callback` for every record that changes from now on, here or in other replicas; a change may be reported twice.
     /// Writers wait for it, so it must not block.
     pub fn on_change(&self, callback: impl Fn(RecordChange) + Send + Sync + 'static) {
-        self.subscribers().add(Box::new(callback));
+        add(&self.subscribers().changes, Box::new(callback));
+    }
+
+    /// Calls `callback` when changes of other replicas are received again, of which some may have been missed.
+    pub fn on_gap(&self, callback: impl Fn() + Send + Sync + 'static) {
+        add(&self.subscribers().gaps, Box::new(move |()| callback()));
     }
 
     /// True while changes of other replicas are received.

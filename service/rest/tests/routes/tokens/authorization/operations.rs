@@ -230,6 +230,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
             Some(json!("dark")),
         ),
         operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
+        refusable("MusterFollowChanges", OPERATOR_ONLY, 406, None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         refusable("V2DownloadClusterLogs", URL, 409, None),
