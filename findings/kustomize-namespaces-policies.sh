@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `namespace:` of a kustomization is written into ValidatingAdmissionPolicies and their bindings, which have none: kustomize knows the kinds without a
-# namespace from a list, and these two are not on it in 5.5.0, the version in kubectl 1.32 and 1.33. ClusterRoles of the same file stay without.
+# namespace from a list, and these two are not on it in 5.5.0. ClusterRoles of the same file stay without.
 set -euo pipefail
 readonly version=v5.5.0
 folder=$(mktemp -d)
