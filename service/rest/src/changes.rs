@@ -73,13 +73,11 @@ pub fn routes() -> OpenApiRouter<Rest> {
 pub async fn follow_changes(
     State(operations): State<Arc<Operations>>,
     Extension(caller): Extension<Caller>,
-    admission: Option<Extension<Arc<Admission>>>,
+    Extension(admission): Extension<Arc<Admission>>,
     Query(query): Query<ChangesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
-    let admission = admission.map(|Extension(admission)| admission);
-    let admission = admission.ok_or_else(Problem::internal)?;
     let Some(permit) = STREAMS
         .acquire_within(Duration::ZERO, Some(&admission.who().to_owned()))
         .await
@@ -92,14 +90,14 @@ pub async fn follow_changes(
     let after = last
         .or(query.after.as_deref())
         .map(|id| id.parse::<Position>().ok());
-    let (position, begins) = match after {
-        Some(Some(position)) => (position, Begins::Alive),
-        Some(None) => (log.position(), Begins::WithReset),
-        None => (log.position(), Begins::Alive),
+    let (position, first) = match after {
+        Some(Some(position)) => (position, "alive"),
+        Some(None) => (log.position(), "reset"),
+        None => (log.position(), "alive"),
     };
     let stream = Changes {
         position,
-        begins,
+        first: Some(first),
         alive_at: Instant::now() + ALIVE,
         scope: scope_of(caller),
         log,
@@ -153,27 +151,18 @@ struct Changes {
     log: Arc<ChangeLog>,
     admission: Arc<Admission>,
     position: Position,
-    begins: Begins,
+    /// The name of the first event, until it is sent.
+    first: Option<&'static str>,
     alive_at: Instant,
     scope: Option<InfraEnvId>,
     _permit: SharedPermit<'static>,
 }
 
-/// The first event.
-#[derive(PartialEq, Eq)]
-enum Begins {
-    Alive,
-    WithReset,
-    Sent,
-}
-
 impl Changes {
     /// The next events; `None`: the stream ends.
     async fn next(&mut self) -> Option<Vec<Event>> {
-        match std::mem::replace(&mut self.begins, Begins::Sent) {
-            Begins::Alive => return Some(vec![self.event("alive")]),
-            Begins::WithReset => return Some(vec![self.event("reset")]),
-            Begins::Sent => {}
+        if let Some(first) = self.first.take() {
+            return Some(vec![self.event(first)]);
         }
         let scope = self.scope;
         let followed = tokio::select! {
