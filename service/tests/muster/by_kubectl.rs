@@ -127,7 +127,7 @@ fn a_resource_takes_over_what_rest_made_with_its_hosts() {
                 .then_some(())
         });
     };
-    // Whoever may make InfraEnvs knows the id, or learns it from a machine of the pool.
+    // A user who may make InfraEnvs knows the id, or learns it from a machine of the pool.
     refused("stranger", id, "is not offered to default/stranger");
     let offer = json!({"offered_to": "default/lab"});
     let of_infra_env = format!("/infra-envs/{id}");

@@ -255,7 +255,7 @@ fn a_reference_into_another_namespace_needs_a_right_on_what_it_names() {
     // Within the namespace nothing is asked for.
     let own = json!({"clusterDeploymentName": {"name": "own", "namespace": CHOSEN[0]}});
     assert_taken(&tenant.changes(agent, &own));
-    // What was there is not asked about again, by the tenant or by the service.
+    // A reference that was there needs no right again, whether the tenant or the service writes the object.
     let patch = json!({ "spec": joins }).to_string();
     lab.run(&["patch", "agent", &id, "--type", "merge", "-p", &patch]);
     assert_taken(&tenant.changes(agent, &json!({"hostname": "worker-0"})));

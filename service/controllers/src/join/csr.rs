@@ -327,7 +327,7 @@ fn is_name_of(name: &str, host: &Identity, node: NodeNames<'_>, own: &OwnNames) 
     is_own && !own.has_name(name)
 }
 
-/// Checks that the host had the address when its installation was requested. An address that DHCP assigned later cannot be told from a
+/// Checks that the host had the address when its installation was requested. An address that DHCP assigned later looks like a
 /// forged one.
 fn check_address(
     address: IpAddr,

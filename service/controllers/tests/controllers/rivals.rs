@@ -1,5 +1,5 @@
-//! A lease that says that others run such controllers, which any user of a namespace can write; and an API server that asks nobody who names
-//! objects of other namespaces.
+//! A lease as of another service's controllers, which any user of a namespace can write; and an API server that requires no right of users who
+//! name objects of other namespaces.
 
 use std::time::Duration;
 

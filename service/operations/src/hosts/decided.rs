@@ -54,7 +54,7 @@ impl Hosts {
     }
 
     /// # Errors
-    /// The event changes something that the host's Agent says.
+    /// The event changes something that the host's Agent sets.
     async fn check_agent(
         &self,
         bridge: &BridgeState,
