@@ -84,10 +84,13 @@ fn owner(agent: &CachedAgent) -> Option<&String> {
 /// after the host was deleted. An approved host, or one that is being installed, never is that new host, whatever the Agent's fields hold.
 fn begins_anew(agent: &CachedAgent, host: &Host, infra_env: &str) -> bool {
     let is_new = !host.data.approved && matches!(host.state.phase(), Phase::Unbound | Phase::PreInstall);
+    is_new && (owner(agent).is_some_and(|owner| owner != infra_env) || is_of_another(agent, host))
+}
+
+/// True if an Agent was made for a host that was deleted before `host` registered.
+pub(super) fn is_of_another(agent: &CachedAgent, host: &Host) -> bool {
     let since = agent.annotations().get(annotation::AGENT_HOST_SINCE);
-    let is_another = owner(agent).is_some_and(|owner| owner != infra_env)
-        || since.is_some_and(|since| *since != metadata::since(host));
-    is_new && is_another
+    since.is_some_and(|since| *since != metadata::since(host))
 }
 
 /// Chooses the host that the Agent shows among the hosts of its name: that of its InfraEnv.

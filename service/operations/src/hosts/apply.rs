@@ -14,7 +14,7 @@ use super::Hosts;
 use crate::error::unless_missing;
 use crate::hosts::check_ins::HostKey;
 use crate::retry::retry;
-use crate::{Result, request_id};
+use crate::{OperationError, Result, request_id};
 
 /// Hosts that are read by one query and changed concurrently: as many as the store writes in one transaction.
 const AT_ONCE: usize = 32;
@@ -32,6 +32,40 @@ impl Hosts {
         let subject = Subject::Host { infra_env_id, id };
         // Boxed, since otherwise each caller's future would have its size.
         retry(subject, || Box::pin(self.try_apply(&infra_env, id, &event))).await
+    }
+
+    /// Applies an event to a host as it registered; its latest state is read.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] also if it was deleted and registered again since `known` was read: what was decided for the first host,
+    /// as its approval, does not hold for the second.
+    pub async fn apply_registered(&self, known: &Host, event: HostEvent) -> Result<Host> {
+        let (infra_env_id, id) = (known.infra_env_id, known.id);
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        retry(Subject::Host { infra_env_id, id }, || {
+            Box::pin(self.try_apply_registered(&infra_env, known, &event))
+        })
+        .await
+    }
+
+    async fn try_apply_registered(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        known: &Host,
+        event: &HostEvent,
+    ) -> Result<Option<Host>> {
+        let found = self.registered(known).await?;
+        self.try_apply_to(infra_env, &found, event).await
+    }
+
+    /// Returns the latest state of a host that has not been deleted since `known` was read.
+    pub(super) async fn registered(&self, known: &Host) -> Result<Host> {
+        let (infra_env_id, id) = (known.infra_env_id, known.id);
+        let found = self.get(infra_env_id, id).await?;
+        if found.data.created_at != known.data.created_at {
+            return Err(OperationError::missing_host(infra_env_id, id));
+        }
+        Ok(found)
     }
 
     async fn try_apply(

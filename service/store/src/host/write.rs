@@ -104,14 +104,34 @@ impl Store {
         at: Timestamp,
         events: &[NewEvent],
     ) -> Result<bool> {
+        self.delete_host_at((infra_env_id, id), None, at, events).await
+    }
+
+    /// The same for a host that was read; returns false also when it has changed since.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn delete_host_as_read(&self, host: &Host, at: Timestamp, events: &[NewEvent]) -> Result<bool> {
+        let key = (host.infra_env_id, host.id);
+        self.delete_host_at(key, Some(host.version), at, events).await
+    }
+
+    async fn delete_host_at(
+        &self,
+        (infra_env_id, id): (InfraEnvId, HostId),
+        version: Option<i64>,
+        at: Timestamp,
+        events: &[NewEvent],
+    ) -> Result<bool> {
         let mut transaction = self.writer().await?;
         let row = sqlx::query(
             "UPDATE hosts SET deleted_at = $3, version = version + 1, data = '{}'
-             WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL RETURNING version",
+             WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL AND version = COALESCE($4, version) RETURNING version",
         )
         .bind(id.to_string())
         .bind(infra_env_id.to_string())
         .bind(micros(at))
+        .bind(version)
         .fetch_optional(&mut *transaction)
         .await
         .map_err(failed("deleting a host"))?;

@@ -19,7 +19,7 @@ use muster_resources::names::{finalizer, label};
 
 use super::restore::{self, Place};
 use crate::agent::cached::CachedAgent;
-use crate::agent::reconcile::Reconciler;
+use crate::agent::reconcile::{Reconciler, is_of_another};
 use crate::agent::spec::membership;
 use crate::agent::{desired, status};
 use crate::error::{Error, unless_absent};
@@ -37,7 +37,8 @@ impl Reconciler {
         Ok(Action::await_change())
     }
 
-    /// Handles an Agent that is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released.
+    /// Handles an Agent that is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released. A host
+    /// that registered after the Agent's host was deleted stays, and gets an Agent of its own.
     pub(in crate::agent) async fn delete(
         &self,
         known: &CachedAgent,
@@ -47,7 +48,7 @@ impl Reconciler {
             return Ok(Action::await_change());
         }
         let key = kube_ref(known);
-        if let Some(shown) = host {
+        if let Some(shown) = host.filter(|host| !is_of_another(known, host)) {
             let found = match self.bring_back(known, shown).await? {
                 Ok(host) => host,
                 Err(waiting) => return Ok(waiting),
@@ -67,7 +68,7 @@ impl Reconciler {
     /// Deletes the host. A refusal is no mistake in the Agent: the deletion is tried again.
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
         let operations = &self.context.operations;
-        unless_missing(operations.hosts.delete(host.infra_env_id, host.id).await)
+        unless_missing(operations.hosts.delete_registered(host).await)
             .map_err(|error| Error::internal(error.to_string()))
     }
 

@@ -61,7 +61,7 @@ impl Reconciler {
         let mut host = host;
         if fate(&host, may_reclaim) == Fate::Reclaimed {
             let (operations, event) = (&self.context.operations, HostEvent::Reclaimed);
-            let reclaimed = operations.hosts.apply(host.infra_env_id, host.id, event).await;
+            let reclaimed = operations.hosts.apply_registered(&host, event).await;
             match reclaimed.map_err(Error::from) {
                 Ok(changed) => host = changed,
                 // The host cannot leave its cluster, or changed meanwhile.

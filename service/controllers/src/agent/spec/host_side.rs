@@ -144,7 +144,7 @@ impl Reconciler {
         let (operations, event) = (&self.context.operations, HostEvent::InstallRequested);
         match operations
             .hosts
-            .apply(host.infra_env_id, host.id, event)
+            .apply_registered(host, event)
             .await
             .map_err(Error::from)
         {
@@ -177,7 +177,7 @@ impl Reconciler {
     /// Applies `event`. True when it was applied.
     async fn apply(&self, host: &mut Host, event: HostEvent, problems: &mut Problems) -> bool {
         let operations = &self.context.operations;
-        match operations.hosts.apply(host.infra_env_id, host.id, event).await {
+        match operations.hosts.apply_registered(host, event).await {
             Ok(changed) => {
                 *host = changed;
                 true
@@ -352,7 +352,7 @@ impl Reconciler {
     async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, problems: &mut Problems) -> bool {
         let operations = &self.context.operations;
         let event = HostEvent::Edited(params.clone());
-        let refused = match operations.hosts.apply(host.infra_env_id, host.id, event).await {
+        let refused = match operations.hosts.apply_registered(host, event).await {
             Ok(changed) => {
                 *host = changed;
                 return true;

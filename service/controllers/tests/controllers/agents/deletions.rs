@@ -56,6 +56,33 @@ async fn an_agent_begins_anew_for_a_host_that_was_deleted_and_registers_again() 
     assert!(!host.data.approved && host.data.requested_hostname.is_none());
 }
 
+/// The controllers see the deletion of the first host's Agent only when the machine is registered again.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deletion_of_an_agent_leaves_a_host_that_registered_again_alone() {
+    let world = World::start().await;
+    let infra_env = world.infra_env().await;
+    let id = world.register(&infra_env).await;
+    let first = eventually("the Agent", async || world.agent(id).await).await;
+    let api = world.api::<Agent>();
+    let backend = world.stop().await;
+    let hosts = &backend.operations.hosts;
+    hosts.delete(infra_env.id, id).await.unwrap();
+    api.delete(&id.to_string(), &Default::default()).await.unwrap();
+    hosts
+        .register(infra_env.id, id, "v", Machine::default())
+        .await
+        .unwrap();
+    let registered = hosts.get(infra_env.id, id).await.unwrap();
+    let world = World::on(backend);
+    eventually("another Agent", async || {
+        let agent = world.agent(id).await?;
+        (agent.uid() != first.uid()).then_some(())
+    })
+    .await;
+    let kept = world.host(id).await.unwrap();
+    assert_eq!(kept.data.created_at, registered.data.created_at);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_is_removed_by_force_is_created_again() {
     let world = World::start().await;

@@ -17,6 +17,7 @@ use muster_operations::now;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::backend::{Backend, eventually};
@@ -27,7 +28,8 @@ pub const NAMESPACE: &str = "default";
 /// A bridge that leads. Dropping this value stops it.
 pub struct World {
     pub backend: Backend,
-    _stop: DropGuard,
+    bridge: JoinHandle<()>,
+    stop: DropGuard,
 }
 
 impl World {
@@ -46,11 +48,19 @@ impl World {
             metal3: Flow::LiveIso,
             ..plain_bridge(backend.client.clone())
         };
-        tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
+        let bridge = tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {
             backend,
-            _stop: stop.drop_guard(),
+            bridge,
+            stop: stop.drop_guard(),
         }
+    }
+
+    /// Stops the bridge, and returns its backend when it has ended.
+    pub async fn stop(self) -> Backend {
+        drop(self.stop);
+        self.bridge.await.unwrap();
+        self.backend
     }
 
     pub fn api<K>(&self) -> Api<K>
