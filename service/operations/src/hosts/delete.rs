@@ -69,30 +69,36 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use muster_api::ids::HostId;
     use muster_core::lifecycle::host::{HostEvent, Machine};
+    use muster_core::record::KubeRef;
 
     use crate::testing::world::World;
 
     #[tokio::test]
     async fn what_was_decided_for_a_deleted_host_does_not_concern_the_one_that_registers_again() {
         let world = World::new().await;
-        let (first, _) = world.hosts().await;
+        let infra_env_id = world.infra_env("hw", Some(KubeRef::new("lab", "hw"))).await;
         let hosts = &world.operations.hosts;
+        let id = HostId::random();
+        let register = async || {
+            let registered = hosts.register(infra_env_id, id, "agent", Machine::default());
+            registered.await.unwrap();
+            hosts.get(infra_env_id, id).await.unwrap()
+        };
+        let first = register().await;
         let approved = HostEvent::Approved(true);
         let changed = hosts.apply_registered(&first, approved.clone()).await.unwrap();
         assert!(changed.data.approved);
-        hosts.delete(first.infra_env_id, first.id).await.unwrap();
+        hosts.delete(infra_env_id, id).await.unwrap();
         world.clocks.pass(TimeDelta::seconds(1));
-        hosts
-            .register(first.infra_env_id, first.id, "agent", Machine::default())
-            .await
-            .unwrap();
+        let second = register().await;
         let refused = hosts.apply_registered(&changed, approved).await.unwrap_err();
         assert!(refused.is_missing(), "{refused}");
         let refused = hosts.delete_registered(&changed).await.unwrap_err();
         assert!(refused.is_missing(), "{refused}");
-        let second = hosts.get(first.infra_env_id, first.id).await.unwrap();
-        assert!(!second.data.approved);
+        let found = hosts.get(infra_env_id, id).await.unwrap();
+        assert!(!found.data.approved);
         hosts.delete_registered(&second).await.unwrap();
     }
 }
