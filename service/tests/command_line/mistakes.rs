@@ -108,14 +108,7 @@ fn names_of_things() {
             ("host-install-unbound", &["host", "install", "worker-0"]),
             ("host-one-of-two", &["host", "unbind", "worker-0", "worker-1"]),
             ("host-power-without-bmc", &["host", "power", "worker-0", "off"]),
-            (
-                "host-approve-without-agent",
-                &["host", "approve", "worker-0", "--data-dir", "data"],
-            ),
-            (
-                "host-approve-without-kubeconfig",
-                &["host", "approve", "worker-0", "--data-dir", "nowhere"],
-            ),
+            ("host-approve-without-agent", &["host", "approve", "worker-0"]),
             ("host-list-state", &["host", "list", "--state", "knwon"]),
             ("host-list-cluster", &["host", "list", "--cluster", "prod"]),
             ("completion-shell", &["completion", "tcsh"]),

@@ -203,11 +203,8 @@ fn await_agents(hub: &Hub, count: usize, what: &str, fits: impl Fn(&Value) -> bo
 /// Approves by one command, as a user types it.
 #[track_caller]
 fn approve_all(hub: &Hub, units: &[impl Unit]) {
-    let data = hub.service.data_dir().display().to_string();
     let names = units.iter().map(Unit::name);
     let url = hub.service.client().base();
-    let command = ["host", "approve", "--data-dir", &data, "--url", url]
-        .into_iter()
-        .chain(names);
+    let command = ["host", "approve", "--url", url].into_iter().chain(names);
     hub.service.muster(&command.collect::<Vec<_>>());
 }
