@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use crate::ids::{ClusterId, HostId, InfraEnvId};
+use crate::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -90,4 +90,24 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub props: Option<String>,
     pub severity: Severity,
+}
+
+/// A part of the events in the order of their ids, an addition to the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FollowedEvents {
+    pub events: Vec<FollowedEvent>,
+    /// `after` of the next request. Its answer may have events of this one again.
+    pub next: EventId,
+    /// True when there are more events now.
+    pub more: bool,
+}
+
+/// An event with its id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FollowedEvent {
+    pub id: EventId,
+    #[serde(flatten)]
+    pub event: Event,
 }

@@ -58,3 +58,7 @@ id! {
     /// A BMC through which a machine is discovered.
     BmcId
 }
+id! {
+    /// An event. Of version 7: it begins with the time at which it was made.
+    EventId
+}

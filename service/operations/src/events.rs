@@ -1,9 +1,11 @@
 //! Records and lists events.
 
+use muster_api::ids::EventId;
 use muster_core::record::NewEvent;
 use muster_store::Store;
 
-use crate::records::{EventCounts, EventQuery, StoreError, StoredEvent};
+use crate::now;
+use crate::records::{EventCounts, EventQuery, EventsById, StoreError, StoredEvent};
 
 /// The events of the service. Cloning is cheap.
 #[derive(Clone)]
@@ -34,5 +36,18 @@ impl Events {
         most: i64,
     ) -> Result<Vec<StoredEvent>, StoreError> {
         self.store.read_events(query, after, most).await
+    }
+
+    /// The events that fit by their ids, at most `most`: those after an id, or the newest with those of the last seconds.
+    pub async fn by_id(
+        &self,
+        query: &EventQuery,
+        after: Option<EventId>,
+        most: usize,
+    ) -> Result<EventsById, StoreError> {
+        match after {
+            Some(after) => self.store.events_after(query, after, most, now()).await,
+            None => self.store.newest_events(query, most, now()).await,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Records as the database returns them, and the queries for them. Who calls the operations needs no crate of the database.
 
 pub use muster_store::{
-    EventCounts, EventQuery, HistoryRecord, HostBrief, HostForm, ListedParts, LogOwner, Order,
+    EventCounts, EventQuery, EventsById, HistoryRecord, HostBrief, HostForm, ListedParts, LogOwner, Order,
     StatementCounts, StoreError, StoredCluster, StoredEvent, StoredLog, Subject, damage,
 };

@@ -1,5 +1,6 @@
 //! `/v2/events`: lists events, filtered and paged, and records those of agents. Source: docs/protocol/rest-behaviour.md#7.
 
+mod follow;
 mod trigger;
 
 use std::sync::Arc;
@@ -53,7 +54,7 @@ pub enum EventOrder {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
-pub struct EventsQuery {
+pub struct EventFilters {
     cluster_id: Option<ClusterId>,
     /// Deprecated: the same as one entry of `host_ids`.
     host_id: Option<HostId>,
@@ -61,11 +62,6 @@ pub struct EventsQuery {
     #[param(value_type = Option<Vec<String>>, explode = false)]
     host_ids: Vec<HostId>,
     infra_env_id: Option<InfraEnvId>,
-    /// 0 answers the counts alone, a negative number everything; with a token for URLs at most 5000.
-    limit: Option<i64>,
-    offset: Option<i64>,
-    #[param(inline)]
-    order: EventOrder,
     #[serde(deserialize_with = "comma_list")]
     #[param(value_type = Option<Vec<Severity>>, explode = false)]
     severities: Vec<Severity>,
@@ -78,6 +74,55 @@ pub struct EventsQuery {
     #[serde(deserialize_with = "comma_list")]
     #[param(inline, value_type = Option<Vec<Category>>, explode = false)]
     categories: Vec<Category>,
+}
+
+/// The part of the list, by time.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct EventsPart {
+    /// 0 answers the counts alone, a negative number everything; with a token for URLs at most 5000.
+    limit: Option<i64>,
+    offset: Option<i64>,
+    #[param(inline)]
+    order: EventOrder,
+}
+
+impl EventFilters {
+    /// The events that are selected for a caller, in the default part.
+    ///
+    /// # Errors
+    /// 400 for too many hosts, 404 if the caller's token gives no access to all that is selected.
+    async fn query(mut self, hosts: &Hosts, caller: Caller) -> Result<EventQuery, Problem> {
+        self.host_ids.extend(self.host_id);
+        if self.host_ids.len() > MAX_HOSTS {
+            return Err(Problem::bad_request(format!(
+                "host_ids: {} are named, and at most {MAX_HOSTS} are taken; request the events of the InfraEnv or cluster",
+                self.host_ids.len()
+            )));
+        }
+        check_scope(hosts, caller, &self).await?;
+        Ok(EventQuery {
+            scope: match caller {
+                Caller::Anybody | Caller::Operator => None,
+                Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
+                Caller::Cluster { .. } => None,
+            },
+            cluster_id: self.cluster_id,
+            host_ids: self.host_ids,
+            infra_env_id: self.infra_env_id,
+            severities: self.severities,
+            categories: if self.categories.is_empty() {
+                vec![Category::User]
+            } else {
+                self.categories
+            },
+            message: self.message.filter(|text| !text.is_empty()),
+            deleted_hosts: self.deleted_hosts.unwrap_or_default(),
+            cluster_level: self.cluster_level.unwrap_or_default(),
+            ..EventQuery::default()
+        })
+    }
 }
 
 /// Reads `a,b,,c` into a list of values that are text in JSON.
@@ -102,9 +147,14 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     }
 }
 
+/// The operations outside the protocol, of users of any scope.
+pub fn additions() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(follow::list_events_after))
+}
+
 /// List events
 #[utoipa::path(
-    get, path = "/events", operation_id = "v2ListEvents", tag = "events", params(EventsQuery),
+    get, path = "/events", operation_id = "v2ListEvents", tag = "events", params(EventFilters, EventsPart),
     responses(
         (status = 200, body = Vec<Event>, headers(
             ("Event-Count" = i64, description = "Events that fit the filters, whatever the limit"),
@@ -121,17 +171,10 @@ pub async fn list_events(
     State(hosts): State<Arc<Hosts>>,
     State(events): State<Events>,
     Extension(caller): Extension<Caller>,
-    Query(mut query): Query<EventsQuery>,
+    Query(filters): Query<EventFilters>,
+    Query(part): Query<EventsPart>,
 ) -> Result<Response, Problem> {
-    query.host_ids.extend(query.host_id);
-    if query.host_ids.len() > MAX_HOSTS {
-        return Err(Problem::bad_request(format!(
-            "host_ids: {} are named, and at most {MAX_HOSTS} are taken; request the events of the InfraEnv or cluster",
-            query.host_ids.len()
-        )));
-    }
-    check_scope(&hosts, caller, &query).await?;
-    let asked = query.limit.unwrap_or(DEFAULT_LIMIT);
+    let asked = part.limit.unwrap_or(DEFAULT_LIMIT);
     // A token in an image or a URL is in many hands.
     let limit = if caller.is_user() || (0..=DEFAULT_LIMIT).contains(&asked) {
         asked
@@ -139,29 +182,13 @@ pub async fn list_events(
         DEFAULT_LIMIT
     };
     let wanted = EventQuery {
-        scope: match caller {
-            Caller::Anybody | Caller::Operator => None,
-            Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
-            Caller::Cluster { .. } => None,
-        },
-        cluster_id: query.cluster_id,
-        host_ids: query.host_ids,
-        infra_env_id: query.infra_env_id,
-        severities: query.severities,
-        categories: if query.categories.is_empty() {
-            vec![Category::User]
-        } else {
-            query.categories
-        },
-        message: query.message.filter(|text| !text.is_empty()),
-        order: match query.order {
+        order: match part.order {
             EventOrder::Ascending => Order::Ascending,
             EventOrder::Descending => Order::Descending,
         },
         limit,
-        offset: query.offset.unwrap_or_default().max(0),
-        deleted_hosts: query.deleted_hosts.unwrap_or_default(),
-        cluster_level: query.cluster_level.unwrap_or_default(),
+        offset: part.offset.unwrap_or_default().max(0),
+        ..filters.query(&hosts, caller).await?
     };
     let counts = events.count(&wanted).await?;
     let mut headers = HeaderMap::new();
@@ -206,7 +233,7 @@ fn parts(
 
 /// An InfraEnv's token gives access to that InfraEnv's events, or to events of hosts that are all in it; a cluster's token to that
 /// cluster's events.
-async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventsQuery) -> Result<(), Problem> {
+async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventFilters) -> Result<(), Problem> {
     let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     let scope = match caller {
         Caller::Anybody | Caller::Operator => return Ok(()),
@@ -237,10 +264,10 @@ mod tests {
 
     #[test]
     fn lists_are_comma_separated_and_bad_entries_are_refused() {
-        let query: EventsQuery =
+        let query: EventFilters =
             serde_html_form::from_str("severities=info,warning&order=descending&limit=-1").unwrap();
         assert_eq!(query.severities, [Severity::Info, Severity::Warning]);
-        assert!(serde_html_form::from_str::<EventsQuery>("severities=loud").is_err());
-        assert!(serde_html_form::from_str::<EventsQuery>("host_ids=nobody").is_err());
+        assert!(serde_html_form::from_str::<EventFilters>("severities=loud").is_err());
+        assert!(serde_html_form::from_str::<EventFilters>("host_ids=nobody").is_err());
     }
 }

@@ -36,7 +36,7 @@ mod vault;
 pub use boot_request::{BootRequests, NEW_BOOT};
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
 pub use error::{Result, StoreError};
-pub use event::{EventCounts, EventPage, EventQuery, Order, StoredEvent};
+pub use event::{EventCounts, EventPage, EventQuery, EventsById, Order, StoredEvent};
 pub use feed::{OutboxEntry, OutboxScope, RecordChange, Subject};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief, HostForm, ListedHost, ListedParts};
 pub use infra_env::Deletion;

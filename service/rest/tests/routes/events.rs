@@ -5,6 +5,8 @@ use muster_tests::http::{Answer, Requests};
 use serde_json::{Value, json};
 
 use crate::service::{Client, Service};
+use crate::tokens::scopes::operator;
+use crate::world::{Credential, World};
 
 #[track_caller]
 fn count(answer: &Answer) -> usize {
@@ -189,4 +191,140 @@ fn what_the_live_image_cannot_apply_is_an_event() {
         "{}",
         events.text()
     );
+}
+
+const BY_ID: &str = "/api/muster/v1/events";
+
+fn id_of(host: &str) -> &str {
+    host.rsplit('/').next().unwrap()
+}
+
+/// The messages of all events by id, read part by part.
+async fn by_id(world: &World, credential: &Credential, filters: &str) -> Vec<String> {
+    let mut after = "00000000-0000-0000-0000-000000000000".to_owned();
+    let mut messages = Vec::new();
+    loop {
+        let path = format!("{BY_ID}?limit=2&after={after}{filters}");
+        let part = world.get(credential, &path).await.expect(200).json();
+        let events = part["events"].as_array().unwrap();
+        assert!(events.len() <= 2, "{part}");
+        messages.extend(
+            events
+                .iter()
+                .map(|event| event["message"].as_str().unwrap().to_owned()),
+        );
+        if part["more"] == false {
+            return messages;
+        }
+        assert_eq!(part["next"], events[1]["id"]);
+        part["next"].as_str().unwrap().clone_into(&mut after);
+    }
+}
+
+/// The messages of the list by time.
+async fn by_time(world: &World, filters: &str) -> Vec<String> {
+    let path = format!("/events?limit=-1{filters}");
+    let listed = list(&world.get(&world.operator, &path).await.expect(200));
+    listed
+        .iter()
+        .map(|event| event["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn parts_by_id_are_together_the_list_with_each_filter() {
+    let world = World::open().await;
+    let (one, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
+    let cluster = world.cluster().await;
+    let host = world.host(one, 1).await;
+    let guest = world.host(other, 2).await;
+    world.bind(&host, cluster).await;
+    for filters in [
+        String::new(),
+        format!("&infra_env_id={one}"),
+        format!("&host_ids={},{}", id_of(&host), id_of(&guest)),
+        format!("&cluster_id={cluster}"),
+        format!("&cluster_id={cluster}&cluster_level=true"),
+        format!("&infra_env_id={one}&severities=warning,error,critical"),
+        format!("&infra_env_id={one}&categories=metrics"),
+    ] {
+        let (mut listed, mut parts) = (
+            by_time(&world, &filters).await,
+            by_id(&world, &world.operator, &filters).await,
+        );
+        listed.sort();
+        parts.sort();
+        assert_eq!(parts, listed, "{filters}");
+    }
+    assert!(by_time(&world, "").await.len() > 5);
+}
+
+#[tokio::test]
+async fn a_client_that_follows_has_what_was_there_and_each_new_event() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let get = async |parameters: &str| {
+        let path = format!("{BY_ID}?infra_env_id={infra_env}{parameters}");
+        world.get(&world.operator, &path).await.expect(200).json()
+    };
+    let ids = |part: &Value| -> Vec<String> {
+        let events = part["events"].as_array().unwrap();
+        events
+            .iter()
+            .map(|event| event["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let begun = get("&limit=1").await;
+    assert!(!ids(&begun).is_empty() && begun["more"] == false, "{begun}");
+    world.host(infra_env, 1).await;
+    let next = begun["next"].as_str().unwrap();
+    let part = get(&format!("&after={next}")).await;
+    let (before, all) = (ids(&begun), ids(&part));
+    assert!(all.starts_with(&before), "{begun} {part}");
+    assert!(all.len() > before.len() && all.is_sorted(), "{part}");
+    let newest = part["events"].as_array().unwrap().last().unwrap();
+    let keys = ["id", "event_time", "message", "severity", "name", "infra_env_id"];
+    assert!(keys.iter().all(|key| newest[key].is_string()), "{newest}");
+}
+
+#[tokio::test]
+async fn a_token_for_one_infra_env_lists_its_events_by_id_alone() {
+    let world = World::open().await;
+    let (own, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
+    let (host, foreign) = (world.host(own, 1).await, world.host(other, 2).await);
+    let (_, guest) = operator(&world, true, Some(own)).await;
+    let filters = format!("&infra_env_id={own}");
+    let listed = by_id(&world, &guest, &filters).await;
+    assert_eq!(listed, by_id(&world, &world.operator, &filters).await);
+    for (parameters, status) in [
+        (String::new(), 404),
+        (format!("?infra_env_id={other}"), 404),
+        (format!("?host_ids={}", id_of(&foreign)), 404),
+        (format!("?host_ids={}", id_of(&host)), 200),
+    ] {
+        let answer = world.get(&guest, &format!("{BY_ID}{parameters}")).await;
+        assert_eq!(answer.status, status, "{parameters}: {}", answer.text());
+    }
+    for credential in [world.agent(own).await, world.url(own).await, Credential::Nothing] {
+        let path = format!("{BY_ID}?infra_env_id={own}");
+        assert_eq!(world.get(&credential, &path).await.status, 401, "{credential:?}");
+    }
+}
+
+#[tokio::test]
+async fn bad_parameters_of_events_by_id_are_refused_by_name() {
+    let world = World::open().await;
+    for (bad, named) in [
+        ("after=x", "after"),
+        ("limit=0", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=1001", "limit"),
+        ("infra_env_id=x", "infra_env_id"),
+        ("severities=loud", "severities"),
+    ] {
+        let path = format!("{BY_ID}?{bad}");
+        let answer = world.get(&world.operator, &path).await;
+        let message = answer.expect(400).error_message();
+        assert!(message.contains(named), "{bad}: {message}");
+    }
 }

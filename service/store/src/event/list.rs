@@ -3,7 +3,7 @@
 use muster_api::event::{Category, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use sqlx::Arguments;
-use sqlx::any::AnyArguments;
+use sqlx::any::{AnyArguments, AnyRow};
 use strum::VariantArray;
 
 use super::row::{EventRow, StoredEvent, event_from};
@@ -165,44 +165,69 @@ impl Store {
         };
         if let Some(after) = after {
             let at = filter.add(micros(after.at))?;
-            let id = filter.add(after.id.clone())?;
+            let id = filter.add(after.id.to_string())?;
             filter.and(&format!("(at {beyond} {at} OR (at = {at} AND id {beyond} {id}))"));
         }
         let asked = if query.limit < 0 { i64::MAX } else { query.limit };
-        let limit = filter.add(most.min(asked))?;
-        let offset = filter.add(if after.is_some() { 0 } else { query.offset.max(0) })?;
+        let offset = if after.is_some() { 0 } else { query.offset.max(0) };
+        let order = format!("at {direction}, id {direction}");
+        let rows = self.event_rows(filter, &order, most.min(asked), offset).await?;
+        Ok(readable(&rows, event_from))
+    }
+
+    /// The rows of events that fit.
+    pub(super) async fn event_rows(
+        &self,
+        mut filter: Filter,
+        order: &str,
+        limit: i64,
+        offset: i64,
+    ) -> Result<Vec<AnyRow>> {
+        let limit = filter.add(limit)?;
+        let offset = filter.add(offset)?;
         let mut connection = self.reader().await?;
         let sql = format!(
-            "SELECT {} FROM events{} ORDER BY at {direction}, id {direction} LIMIT {limit} OFFSET {offset}",
+            "SELECT {} FROM events{} ORDER BY {order} LIMIT {limit} OFFSET {offset}",
             EventRow::COLUMNS,
             filter.sql
         );
-        let rows = sqlx::query_with(sqlx::AssertSqlSafe(sql), filter.arguments)
+        sqlx::query_with(sqlx::AssertSqlSafe(sql), filter.arguments)
             .fetch_all(&mut *connection)
             .await
-            .map_err(failed("listing events"))?;
-        Ok(readable(&rows, event_from))
+            .map_err(failed("listing events"))
     }
 }
 
 /// A `WHERE` clause with its values.
-struct Filter {
+pub(super) struct Filter {
     sql: String,
     arguments: AnyArguments,
 }
 
 impl Filter {
     fn of(query: &EventQuery, with_severities: bool) -> Result<Self> {
+        Self::by(query, with_severities, "")
+    }
+
+    /// For a statement with a range of ids. An index of the columns that the query names would lead to all events of a record, however few
+    /// have such an id: neither database uses one for `column || ''`.
+    pub(super) fn within_ids(query: &EventQuery) -> Result<Self> {
+        Self::by(query, true, " || ''")
+    }
+
+    /// `suffix`: behind columns that have an index.
+    fn by(query: &EventQuery, with_severities: bool, suffix: &str) -> Result<Self> {
         let mut filter = Self {
             sql: String::new(),
             arguments: AnyArguments::default(),
         };
+        let host_id = format!("host_id{suffix}");
         if let Some(cluster_id) = query.cluster_id {
             let cluster = filter.add(cluster_id.to_string())?;
-            filter.and(&format!("cluster_id = {cluster}"));
+            filter.and(&format!("cluster_id{suffix} = {cluster}"));
             let mut any = Vec::new();
             if !query.host_ids.is_empty() {
-                any.push(filter.among("host_id", query.host_ids.iter().map(HostId::to_string))?);
+                any.push(filter.among(&host_id, query.host_ids.iter().map(HostId::to_string))?);
             }
             if query.deleted_hosts {
                 any.push(host_is("NOT NULL"));
@@ -218,16 +243,16 @@ impl Filter {
                 filter.and(&format!("LOWER(message) LIKE LOWER({pattern}) ESCAPE '\\'"));
             }
         } else if !query.host_ids.is_empty() {
-            let among = filter.among("host_id", query.host_ids.iter().map(HostId::to_string))?;
+            let among = filter.among(&host_id, query.host_ids.iter().map(HostId::to_string))?;
             filter.and(&among);
             filter.and(&host_is("NULL"));
         } else if let Some(id) = query.infra_env_id {
             let infra_env = filter.add(id.to_string())?;
-            filter.and(&format!("infra_env_id = {infra_env}"));
+            filter.and(&format!("infra_env_id{suffix} = {infra_env}"));
         }
         if let Some(id) = query.scope {
             let infra_env = filter.add(id.to_string())?;
-            filter.and(&format!("infra_env_id = {infra_env}"));
+            filter.and(&format!("infra_env_id{suffix} = {infra_env}"));
         }
         if !query.categories.is_empty() {
             let among = filter.among("category", query.categories.iter().map(|c| c.name().to_owned()))?;
@@ -240,14 +265,14 @@ impl Filter {
         Ok(filter)
     }
 
-    fn and(&mut self, condition: &str) {
+    pub(super) fn and(&mut self, condition: &str) {
         self.sql
             .push_str(if self.sql.is_empty() { " WHERE " } else { " AND " });
         self.sql.push_str(condition);
     }
 
     /// Binds a value; returns its placeholder.
-    fn add<T>(&mut self, value: T) -> Result<String>
+    pub(super) fn add<T>(&mut self, value: T) -> Result<String>
     where
         T: for<'t> sqlx::Encode<'t, sqlx::Any> + sqlx::Type<sqlx::Any>,
     {

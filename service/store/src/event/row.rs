@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-use muster_api::event::{Category, Event, Severity};
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::event::{Category, Event, FollowedEvent, Severity};
+use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 use muster_api::time::{Timestamp, millis};
 use muster_core::record::NewEvent;
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
+use uuid::Uuid;
 
 use crate::Result;
 use crate::row::{Json, Reading, row};
-use crate::statement::new_id;
 
 /// A stored event: a [`NewEvent`] with its own id and the request that caused it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEvent {
-    pub id: String,
+    pub id: EventId,
     pub at: Timestamp,
     pub name: String,
     pub severity: Severity,
@@ -44,9 +44,18 @@ impl From<StoredEvent> for Event {
     }
 }
 
+impl From<StoredEvent> for FollowedEvent {
+    fn from(event: StoredEvent) -> Self {
+        Self {
+            id: event.id,
+            event: event.into(),
+        }
+    }
+}
+
 row! {
     EventRow<'a> of "events" by [id] {
-        id: String,
+        id: EventId,
         at: Timestamp,
         name: String,
         severity: Severity,
@@ -63,7 +72,7 @@ row! {
 impl<'a> EventRow<'a> {
     pub(super) fn of(event: &'a NewEvent, request_id: Option<String>) -> Self {
         Self {
-            id: new_id(),
+            id: EventId(Uuid::now_v7()),
             at: event.at,
             name: event.name.to_string(),
             severity: event.severity,

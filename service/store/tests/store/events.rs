@@ -11,17 +11,26 @@ on_both! {
     hosts_win_over_the_infra_env_and_deleted_hosts_are_left_out,
     unknown_ids_give_an_empty_page,
     many_events_are_stored_at_once,
+    events_by_id_are_listed_part_by_part_within_the_filters,
+    a_client_that_follows_misses_no_event_that_appears_late,
+    the_newest_events_come_with_those_of_the_last_seconds,
 }
 
 mod cases {
+    use std::time::Duration;
+
     use muster_api::event::{Category, Event, Severity};
-    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
+    use muster_api::time::now;
     use muster_core::record::NewEvent;
-    use muster_store::{EventPage, EventQuery, Order};
+    use muster_store::{EventPage, EventQuery, EventsById, Order};
     use serde_json::json;
     use strum::VariantArray;
 
     use crate::world::{World, at, cluster_event, event, event_of};
+
+    /// More than the time in which events may appear late.
+    const LONG: Duration = Duration::from_secs(60);
 
     fn messages(page: &EventPage) -> Vec<&str> {
         page.events.iter().map(|event| event.message.as_str()).collect()
@@ -328,5 +337,139 @@ mod cases {
                 .enumerate()
                 .all(|(n, event)| event.message == n.to_string())
         );
+    }
+
+    fn texts(found: &EventsById) -> Vec<&str> {
+        found.events.iter().map(|event| event.message.as_str()).collect()
+    }
+
+    pub async fn events_by_id_are_listed_part_by_part_within_the_filters(world: World) {
+        let infra_env = world.infra_env().await;
+        let (living, other) = (world.host(infra_env.id).await, world.host(infra_env.id).await);
+        let cluster_id = ClusterId::random();
+        let mut events: Vec<_> = (0..5).map(|n| event_of(&living, &n.to_string())).collect();
+        // The last that is stored, by its time the first.
+        events.push(NewEvent {
+            at: at(-9),
+            ..event_of(&living, "5")
+        });
+        events.push(event_of(&other, "of the other host"));
+        events.push(cluster_event(cluster_id, Some(living.id), 0, "of the cluster"));
+        world.store.insert_events(&events).await.unwrap();
+        let of_host = EventQuery {
+            host_ids: vec![living.id],
+            infra_env_id: Some(infra_env.id),
+            scope: Some(infra_env.id),
+            ..Default::default()
+        };
+        let (mut next, mut parts) = (EventId(uuid::Uuid::nil()), Vec::new());
+        for more in [true, true, false] {
+            let part = world
+                .store
+                .events_after(&of_host, next, 2, now() + LONG)
+                .await
+                .unwrap();
+            assert_eq!(part.more, more, "{parts:?}");
+            parts.extend(part.events.iter().map(|event| event.message.clone()));
+            next = part.next;
+        }
+        assert_eq!(parts, ["0", "1", "2", "3", "4", "5"]);
+        let rest = world.store.events_after(&of_host, next, 2, now()).await.unwrap();
+        assert_eq!((texts(&rest), rest.more), (vec![], false));
+
+        let all = |query: EventQuery| {
+            let store = world.store.clone();
+            async move {
+                let first = EventId(uuid::Uuid::nil());
+                store.events_after(&query, first, 100, now()).await.unwrap()
+            }
+        };
+        let of_cluster = EventQuery {
+            cluster_id: Some(cluster_id),
+            host_ids: vec![living.id],
+            ..Default::default()
+        };
+        assert_eq!(texts(&all(of_cluster).await), ["of the cluster"]);
+        let of_infra_env = EventQuery {
+            infra_env_id: Some(infra_env.id),
+            ..Default::default()
+        };
+        assert_eq!(all(of_infra_env).await.events.len(), 7);
+        let warnings = EventQuery {
+            severities: vec![Severity::Warning],
+            ..Default::default()
+        };
+        assert!(all(warnings).await.events.is_empty());
+    }
+
+    /// An event whose id was made before others and that is committed after them.
+    async fn appears_late(world: &World, id: EventId, message: &str) {
+        let (at, category) = (at(0).timestamp_micros(), Category::User.name());
+        let sql = format!(
+            "INSERT INTO events (id, at, name, severity, category, message) VALUES ('{id}', {at}, 'n', 'info', '{category}', '{message}')"
+        );
+        world.sql(&sql).await;
+    }
+
+    pub async fn a_client_that_follows_misses_no_event_that_appears_late(world: World) {
+        let query = EventQuery::default();
+        let begun = world.store.newest_events(&query, 10, now()).await.unwrap();
+        assert!(begun.events.is_empty());
+        // The ids of some seconds ago: the ends of lists at later times.
+        let id_of = async |seconds| {
+            let then = now() + Duration::from_secs(10) - Duration::from_secs(seconds);
+            let found = world.store.newest_events(&query, 1, then).await.unwrap();
+            found.next
+        };
+        let (late, later) = (id_of(3).await, id_of(8).await);
+        world
+            .store
+            .insert_events(&[event(0, "first"), event(0, "second")])
+            .await
+            .unwrap();
+        let seen = world
+            .store
+            .events_after(&query, begun.next, 10, now())
+            .await
+            .unwrap();
+        assert_eq!(texts(&seen), ["first", "second"]);
+        appears_late(&world, late, "late").await;
+        appears_late(&world, later, "later").await;
+        let again = world
+            .store
+            .events_after(&query, seen.next, 10, now())
+            .await
+            .unwrap();
+        assert_eq!(texts(&again), ["later", "late", "first", "second"]);
+        assert!(!again.more && again.next >= begun.next);
+        // After a while they come no more.
+        let settled = world
+            .store
+            .events_after(&query, again.next, 10, now() + LONG)
+            .await
+            .unwrap();
+        let none = world
+            .store
+            .events_after(&query, settled.next, 10, now() + LONG)
+            .await
+            .unwrap();
+        assert_eq!(texts(&none), Vec::<&str>::new());
+    }
+
+    pub async fn the_newest_events_come_with_those_of_the_last_seconds(world: World) {
+        let query = EventQuery::default();
+        let events: Vec<_> = (0..5).map(|n| event(9 - n, &n.to_string())).collect();
+        world.store.insert_events(&events).await.unwrap();
+        let at_once = world.store.newest_events(&query, 2, now()).await.unwrap();
+        assert_eq!(texts(&at_once), ["0", "1", "2", "3", "4"]);
+        assert!(!at_once.more);
+        let later = world.store.newest_events(&query, 2, now() + LONG).await.unwrap();
+        assert_eq!(texts(&later), ["0", "1"]);
+        let next = world
+            .store
+            .events_after(&query, at_once.next, 9, now())
+            .await
+            .unwrap();
+        assert_eq!(next.events, at_once.events);
     }
 }

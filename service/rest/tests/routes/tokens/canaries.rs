@@ -218,6 +218,7 @@ fn reading_operations(ids: &[(&str, String)]) -> Vec<(String, String)> {
             "v2ListClusters" => &["?with_hosts=true"],
             "ListClusterHosts" => &["?with-inventory=true&with-connectivity=true"],
             "v2ListEvents" => &["?infra_env_id=", "?cluster_id=", "?limit=-1"],
+            "MusterListEvents" => &["?limit=1000"],
             _ => &[""],
         };
         found.extend(queries.iter().map(|query| {
