@@ -1,15 +1,15 @@
 //! `muster events`.
 
-use std::time::Duration;
+mod follow;
 
 use anyhow::Result;
 use clap::Args;
+use muster_api::MUSTER_PATH;
 use muster_api::event::{Event, Severity};
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 use super::arguments::names;
-use super::failure::Failure;
-use super::output::{Column, Format, OutputArgs, Place, Table, print, show, width};
+use super::output::{Column, OutputArgs, Place, Table, show};
 use super::service::{Client, ServiceArgs};
 
 /// How many events are printed, and in which form.
@@ -68,9 +68,18 @@ pub struct Query {
 }
 
 impl Query {
-    /// The newest first.
-    fn path(&self, limit: u32) -> String {
-        let mut path = format!("/events?order=descending&limit={limit}");
+    /// The path of the newest events, newest first.
+    fn newest(&self, limit: u32) -> String {
+        self.with_filters(format!("/events?order=descending&limit={limit}"))
+    }
+
+    /// The path of events in the order of their ids: those after one, or the newest.
+    fn by_id(&self, after: Option<EventId>, limit: u32) -> String {
+        let after = after.map(|id| format!("&after={id}")).unwrap_or_default();
+        self.with_filters(format!("{MUSTER_PATH}/events?limit={limit}{after}"))
+    }
+
+    fn with_filters(&self, mut path: String) -> String {
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 path.push_str(&format!("&{name}={value}"));
@@ -93,12 +102,6 @@ const COLUMNS: &[Column] = &[
     Column("MESSAGE", Place::Text),
 ];
 
-/// Interval between two requests of `--follow`.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Events that `--follow` requests at once: more than occur between two requests.
-const AT_ONCE: u32 = 500;
-
 /// Shows the events.
 pub async fn run(args: EventsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
@@ -119,52 +122,13 @@ pub async fn run(args: EventsArgs) -> Result<()> {
 /// Prints events, oldest first; with `--follow`, continues until interrupted.
 pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Result<()> {
     let format = &tell.output.output;
-    let mut last: Vec<Event> = client.get(&query.path(tell.limit)).await?;
+    if tell.follow {
+        return follow::print_all(client, query, tell.limit, format).await;
+    }
+    let mut last: Vec<Event> = client.get(&query.newest(tell.limit)).await?;
     last.reverse();
-    if !tell.follow {
-        let names: Vec<String> = last.iter().filter_map(|event| event.name.clone()).collect();
-        return show(format, || table(&last), &serde_json::to_value(&last)?, &names);
-    }
-    let wide = match format {
-        Format::Table => false,
-        Format::Wide => true,
-        _ => return Err(Failure::usage("--follow prints lines: leave -o out, or take -o wide").into()),
-    };
-    let columns = width().filter(|_| !wide);
-    print(&table(&last).render(columns, wide));
-    let mut failed = false;
-    loop {
-        tokio::time::sleep(LOOK).await;
-        match client.get::<Vec<Event>>(&query.path(AT_ONCE)).await {
-            Ok(newest) => {
-                failed = false;
-                let news = news(&last, &newest);
-                if !news.is_empty() {
-                    print(&table(&news).lines(columns, wide).1.concat());
-                    last = newest.into_iter().rev().collect();
-                }
-            }
-            Err(error) => {
-                if !failed {
-                    eprintln!("{error:#}; still trying");
-                }
-                failed = true;
-            }
-        }
-    }
-}
-
-/// The events of `newest` (newest first) that are not among those before, oldest first.
-fn news(before: &[Event], newest: &[Event]) -> Vec<Event> {
-    let Some(last) = before.last() else {
-        return newest.iter().rev().cloned().collect();
-    };
-    let since = newest
-        .iter()
-        .take_while(|event| event.event_time >= last.event_time);
-    let mut news: Vec<Event> = since.filter(|event| !before.contains(event)).cloned().collect();
-    news.reverse();
-    news
+    let names: Vec<String> = last.iter().filter_map(|event| event.name.clone()).collect();
+    show(format, || table(&last), &serde_json::to_value(&last)?, &names)
 }
 
 /// A time as tables show it, in whole seconds.
@@ -174,7 +138,7 @@ pub fn seconds(time: &str) -> String {
     seconds.trim_end_matches('Z').to_owned()
 }
 
-fn table(events: &[Event]) -> Table {
+fn table<'a>(events: impl IntoIterator<Item = &'a Event>) -> Table {
     let row = |event: &Event| {
         vec![
             seconds(&event.event_time),
@@ -184,43 +148,5 @@ fn table(events: &[Event]) -> Table {
             event.message.clone(),
         ]
     };
-    Table::new(COLUMNS, events.iter().map(row).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(time: &str, message: &str) -> Event {
-        Event {
-            cluster_id: None,
-            event_time: time.into(),
-            host_id: None,
-            infra_env_id: None,
-            message: message.into(),
-            name: None,
-            props: None,
-            severity: Severity::Info,
-        }
-    }
-
-    #[test]
-    fn each_event_is_told_once() {
-        let before = [
-            event("2026-01-01T00:00:01.000Z", "a"),
-            event("2026-01-01T00:00:02.000Z", "b"),
-        ];
-        let newest = [
-            event("2026-01-01T00:00:03.000Z", "d"),
-            event("2026-01-01T00:00:02.000Z", "c"),
-            before[1].clone(),
-            before[0].clone(),
-        ];
-        let messages: Vec<String> = news(&before, &newest)
-            .into_iter()
-            .map(|event| event.message)
-            .collect();
-        assert_eq!(messages, ["c", "d"]);
-        assert_eq!(news(&[], &newest).len(), 4);
-    }
+    Table::new(COLUMNS, events.into_iter().map(row).collect())
 }

@@ -13,6 +13,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use muster_kube_api::jsonpath::Path;
+use rustix::event::{self, PollFd, PollFlags, Timespec};
 use serde_json::Value;
 
 /// The format of the output.
@@ -111,6 +112,17 @@ pub fn height() -> Option<usize> {
 /// True if standard output is a terminal.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
+}
+
+/// True if nothing reads standard output any more: it is a pipe without its other end.
+pub fn is_closed() -> bool {
+    let out = std::io::stdout();
+    let mut poll = [PollFd::new(&out, PollFlags::empty())];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    event::poll(&mut poll, Some(&now)).is_ok() && poll[0].revents().contains(PollFlags::ERR)
 }
 
 /// Prints `text` as it is. A closed standard output (`| head`) ends the command, quietly.

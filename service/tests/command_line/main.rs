@@ -5,6 +5,7 @@
 mod bmcs;
 mod commands;
 mod completion;
+mod events;
 mod golden;
 mod help;
 mod logs;
