@@ -20,6 +20,7 @@ pub mod inventory;
 pub mod live;
 pub mod node_agent;
 pub mod placeholder;
+pub mod search;
 mod serialize;
 pub mod steps;
 #[cfg(test)]

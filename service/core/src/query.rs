@@ -13,12 +13,12 @@ mod summary;
 pub use facets::{FACETS, Facet, FacetValue, facets};
 pub use language::{
     Key, MAX_QUERY_BYTES, MAX_TERMS, MAX_VALUE_BYTES, MAX_VALUES, Problem, Query, QueryError, QueryErrors,
-    Term,
+    Term, quoted,
 };
 pub use natural::natural_order;
 pub use removal::{Removal, removals};
 pub use sort::{Cursor, CursorError, Sort, SortKey, UnknownSort, Window, window};
 pub use summary::{
     BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
-    Surroundings, WaitSummary, listed_summary, summary,
+    Surroundings, WaitSummary, summary,
 };

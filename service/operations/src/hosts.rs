@@ -10,6 +10,7 @@ mod decided;
 mod delete;
 mod environment;
 mod handover;
+mod index;
 mod os_image;
 mod poll;
 mod proof;
@@ -18,5 +19,6 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
+pub use index::{FoundHosts, HostIndex, HostSearch};
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -12,6 +12,7 @@ pub mod reseal;
 pub mod resync;
 pub mod retention;
 pub mod rounds;
+pub mod summaries;
 pub mod uploads;
 
 use std::sync::Arc;
@@ -34,5 +35,6 @@ pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &Cancel
     jobs.spawn(reseal::run(operations.clone(), stop.clone()));
     jobs.spawn(resync::run(operations.clone(), stop.clone()));
     jobs.spawn(retention::run(operations.clone(), stop.clone()));
+    jobs.spawn(summaries::run(operations.clone(), stop.clone()));
     jobs.spawn(uploads::run(operations.clone(), stop.clone()));
 }

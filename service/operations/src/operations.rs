@@ -19,7 +19,7 @@ use crate::clusters::Clusters;
 use crate::disk::Disk;
 use crate::events::Events;
 use crate::hosts::check_ins::CheckIns;
-use crate::hosts::{HostImages, HostSettings, Hosts};
+use crate::hosts::{HostImages, HostIndex, HostSettings, Hosts};
 use crate::images::boot_digests::BootDigests;
 use crate::images::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
 use crate::images::cache::MadeImages;
@@ -45,6 +45,8 @@ pub struct Operations {
     pub(crate) store: Store,
     /// The one writer of hosts.
     pub hosts: Arc<Hosts>,
+    /// Searches hosts.
+    pub host_index: HostIndex,
     /// InfraEnvs, cached.
     pub infra_envs: Arc<InfraEnvs>,
     /// Clusters, cached.
@@ -161,11 +163,14 @@ impl Operations {
             images,
             settings.hosts,
         );
+        let hosts = Arc::new(hosts);
+        let change_log = ChangeLog::of(&store);
         Self {
             bmcs: Arc::new(Bmcs::new(store.clone(), settings.bmcs)),
             changes: Changes::of(&store),
-            change_log: ChangeLog::of(&store),
-            hosts: Arc::new(hosts),
+            host_index: HostIndex::new(hosts.clone(), change_log.clone()),
+            change_log,
+            hosts,
             infra_envs,
             clusters,
             check_ins,

@@ -27,6 +27,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::scopes::scope_of;
 use crate::state::Rest;
 
 /// Streams at once: a stream is a request under way, which no budget of connections closes. One token has at most 16.
@@ -136,14 +137,6 @@ fn no_place() -> Response {
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
     response
-}
-
-/// The InfraEnv to which the caller is limited; `None`: it sees everything.
-fn scope_of(caller: Caller) -> Option<InfraEnvId> {
-    match caller {
-        Caller::Anybody | Caller::Operator | Caller::Cluster { .. } => None,
-        Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
-    }
 }
 
 /// The stream of one client.

@@ -17,6 +17,9 @@ mod register;
 mod reply;
 mod reset;
 mod reset_validation;
+mod search;
+mod search_table;
+mod search_view;
 mod settle_identity;
 pub mod turn;
 mod unbind;
@@ -35,6 +38,11 @@ pub fn additions() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(approve::approve_host))
         .routes(routes!(approve::revoke_approval))
+}
+
+/// The operations outside the protocol, for users of any scope.
+pub fn scoped_additions() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(search::search_hosts))
 }
 
 /// The operations of these callers.

@@ -68,7 +68,10 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
         Allowed::User => routes.merge(bmcs::routes()).merge(hosts::additions()),
-        Allowed::Scoped => routes.merge(changes::routes()).merge(events::additions()),
+        Allowed::Scoped => routes
+            .merge(changes::routes())
+            .merge(events::additions())
+            .merge(hosts::scoped_additions()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }

@@ -9,6 +9,14 @@ use muster_operations::auth::UrlPurpose;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
 
+/// The InfraEnv to which a user is limited; `None`: it sees everything.
+pub fn scope_of(caller: Caller) -> Option<InfraEnvId> {
+    match caller {
+        Caller::Anybody | Caller::Operator | Caller::Cluster { .. } => None,
+        Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
+    }
+}
+
 /// Reads scopes.
 #[derive(Clone)]
 pub struct Scopes {

@@ -9,10 +9,12 @@ mod history;
 mod polled;
 mod read;
 mod row;
+mod summaries;
 mod write;
 
 pub use brief::HostBrief;
 pub use change::HistoryEntry;
+pub(crate) use change::HostKey;
 pub(crate) use document_cache::DocumentCache;
 pub use form::HostForm;
 pub use history::HistoryRecord;

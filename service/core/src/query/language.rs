@@ -26,5 +26,6 @@ pub use error::{Problem, QueryError, QueryErrors};
 pub use key::Key;
 pub use lex::{MAX_QUERY_BYTES, MAX_TERMS, MAX_VALUE_BYTES, MAX_VALUES};
 pub(super) use pattern::fold;
+pub use pattern::quoted;
 pub use term::{Query, Term};
 pub(super) use values::each_value;

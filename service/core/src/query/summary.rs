@@ -6,7 +6,7 @@ mod hardware;
 mod host;
 
 pub use hardware::{DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, PortSummary};
-pub use host::{BmcSummary, HostSummary, Surroundings, WaitSummary, listed_summary, summary};
+pub use host::{BmcSummary, HostSummary, Surroundings, WaitSummary, summary};
 
 use crate::text::one_line;
 

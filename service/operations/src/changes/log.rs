@@ -147,6 +147,14 @@ impl ChangeLog {
         }
     }
 
+    /// The changes after a position, without a wait; none is kept back.
+    pub(crate) fn changed_since(&self, after: &Position) -> Followed {
+        if after.epoch != self.epoch {
+            return Followed::Reset(self.position());
+        }
+        self.since(after.number, |_| true)
+    }
+
     /// Waits for changes after a position, of the records that are `visible`.
     pub async fn follow(&self, after: &Position, visible: impl Fn(&Subject) -> bool) -> Followed {
         let mut last = self.last.subscribe();

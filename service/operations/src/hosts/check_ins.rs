@@ -83,6 +83,13 @@ impl CheckIns {
         self.entries().get(&host).map(|entry| entry.seen.clone())
     }
 
+    /// The hosts whose last poll was received from `since` on, with its time.
+    pub fn since(&self, since: Timestamp) -> Vec<(HostKey, Timestamp)> {
+        let entries = self.entries();
+        let recent = entries.iter().filter(|(_, entry)| entry.seen.at >= since);
+        recent.map(|(host, entry)| (*host, entry.seen.at)).collect()
+    }
+
     /// Drops a deleted host.
     pub fn forget(&self, host: HostKey) {
         self.entries().remove(&host);

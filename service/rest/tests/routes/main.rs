@@ -12,6 +12,7 @@ mod agent_program;
 mod findings;
 mod hosts;
 mod returning;
+mod search;
 
 mod changes;
 mod clusters;

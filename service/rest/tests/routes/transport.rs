@@ -372,7 +372,7 @@ fn the_service_describes_itself() {
 
 /// Verbs with which an operation is summarized.
 const VERBS: &str = "Add Approve Bind Delete Deregister Discover Download Follow Get Import Install List Record Refuse: Register Report Request Reset Revoke \
-    Run Set Settle Stop Switch, Unbind Update Upload";
+    Run Search Set Settle Stop Switch, Unbind Update Upload";
 
 #[test]
 fn each_operation_is_summarized_by_a_verb_and_few_words() {

@@ -1,19 +1,31 @@
-//! Selects hosts of a list.
+//! Selects hosts of a list. The service searches; the options are terms of its queries (docs/search.md).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use clap::Args;
+use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
+use muster_api::ids::InfraEnvId;
+use muster_api::search::FoundHosts;
+use muster_core::query::{Key, quoted};
+use url::form_urlencoded::Serializer;
 
 use crate::cli::arguments::names;
 use crate::cli::fleet::{HostKey, Member};
 use crate::cli::service::Client;
 
+/// Hosts in one answer.
+const AT_ONCE: &str = "1000";
+
 /// Filters of hosts. Each option leaves out more.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
+    /// Only those that fit all terms of this query, e.g. 'cpu:>32 -finding:* switch:sw1'; docs/search.md has its keys
+    #[arg(long, short, value_name = "QUERY")]
+    query: Option<String>,
+
     /// Only those of this InfraEnv: name, id, or beginning of the id
     #[arg(long, value_name = "INFRA_ENV")]
     pub infra_env: Option<String>,
@@ -22,7 +34,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "CLUSTER")]
     cluster: Option<String>,
 
-    /// Only those with this text in name, id, model, serial number, addresses, labels or reason, in any case
+    /// Only those with this text in name, id, model, serial numbers, addresses, switch port or reason, in any case
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
@@ -59,104 +71,85 @@ impl FilterArgs {
         Ok(())
     }
 
-    /// True for hosts that pass the filters. InfraEnvs are selected before.
-    pub fn takes(&self, member: &Member) -> bool {
-        let host = &member.host;
-        let in_cluster =
-            |wanted: &String| host.cluster_id.map(|id| id.to_string()).unwrap_or_default() == *wanted;
-        let in_state = self.state.is_empty()
-            || self
-                .state
-                .iter()
-                .any(|wanted| is_state(wanted.name(), member.state()));
-        let labels = member.labels();
-        let labelled = self.label.iter().all(|wanted| match wanted.split_once('=') {
-            Some((key, value)) => labels.get(key).is_some_and(|is| is == value),
-            None => labels.contains_key(wanted),
-        });
-        let inventory = &member.inventory;
-        let serials = inventory.disks.iter().map(|disk| disk.serial.as_str());
-        let macs: Vec<String> = inventory
-            .interfaces
-            .iter()
-            .map(|one| hex(&one.mac_address))
-            .collect();
-        let mac = self.mac.as_deref().map(hex);
-        self.cluster.as_ref().is_none_or(in_cluster)
-            && in_state
-            && labelled
-            && is_one_of(self.serial.as_deref(), serials.chain([member.serial()]))
-            && is_one_of(mac.as_deref(), macs.iter().map(String::as_str))
-            && self.text.as_ref().is_none_or(|text| has_text(member, text))
+    /// The query for the hosts that pass the filters, of the InfraEnv `only` if one is given; empty: all.
+    pub fn query(&self, only: Option<InfraEnvId>) -> String {
+        let term = |key: Key, value: &str| format!("{key}:{}", quoted(value));
+        let states: Vec<String> = self.state.iter().flat_map(forms).collect();
+        let mut terms: Vec<String> = self.query.iter().cloned().collect();
+        terms.extend(only.map(|id| term(Key::Pool, &id.to_string())));
+        terms.extend(self.cluster.as_deref().map(|wanted| term(Key::Cluster, wanted)));
+        terms.extend(self.serial.as_deref().map(|wanted| term(Key::Serial, wanted)));
+        terms.extend(self.mac.as_deref().map(|wanted| term(Key::Mac, wanted)));
+        terms.extend((!states.is_empty()).then(|| format!("{}:{}", Key::State, states.join(","))));
+        terms.extend(self.label.iter().map(|label| term(Key::Label, label)));
+        terms.extend(self.text.as_deref().map(quoted));
+        terms.join(" ")
     }
 }
 
-fn is_one_of<'a>(wanted: Option<&str>, mut values: impl Iterator<Item = &'a str>) -> bool {
-    wanted.is_none_or(|wanted| values.any(|value| value.eq_ignore_ascii_case(wanted)))
+/// The names of a state with and without a cluster.
+fn forms(state: &HostStatus) -> Vec<String> {
+    let unbound = format!("{}-unbound", state.name());
+    let unbound = unbound.parse::<HostStatus>().map(|state| state.name().to_owned());
+    [state.name().to_owned()].into_iter().chain(unbound).collect()
 }
 
-fn is_state(wanted: &str, state: &str) -> bool {
-    state == wanted || state.strip_suffix("-unbound") == Some(wanted)
+/// The hosts that fit a query, in the order `sort`.
+pub async fn search(client: &Client, query: &str, sort: &str) -> Result<Vec<HostKey>> {
+    let mut keys = Vec::new();
+    let mut after = String::new();
+    loop {
+        let mut parameters = Serializer::new(String::new());
+        parameters.extend_pairs([
+            ("q", query),
+            ("sort", sort),
+            ("after", &after),
+            ("limit", AT_ONCE),
+        ]);
+        let path = format!("{MUSTER_PATH}/hosts?{}", parameters.finish());
+        let found: FoundHosts = client.get(&path).await?;
+        keys.extend(found.hosts.iter().map(|host| (host.infra_env_id, host.id)));
+        match found.next {
+            Some(next) => after = next,
+            None => return Ok(keys),
+        }
+    }
 }
 
-fn hex(mac: &str) -> String {
-    mac.replace([':', '-', '.'], "")
-}
-
-/// The hosts of `all` that `words` mean: each the one of that name or id, else those with that text. Without a word: all.
-///
-/// # Errors
-/// Fails for a word that means no host, with similar names.
-pub fn named(mut all: Vec<Member>, words: &[String]) -> Result<Vec<Member>> {
-    let mut wanted = HashSet::new();
+/// The hosts among those of `query` that `words` mean: each the one of that name, else those with that text. Words that mean none are
+/// returned, too.
+pub async fn search_words(
+    client: &Client,
+    query: &str,
+    words: &[String],
+) -> Result<(HashSet<HostKey>, Vec<String>)> {
+    let (mut meant, mut unknown) = (HashSet::new(), Vec::new());
     for word in words {
-        let is_called_so = |member: &&Member| member.name() == *word;
-        let mut meant: Vec<HostKey> = all.iter().filter(is_called_so).map(Member::key).collect();
-        if meant.is_empty() {
-            let with_text = all.iter().filter(|member| has_text(member, word));
-            meant = with_text.map(Member::key).collect();
+        let word_is = |term: String| format!("{query} {term}");
+        let mut found = search(client, &word_is(format!("{}:{}", Key::Name, quoted(word))), "").await?;
+        if found.is_empty() {
+            found = search(client, &word_is(quoted(word)), "").await?;
         }
-        if meant.is_empty() {
-            meant.push(all[names::host_in(&all, word)?].key());
+        if found.is_empty() {
+            unknown.push(word.clone());
         }
-        wanted.extend(meant);
+        meant.extend(found);
     }
-    all.retain(|member| words.is_empty() || wanted.contains(&member.key()));
-    Ok(all)
+    Ok((meant, unknown))
 }
 
-fn has_text(member: &Member, text: &str) -> bool {
-    let text = text.to_lowercase();
-    let host = &member.host;
-    let inventory = &member.inventory;
-    let mut texts = vec![
-        member.name(),
-        host.id.to_string(),
-        member.model(),
-        member.serial().to_owned(),
-        inventory.bmc_address.clone(),
-        host.node_labels.clone(),
-        host.status_info.clone().unwrap_or_default(),
-    ];
-    for interface in &inventory.interfaces {
-        texts.push(interface.mac_address.clone());
-        texts.extend(
-            interface
-                .ipv4_addresses
-                .iter()
-                .chain(&interface.ipv6_addresses)
-                .cloned(),
-        );
-    }
-    texts.iter().any(|one| one.to_lowercase().contains(&text))
+/// The hosts of `all` with these keys, in the order of the keys.
+pub fn ordered(all: Vec<Member>, keys: &[HostKey]) -> Vec<Member> {
+    let mut all: HashMap<HostKey, Member> = all.into_iter().map(|member| (member.key(), member)).collect();
+    keys.iter().filter_map(|key| all.remove(key)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use muster_core::query::Query;
 
     use super::*;
-    use crate::cli::host::rows::tests::member;
 
     #[derive(Parser)]
     struct Cli {
@@ -164,60 +157,30 @@ mod tests {
         filter: FilterArgs,
     }
 
-    fn takes(arguments: &[&str]) -> bool {
-        let filter = Cli::try_parse_from([&["x"], arguments].concat()).unwrap().filter;
-        filter.takes(&member(7))
-    }
-
     #[test]
-    fn hosts_are_found_by_what_stands_on_the_machine() {
-        for good in [
-            &["--serial", "sn-0007"][..],
-            &["--serial", "disk-7"],
-            &["--mac", "02-00-00-00-00-07"],
-            &["--mac", "020000000007"],
-            &["--state", "known"],
-            &["--state", "installed,known-unbound"],
-            &["--text", "PROLIANT"],
-            &["--text", "198.51.100.7"],
-            &["--label", "zone", "--label", "rack=r1"],
-            &["--cluster", ""],
-            &[],
+    fn options_are_terms_of_a_query() {
+        for (arguments, query) in [
+            (&["--serial", "sn-0007"][..], "serial:sn-0007"),
+            (&["--mac", "02-00-00-00-00-07"], "mac:02-00-00-00-00-07"),
+            (&["--mac", "02:00:00:00:00:07"], r#"mac:"02:00:00:00:00:07""#),
+            (&["--state", "known"], "state:known,known-unbound"),
+            (&["--state", "installed,error"], "state:installed,error"),
+            (&["--text", "ProLiant DL360"], r#""ProLiant DL360""#),
+            (
+                &["--label", "zone", "--label", "rack=r1"],
+                "label:zone label:rack=r1",
+            ),
+            (&["--cluster", ""], r#"cluster:"""#),
+            (
+                &["--query", "cpu:>32 -finding:*", "--text=-x"],
+                r#"cpu:>32 -finding:* "-x""#,
+            ),
+            (&[], ""),
         ] {
-            assert!(takes(good), "{good:?}");
-        }
-        for wrong in [
-            &["--serial", "SN-000"][..],
-            &["--mac", "02:00:00:00:00:08"],
-            &["--state", "insufficient"],
-            &["--text", "nonsense"],
-            &["--label", "rack=r2"],
-            &["--cluster", "prod"],
-        ] {
-            assert!(!takes(wrong), "{wrong:?}");
+            let filter = Cli::try_parse_from([&["x"], arguments].concat()).unwrap().filter;
+            assert_eq!(filter.query(None), query, "{arguments:?}");
+            Query::parse(query).unwrap();
         }
         assert!(Cli::try_parse_from(["x", "--state", "knwon"]).is_err());
-    }
-
-    #[test]
-    fn words_mean_hosts_by_name_or_text() {
-        let found = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-            let all = (1..=20).map(member).collect();
-            let found = named(all, &words).map_err(|error| crate::cli::failure::text(&error))?;
-            Ok::<_, String>(found.iter().map(Member::name).collect::<Vec<_>>())
-        };
-        // A name means that host only, although others begin with it.
-        assert_eq!(found(&["host-1"]).unwrap(), ["host-1"]);
-        assert_eq!(found(&["host-2", "host-1"]).unwrap(), ["host-1", "host-2"]);
-        assert_eq!(
-            found(&["00000000-0000-4000-8000-000000000003"]).unwrap(),
-            ["host-3"]
-        );
-        assert_eq!(found(&["sn-0007"]).unwrap(), ["host-7"]);
-        assert_eq!(found(&["ost-1"]).unwrap().len(), 11);
-        assert_eq!(found(&[]).unwrap().len(), 20);
-        let refused = found(&["host-1", "hots-7"]).unwrap_err();
-        assert!(refused.contains("is it host-7"), "{refused}");
     }
 }

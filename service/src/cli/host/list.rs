@@ -1,5 +1,6 @@
 //! `muster host list`, also called `muster hosts`.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -9,11 +10,11 @@ use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
 use super::booting;
-use super::filter::{FilterArgs, named};
+use super::filter::{FilterArgs, ordered, search, search_words};
 use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
 use crate::cli::arguments::names;
 use crate::cli::failure::Failure;
-use crate::cli::fleet::{self, Known, Member};
+use crate::cli::fleet::{self, HostKey, Known, Member};
 use crate::cli::output::{Format, OutputArgs, Table, Watch, show, width};
 use crate::cli::service::{Client, ServiceArgs};
 
@@ -27,6 +28,11 @@ pub struct ListArgs {
     /// Show the table again when a host comes, goes or changes, until interrupted. Without a terminal only changed lines
     #[arg(long, short)]
     watch: bool,
+
+    /// Order by this key, such as cpu, or -cpu for the largest first: name, state, pool, cluster, cpu, memory, disk, seen, since, serial,
+    /// model, switch, agent [default: by InfraEnv and name]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    sort: Option<String>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -50,7 +56,8 @@ pub async fn run(mut args: ListArgs) -> Result<()> {
     args.filter.resolve(&client).await?;
     let only = names::infra_env_id(&client, args.filter.infra_env.as_deref()).await?;
     if !args.watch {
-        let found = named(find(&client, only, &args.filter).await?, &args.hosts)?;
+        let all = fleet::members(&client, only).await?;
+        let found = select(&client, only, &args, all, Unknown::IsAnError).await?;
         print_once(&args.output.output, &found)?;
         if found.is_empty() {
             booting::hint(&client, only).await;
@@ -67,10 +74,52 @@ pub async fn run(mut args: ListArgs) -> Result<()> {
     watch(&client, only, &args, wide).await
 }
 
-async fn find(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs) -> Result<Vec<Member>> {
-    let mut found = fleet::members(client, only).await?;
-    found.retain(|member| filter.takes(member));
-    Ok(found)
+/// What becomes of a word that means no host.
+#[derive(Clone, Copy, PartialEq)]
+enum Unknown {
+    IsAnError,
+    /// It may mean one later.
+    MeansNone,
+}
+
+/// The hosts of `all` that the options select.
+///
+/// # Errors
+/// For a word that means no host, with similar names.
+async fn select(
+    client: &Client,
+    only: Option<InfraEnvId>,
+    args: &ListArgs,
+    mut all: Vec<Member>,
+    unknown: Unknown,
+) -> Result<Vec<Member>> {
+    let query = args.filter.query(only);
+    let is_filtered = !args.filter.query(None).is_empty();
+    if is_filtered || args.sort.is_some() {
+        let keys = search(client, &query, args.sort.as_deref().unwrap_or_default()).await?;
+        all = match args.sort {
+            Some(_) => ordered(all, &keys),
+            None => {
+                let keys: HashSet<HostKey> = keys.into_iter().collect();
+                all.retain(|member| keys.contains(&member.key()));
+                all
+            }
+        };
+    }
+    if !args.hosts.is_empty() {
+        let (mut meant, words) = search_words(client, &query, &args.hosts).await?;
+        for word in words {
+            match names::host_in(&all, &word) {
+                Ok(place) => {
+                    meant.insert(all[place].key());
+                }
+                Err(error) if unknown == Unknown::IsAnError => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        all.retain(|member| meant.contains(&member.key()));
+    }
+    Ok(all)
 }
 
 fn table(found: &[Member], wide: bool) -> Table {
@@ -100,11 +149,12 @@ async fn watch(client: &Client, only: Option<InfraEnvId>, args: &ListArgs, wide:
             known.forget();
             begun = Instant::now();
         }
-        match fleet::members_again(client, only, &mut known).await {
-            Ok(mut found) => {
-                found.retain(|member| args.filter.takes(member));
-                // A host that is missing now may appear later.
-                let found = named(found, &args.hosts).unwrap_or_default();
+        let found = match fleet::members_again(client, only, &mut known).await {
+            Ok(all) => select(client, only, args, all, Unknown::MeansNone).await,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => {
                 failed = false;
                 let keys = found.iter().map(|member| member.host.id.to_string()).collect();
                 let urgent: Vec<bool> = found.iter().map(|member| !is_good(member)).collect();

@@ -2,7 +2,7 @@
 
 use muster_api::bmc::BmcPhase;
 use muster_api::host::HostStatus;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_core::record::Bmc;
 
 use super::{BmcRow, bmc_from};
@@ -38,6 +38,26 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing BMCs by their hosts"))?;
+        Ok(readable(&rows, |row| bmc_from(self.vault(), row)))
+    }
+
+    /// BMCs with a machine that is a host, over all InfraEnvs, at most `limit`, in the order of their ids after `after`. A row that cannot be
+    /// read is left out, logged and counted.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn list_bmcs_of_hosts(&self, after: Option<BmcId>, limit: u32) -> Result<Vec<Bmc>> {
+        let sql = format!(
+            "SELECT {} FROM bmcs WHERE host_id IS NOT NULL AND id > $1 ORDER BY id LIMIT $2",
+            BmcRow::COLUMNS
+        );
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing the BMCs of hosts"))?;
         Ok(readable(&rows, |row| bmc_from(self.vault(), row)))
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct HostWrite {
 /// The large documents of a host, as they are written.
 pub(super) struct Documents {
     pub(super) inventory: Document,
+    /// Of the inventory.
+    pub(super) summary: Document,
     pub(super) reports: Document,
     /// The text is not yet sealed.
     pub(super) bootstrap: Document,

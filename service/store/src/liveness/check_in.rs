@@ -10,7 +10,8 @@ use muster_sql::push_tuples;
 
 use crate::Result;
 use crate::error::{StoreError, failed};
-use crate::row::{micros, storable};
+use crate::host::{HOST_KEY, HostKey};
+use crate::row::{Reading, micros, storable};
 use crate::statement::commit;
 use crate::store::Store;
 
@@ -97,6 +98,27 @@ impl Store {
             .map_err(failed("flushing check-ins"))?;
         commit(transaction).await?;
         Ok(updated.rows_affected())
+    }
+
+    /// The last check-ins that are stored, of hosts that polled after `since`.
+    ///
+    /// # Errors
+    /// `Corrupt` when one cannot be read.
+    pub async fn check_ins_after(&self, since: Timestamp) -> Result<Vec<(HostKey, Timestamp)>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT infra_env_id, id, checked_in_at FROM hosts WHERE deleted_at IS NULL AND checked_in_at > $1",
+        )
+        .bind(micros(since))
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("reading check-ins"))?;
+        let read = |row| {
+            let reading = Reading::new(row, "hosts", HOST_KEY);
+            let key = (reading.get("infra_env_id")?, reading.get("id")?);
+            Ok((key, reading.get("checked_in_at")?))
+        };
+        rows.iter().map(read).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod check_ins;
 mod known_documents;
 mod polled;
+mod summaries;
 mod together;
 
 on_both! {

@@ -17,11 +17,12 @@ mod cases {
     const CANARY: &str = "canary-in-the-database";
 
     /// The columns that hold documents.
-    const DOCUMENTS: [(&str, &str); 6] = [
+    const DOCUMENTS: [(&str, &str); 7] = [
         ("infra_envs", "settings"),
         ("clusters", "data"),
         ("hosts", "data"),
         ("host_inventories", "document"),
+        ("host_summaries", "document"),
         ("host_reports", "document"),
         ("host_bootstrap_data", "document"),
     ];

@@ -12,6 +12,11 @@ pub(super) struct Pattern {
     folded: Vec<String>,
 }
 
+/// `text` as a value of a filter that means exactly this text.
+pub fn quoted(text: &str) -> String {
+    Pattern::exactly(text).to_string()
+}
+
 impl Pattern {
     /// `parts`: the texts between wildcards, at least one. Two wildcards in a row are one.
     pub fn new(mut parts: Vec<String>) -> Self {

@@ -148,6 +148,9 @@ const DISPLAYS: [&str; 11] = [
 const MAX_VLAN: u16 = 4094;
 
 impl HardwareSummary {
+    /// Number of the present fields and rules: a stored summary with another one is made again.
+    pub const FORM: u32 = 1;
+
     /// Derives the summary from an inventory.
     pub fn of(inventory: &Inventory) -> Self {
         let vendor = inventory.system_vendor.as_ref();

@@ -104,34 +104,21 @@ pub struct Surroundings<'a> {
     pub infra_env: &'a InfraEnv,
     /// `None`: unbound, or the cluster was deleted.
     pub cluster: Option<&'a Cluster>,
-    /// The BMC with the `host_id` of the host.
-    pub bmc: Option<&'a Bmc>,
+    /// Of the BMC with the `host_id` of the host.
+    pub bmc: Option<&'a BmcSummary>,
     pub deadlines: &'a Deadlines<'a>,
 }
 
-/// The summary of a host that was read with its inventory.
-pub fn summary(host: &Host, around: &Surroundings<'_>) -> HostSummary {
-    let hardware = host.inventory.as_deref().map(HardwareSummary::of);
-    listed_summary(host, hardware, around)
-}
-
-/// The summary of a host that was read without its inventory; `hardware` is of that.
-pub fn listed_summary(
-    host: &Host,
-    hardware: Option<HardwareSummary>,
-    around: &Surroundings<'_>,
-) -> HostSummary {
+/// The summary of a host; `hardware` is that of its inventory, which need not have been read.
+pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surroundings<'_>) -> HostSummary {
     let data = &host.data;
     let progress = data.progress.as_ref();
     HostSummary {
         id: host.id,
         infra_env_id: host.infra_env_id,
-        pool: short(&around.infra_env.name),
+        pool: HostSummary::pool_of(around.infra_env),
         cluster_id: host.cluster_id,
-        cluster: around
-            .cluster
-            .map(|cluster| short(&cluster.data.name))
-            .unwrap_or_default(),
+        cluster: HostSummary::cluster_of(around.cluster),
         name: short(&hostname::display(host)),
         status: host.state.status(),
         stage: progress.map(|progress| progress.stage),
@@ -151,7 +138,7 @@ pub fn listed_summary(
         seen_at: around.deadlines.seen(host),
         registered_at: data.registered_at,
         agent_version: short(&data.discovery_agent_version),
-        bmc: around.bmc.map(bmc),
+        bmc: around.bmc.cloned(),
         hardware,
     }
 }
@@ -173,16 +160,19 @@ fn failed_checks(host: &Host) -> Vec<CheckId> {
     checks
 }
 
-fn bmc(bmc: &Bmc) -> BmcSummary {
-    let seen = bmc.power.seen.as_ref().map(|seen| &seen.state);
-    let in_inventory = || bmc.inventory.as_ref()?.power.as_ref();
-    BmcSummary {
-        name: short(&bmc.name),
-        address: short(address_of(&bmc.settings.address)),
-        power: seen
-            .or_else(in_inventory)
-            .map(|power| short(power))
-            .unwrap_or_default(),
+impl BmcSummary {
+    /// The summary of a BMC's record.
+    pub fn of(bmc: &Bmc) -> Self {
+        let seen = bmc.power.seen.as_ref().map(|seen| &seen.state);
+        let in_inventory = || bmc.inventory.as_ref()?.power.as_ref();
+        Self {
+            name: short(&bmc.name),
+            address: short(address_of(&bmc.settings.address)),
+            power: seen
+                .or_else(in_inventory)
+                .map(|power| short(power))
+                .unwrap_or_default(),
+        }
     }
 }
 
@@ -197,6 +187,18 @@ fn address_of(url: &str) -> &str {
 }
 
 impl HostSummary {
+    /// The name of an InfraEnv as its hosts show it.
+    pub fn pool_of(infra_env: &InfraEnv) -> String {
+        short(&infra_env.name)
+    }
+
+    /// The name of a cluster as its hosts show it; empty: it was deleted.
+    pub fn cluster_of(cluster: Option<&Cluster>) -> String {
+        cluster
+            .map(|cluster| short(&cluster.data.name))
+            .unwrap_or_default()
+    }
+
     /// Address of its management controller: of the BMC's record, else as the machine reports it; empty: not known.
     pub fn bmc_address(&self) -> &str {
         let own = || {

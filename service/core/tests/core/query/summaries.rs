@@ -10,8 +10,8 @@ use muster_api::inventory::{Boot, Disk, Gpu, Interface, Inventory, SwitchPort, S
 use muster_core::lifecycle::bmc;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::query::{
-    DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary, Surroundings,
-    WaitSummary, listed_summary, summary,
+    BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
+    Surroundings, WaitSummary, summary,
 };
 use muster_core::record::{Bmc, Host, KubeRef, PowerSeen};
 use uuid::Uuid;
@@ -21,13 +21,15 @@ use crate::world::{World, disk, good_inventory};
 
 fn summarized(world: &World, host: &Host, bmc: Option<&Bmc>) -> HostSummary {
     let facts = world.facts_of(host);
+    let bmc = bmc.map(BmcSummary::of);
     let around = Surroundings {
         infra_env: facts.infra_env,
         cluster: facts.cluster.map(|cluster| cluster.cluster),
-        bmc,
+        bmc: bmc.as_ref(),
         deadlines: &facts.deadlines(),
     };
-    summary(host, &around)
+    let hardware = host.inventory.as_deref().map(HardwareSummary::of);
+    summary(host, hardware, &around)
 }
 
 #[test]
@@ -70,28 +72,6 @@ fn a_host_that_reported_nothing_yet_is_summarized() {
     let host = world.register();
     let found = summarized(&world, &host, None);
     assert_eq!((found.name, found.hardware), (host.id.to_string(), None));
-}
-
-#[test]
-fn a_host_without_its_inventory_is_summarized_the_same() {
-    let mut world = World::new();
-    let whole = world.known_host();
-    let listed = Host {
-        inventory: None,
-        ..whole.clone()
-    };
-    let hardware = whole.inventory.as_deref().map(HardwareSummary::of);
-    let facts = world.facts();
-    let around = Surroundings {
-        infra_env: facts.infra_env,
-        cluster: None,
-        bmc: None,
-        deadlines: &facts.deadlines(),
-    };
-    assert_eq!(
-        listed_summary(&listed, hardware, &around),
-        summary(&whole, &around)
-    );
 }
 
 #[test]

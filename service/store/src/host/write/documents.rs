@@ -1,4 +1,5 @@
-//! Writes the large documents of a host to tables of their own: its reports, about itself and about others, and its bootstrap data.
+//! Writes the large documents of a host to tables of their own: its reports, about itself and about others, the summary of the former, and
+//! its bootstrap data.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::error::failed;
 use crate::host::change::{Document, Documents, HostKey, HostWrite};
 use crate::host::document_cache::{KnownDocuments, Sizes};
 use crate::host::row::{BOOTSTRAP_DATA, DOCUMENT};
+use crate::host::summaries;
 use crate::row::{document, storable};
 use crate::store::Store;
 use crate::vault::Place;
@@ -38,6 +40,11 @@ impl Documents {
             Document::Text(document(REPORTS.name, DOCUMENT, &*host.reports)?)
         };
         Ok(Self {
+            summary: match (&inventory, &host.inventory) {
+                (Document::Text(_), Some(inventory)) => Document::Text(summaries::text(inventory)?),
+                (Document::Unchanged, _) => Document::Unchanged,
+                (Document::None | Document::Text(_), _) => Document::None,
+            },
             inventory,
             reports,
             bootstrap: match host.bootstrap_ignition.is_empty() {
@@ -64,7 +71,7 @@ pub(super) async fn remove(
     kind: Kind,
     key: HostKey,
 ) -> Result<()> {
-    for table in [INVENTORIES, REPORTS, BOOTSTRAP] {
+    for table in [INVENTORIES, SUMMARIES, REPORTS, BOOTSTRAP] {
         table.remove(transaction, kind, vec![key]).await?;
     }
     Ok(())
@@ -80,8 +87,9 @@ pub(super) async fn write(
     hosts: &[&HostWrite],
 ) -> Result<()> {
     let kind = store.kind();
-    let tables: [(Table, Of); 2] = [
+    let tables: [(Table, Of); 3] = [
         (INVENTORIES, |documents| &documents.inventory),
+        (SUMMARIES, |documents| &documents.summary),
         (REPORTS, |documents| &documents.reports),
     ];
     for (table, of) in tables {
@@ -154,6 +162,10 @@ struct Table {
 const INVENTORIES: Table = Table {
     name: "host_inventories",
     doing: "storing an inventory",
+};
+const SUMMARIES: Table = Table {
+    name: summaries::TABLE,
+    doing: "storing the summary of an inventory",
 };
 const REPORTS: Table = Table {
     name: "host_reports",

@@ -232,6 +232,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
         refusable("MusterFollowChanges", OPERATOR_ONLY, 406, None),
         operation("MusterListEvents", OPERATOR_ONLY, "", None),
+        operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         refusable("V2DownloadClusterLogs", URL, 409, None),

@@ -1,0 +1,130 @@
+//! Searches all hosts by an index in memory: the summary of each. It is made at the first search, follows the changes of records, and is dropped
+//! when nobody has searched for a while.
+
+mod contents;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use muster_core::query::HardwareSummary;
+use muster_store::{HostForm, StoreError};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::sleep;
+
+use super::Hosts;
+use crate::changes::log::ChangeLog;
+use contents::Contents;
+
+pub use search::{FoundHosts, HostSearch};
+
+/// Time after which an index that nobody uses is dropped.
+const KEPT: Duration = Duration::from_secs(600);
+
+/// Interval of looks at whether it is used.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Inventories that are read at the same time to be summarized.
+const SUMMARIZED_AT_ONCE: usize = 32;
+
+/// The index of a service.
+pub struct HostIndex {
+    hosts: Arc<Hosts>,
+    log: Arc<ChangeLog>,
+    contents: Arc<Mutex<Option<Contents>>>,
+}
+
+impl HostIndex {
+    pub(crate) fn new(hosts: Arc<Hosts>, log: Arc<ChangeLog>) -> Self {
+        Self {
+            hosts,
+            log,
+            contents: Arc::default(),
+        }
+    }
+
+    /// The hosts that fit a search.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn search(&self, search: HostSearch) -> Result<FoundHosts, StoreError> {
+        let (rows, revision) = self.present().await?;
+        let now = self.hosts.now();
+        // Ten thousand hosts take some ten milliseconds, in which no poll should wait.
+        let found = tokio::task::spawn_blocking(move || search.of(&rows, revision, now)).await;
+        Ok(found.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic())))
+    }
+
+    /// The present rows, and the place in the log of changes that they show.
+    async fn present(&self) -> Result<contents::Present, StoreError> {
+        let mut contents = self.contents.lock().await;
+        if contents.is_none() {
+            tokio::spawn(drop_unused(Arc::downgrade(&self.contents)));
+        }
+        match self.refreshed(&mut contents).await {
+            Ok(present) => Ok(present),
+            Err(error) => {
+                // Some changes may have been taken out of the log and not been read.
+                *contents = None;
+                Err(error)
+            }
+        }
+    }
+
+    async fn refreshed(
+        &self,
+        contents: &mut MutexGuard<'_, Option<Contents>>,
+    ) -> Result<contents::Present, StoreError> {
+        let known = match contents.take() {
+            Some(known) => known.follow(&self.hosts, &self.log).await?,
+            None => None,
+        };
+        let known = match known {
+            Some(known) => known,
+            None => Contents::read(&self.hosts, &self.log).await?,
+        };
+        Ok(contents.insert(known).present())
+    }
+}
+
+/// Drops the index when it was not used for a while.
+async fn drop_unused(contents: Weak<Mutex<Option<Contents>>>) {
+    loop {
+        sleep(LOOK).await;
+        let Some(contents) = contents.upgrade() else {
+            return;
+        };
+        let mut contents = contents.lock().await;
+        if contents.as_ref().is_none_or(|known| known.is_unused_for(KEPT)) {
+            *contents = None;
+            return;
+        }
+    }
+}
+
+impl Hosts {
+    /// Summarizes the inventories that were stored without a summary, by an earlier release.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub(crate) async fn summarize_inventories(&self) -> Result<(), StoreError> {
+        let keys = self.store.hosts_without_summary().await?;
+        for part in keys.chunks(SUMMARIZED_AT_ONCE) {
+            let hosts = self.store.read_hosts(part, HostForm::Whole).await?;
+            let summaries: Vec<_> = hosts
+                .iter()
+                .filter_map(|host| {
+                    let inventory = host.inventory.as_deref()?;
+                    Some(((host.infra_env_id, host.id), HardwareSummary::of(inventory)))
+                })
+                .collect();
+            self.store.add_host_summaries(&summaries).await?;
+        }
+        if !keys.is_empty() {
+            tracing::info!(hosts = keys.len(), "inventories summarized");
+        }
+        Ok(())
+    }
+}

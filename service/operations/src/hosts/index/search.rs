@@ -1,0 +1,81 @@
+//! A search, and its result.
+
+use muster_api::ids::InfraEnvId;
+use muster_api::time::Timestamp;
+use muster_core::query::{
+    Cursor, Facet, HostSummary, Key, Query, Removal, Sort, Window, facets, removals, window,
+};
+
+use super::contents::Rows;
+use crate::changes::log::Position;
+
+/// A search for hosts.
+#[derive(Debug, Clone)]
+pub struct HostSearch {
+    /// Only hosts of this InfraEnv.
+    pub scope: Option<InfraEnvId>,
+    pub query: Query,
+    pub sort: Sort,
+    /// The place after which the window begins.
+    pub after: Option<Cursor>,
+    /// Most hosts in the window.
+    pub limit: usize,
+    /// Keys whose values are counted.
+    pub facets: Vec<Key>,
+    /// Most values of each.
+    pub facet_values: usize,
+}
+
+/// The hosts that fit a search.
+#[derive(Debug, Clone)]
+pub struct FoundHosts {
+    /// The window, in order.
+    pub hosts: Vec<HostSummary>,
+    /// The place after which the next window begins; `None`: it was the last.
+    pub next: Option<Cursor>,
+    /// Number of hosts that fit.
+    pub total: usize,
+    /// Number of all hosts that the search may see.
+    pub visible: usize,
+    /// Counts among those that fit.
+    pub facets: Vec<Facet>,
+    /// Where none fits: the hosts that each term removes.
+    pub removals: Vec<Removal>,
+    /// The place in the log of changes that the result shows.
+    pub revision: Position,
+    pub at: Timestamp,
+}
+
+impl HostSearch {
+    pub(super) fn of(&self, rows: &Rows, revision: Position, now: Timestamp) -> FoundHosts {
+        let visible: Vec<&HostSummary> = rows
+            .values()
+            .map(|row| &**row)
+            .filter(|row| self.scope.is_none_or(|scope| row.infra_env_id == scope))
+            .collect();
+        let fit: Vec<&HostSummary> = visible
+            .iter()
+            .copied()
+            .filter(|row| self.query.matches(row, now))
+            .collect();
+        let explained = fit.is_empty() && !visible.is_empty();
+        let Window {
+            hosts,
+            last,
+            has_more,
+        } = window(fit.iter().copied(), self.sort, self.after.as_ref(), self.limit);
+        FoundHosts {
+            hosts: hosts.into_iter().cloned().collect(),
+            next: last.filter(|_| has_more),
+            total: fit.len(),
+            visible: visible.len(),
+            facets: facets(fit.iter().copied(), &self.facets, self.facet_values),
+            removals: match explained {
+                true => removals(&self.query, visible.iter().copied(), now),
+                false => Vec::new(),
+            },
+            revision,
+            at: now,
+        }
+    }
+}

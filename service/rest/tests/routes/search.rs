@@ -1,0 +1,123 @@
+//! The search for hosts over all InfraEnvs.
+
+use serde_json::{Value, json};
+
+use crate::tokens::scopes::operator;
+use crate::world::{Credential, World};
+
+const PATH: &str = "/api/muster/v1/hosts";
+
+fn names(found: &Value) -> Vec<&str> {
+    let hosts = found["hosts"].as_array().unwrap().iter();
+    hosts.map(|host| host["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn hosts_of_all_infra_envs_are_found_in_order_and_counted() {
+    let world = World::open().await;
+    let (first, second) = (
+        world.infra_env(json!({"name": "lab"})).await,
+        world.infra_env(json!({"name": "rack"})).await,
+    );
+    for number in [10, 9] {
+        world.host(first, number).await;
+    }
+    world.host(second, 1).await;
+    let get = async |query: &str| world.get(&world.operator, &format!("{PATH}?{query}")).await;
+    let found = get("facets=pool,state").await.expect(200).json();
+    assert_eq!(names(&found), ["host-1", "host-9", "host-10"]);
+    assert_eq!((&found["total"], &found["visible"]), (&json!(3), &json!(3)));
+    assert_eq!(found["facets"][0]["key"], "pool");
+    assert_eq!(
+        found["facets"][0]["values"],
+        json!([{"value": "lab", "hosts": 2, "term": "pool:lab"}, {"value": "rack", "hosts": 1, "term": "pool:rack"}])
+    );
+    assert!(found.get("next").is_none());
+    let host = &found["hosts"][0];
+    assert_eq!(
+        (&host["infra_env"], &host["infra_env_id"]),
+        (&json!("rack"), &json!(second))
+    );
+    assert_eq!(host["hardware"]["cpu_threads"], json!(8));
+
+    let part = get("sort=-name&limit=2").await.expect(200).json();
+    assert_eq!(names(&part), ["host-10", "host-9"]);
+    let next = part["next"].as_str().unwrap();
+    let rest = get(&format!("sort=-name&limit=2&after={next}"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(names(&rest), ["host-1"]);
+    assert!(rest.get("next").is_none());
+
+    let none = get("q=pool:rack%20cpu:%3E99").await.expect(200).json();
+    assert_eq!((&none["total"], &none["visible"]), (&json!(0), &json!(3)));
+    assert_eq!(
+        none["removals"],
+        json!([{"term": "pool:rack", "removes": 2, "removes_alone": 0}, {"term": "cpu:>99", "removes": 3, "removes_alone": 1}])
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_with_its_place() {
+    let world = World::open().await;
+    for (query, words) in [
+        ("q=modle:x", "q: at byte 0: \"modle\" is no key; is it model?"),
+        ("q=a%20cpu:many", "at byte 6"),
+        ("sort=cup", "is it cpu?"),
+        ("after=nonsense", "begin again without it"),
+        ("limit=0", "1 to 1000"),
+        ("limit=1001", "1 to 1000"),
+        ("facets=state,serial", "facets: \"serial\" is none of state, pool"),
+        ("format=xml", "format"),
+        ("columns=name", "only with format=csv"),
+        (
+            "format=csv&columns=name,colour",
+            "columns: \"colour\" is none of id, name",
+        ),
+    ] {
+        let refused = world.get(&world.operator, &format!("{PATH}?{query}")).await;
+        let message = refused.expect(400).error_message();
+        assert!(message.contains(words), "{query}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_for_one_infra_env_finds_its_hosts_alone() {
+    let world = World::open().await;
+    let (own, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
+    world.host(own, 1).await;
+    world.host(other, 2).await;
+    let (_, guest) = operator(&world, true, Some(own)).await;
+    let found = world
+        .get(&guest, &format!("{PATH}?facets=pool"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(names(&found), ["host-1"]);
+    assert_eq!((&found["total"], &found["visible"]), (&json!(1), &json!(1)));
+    let table = world.get(&guest, &format!("{PATH}?format=csv")).await.expect(200);
+    assert_eq!(table.text().lines().count(), 2);
+    let agent = world.agent(own).await;
+    world.get(&agent, PATH).await.expect(401);
+    world.get(&Credential::Nothing, PATH).await.expect(401);
+}
+
+#[tokio::test]
+async fn a_table_has_a_line_of_names_and_no_formulas() {
+    let world = World::open().await;
+    let infra_env = world
+        .infra_env(json!({"name": "=HYPERLINK(\"http://203.0.113.1\")"}))
+        .await;
+    world.host(infra_env, 1).await;
+    let path = format!("{PATH}?format=csv&columns=name,infra_env,cpu_threads,name");
+    let table = world.get(&world.operator, &path).await.expect(200);
+    assert_eq!(
+        table.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    assert_eq!(
+        table.text(),
+        "name,infra_env,cpu_threads\nhost-1,\"'=HYPERLINK(\"\"http://203.0.113.1\"\")\",8\n"
+    );
+}
