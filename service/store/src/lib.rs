@@ -2,7 +2,7 @@
 //! statements for both (`sqlx::Any`).
 //!
 //! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`], [`event`], [`logs`],
-//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`operator_token`]. Their changes leave through `feed`; `liveness` has polls,
+//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`operator_token`], [`operator_session`]. Their changes leave through `feed`; `liveness` has polls,
 //! deadlines and beats of replicas, `maintenance` what is done to the database as a whole.
 //!
 //! Rules:
@@ -26,6 +26,7 @@ mod liveness;
 pub mod logs;
 mod maintenance;
 mod open;
+pub mod operator_session;
 pub mod operator_token;
 mod row;
 pub mod settings;
@@ -45,6 +46,7 @@ pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use maintenance::{Aging, Resealed, StaleValue};
 pub use muster_sql::{Kind, damage};
 pub use open::PendingMigration;
+pub use operator_session::{OperatorLink, OperatorSession};
 pub use operator_token::OperatorToken;
 pub use store::{StatementCounts, Store};
 pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, SealingFailed, Vault, new_key};

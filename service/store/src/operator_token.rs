@@ -2,6 +2,7 @@
 
 use muster_api::ids::InfraEnvId;
 use muster_api::time::Timestamp;
+use sqlx::AnyConnection;
 use sqlx::any::AnyRow;
 
 use crate::Result;
@@ -39,6 +40,14 @@ pub struct OperatorToken {
     pub revoked_at: Option<Timestamp>,
 }
 
+impl OperatorToken {
+    /// True if it is neither revoked nor expired at that time.
+    pub fn is_in_force(&self, at: Timestamp) -> bool {
+        let ends = [self.revoked_at, self.expires_at];
+        ends.into_iter().flatten().all(|end| end > at)
+    }
+}
+
 impl Store {
     /// Stores a new token.
     ///
@@ -71,16 +80,7 @@ impl Store {
     /// Fails if the database does.
     pub async fn find_operator_token(&self, id: &str) -> Result<Option<OperatorToken>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT {} FROM operator_tokens WHERE id = $1",
-            OperatorTokenRow::COLUMNS
-        );
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id)
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(failed("looking for a token"))?;
-        row.as_ref().map(token_from).transpose()
+        find_token(&mut connection, id).await
     }
 
     /// All tokens, oldest first.
@@ -116,6 +116,20 @@ impl Store {
         commit(transaction).await?;
         Ok(revoked.rows_affected() > 0)
     }
+}
+
+/// The token with this id.
+pub(crate) async fn find_token(connection: &mut AnyConnection, id: &str) -> Result<Option<OperatorToken>> {
+    let sql = format!(
+        "SELECT {} FROM operator_tokens WHERE id = $1",
+        OperatorTokenRow::COLUMNS
+    );
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(id)
+        .fetch_optional(connection)
+        .await
+        .map_err(failed("looking for a token"))?;
+    row.as_ref().map(token_from).transpose()
 }
 
 fn token_from(row: &AnyRow) -> Result<OperatorToken> {

@@ -37,6 +37,7 @@ impl Retention {
             Aging::History => self.history,
             Aging::Logs => self.logs,
             Aging::BootRequests => Some(BOOT_REQUESTS),
+            Aging::Sessions | Aging::Links => Some(TimeDelta::zero()),
             Aging::Hosts | Aging::InfraEnvs | Aging::Clusters => self.deleted,
         }
     }

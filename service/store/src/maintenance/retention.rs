@@ -22,6 +22,10 @@ pub enum Aging {
     Logs,
     /// Requests for boot files, by the time of the last one.
     BootRequests,
+    /// Sessions of operators, by the time of their end.
+    Sessions,
+    /// Links by which sessions begin, by the time of their end.
+    Links,
     /// Deleted hosts, with their documents, history and logs; a tombstone stays.
     Hosts,
     /// Deleted InfraEnvs without hosts, with the tombstones of their hosts.
@@ -32,11 +36,13 @@ pub enum Aging {
 
 impl Aging {
     /// In deletion order: a kind comes before those that it refers to.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Events,
         Self::History,
         Self::Logs,
         Self::BootRequests,
+        Self::Sessions,
+        Self::Links,
         Self::Hosts,
         Self::InfraEnvs,
         Self::Clusters,
@@ -49,6 +55,8 @@ impl Aging {
             Self::History => "host_history",
             Self::Logs => "logs",
             Self::BootRequests => "boot_requests",
+            Self::Sessions => "operator_sessions",
+            Self::Links => "operator_links",
             Self::Hosts => "hosts",
             Self::InfraEnvs => "infra_envs",
             Self::Clusters => "clusters",
@@ -58,7 +66,7 @@ impl Aging {
     /// Rows in one transaction: a log can have hundreds of chunks.
     fn batch(self) -> i64 {
         match self {
-            Self::Events | Self::History | Self::BootRequests => 1000,
+            Self::Events | Self::History | Self::BootRequests | Self::Sessions | Self::Links => 1000,
             Self::Logs => 4,
             Self::Hosts | Self::InfraEnvs | Self::Clusters => 100,
         }
@@ -70,6 +78,7 @@ impl Aging {
             Self::Events | Self::History => "at < $1",
             Self::Logs => "completed_at < $1",
             Self::BootRequests => "last_at < $1",
+            Self::Sessions | Self::Links => "expires_at < $1",
             Self::Hosts => "deleted_at < $1",
             Self::InfraEnvs => {
                 "deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM hosts WHERE hosts.infra_env_id = infra_envs.id)"
@@ -102,6 +111,8 @@ impl Store {
             | Aging::History
             | Aging::Logs
             | Aging::BootRequests
+            | Aging::Sessions
+            | Aging::Links
             | Aging::InfraEnvs
             | Aging::Clusters => {
                 let sql = format!(
@@ -116,7 +127,13 @@ impl Store {
                 let owned = match what {
                     Aging::InfraEnvs => Some("DELETE FROM host_tombstones WHERE infra_env_id = $1"),
                     Aging::Clusters => Some("DELETE FROM logs WHERE cluster_id = $1"),
-                    Aging::Events | Aging::History | Aging::Logs | Aging::BootRequests | Aging::Hosts => None,
+                    Aging::Events
+                    | Aging::History
+                    | Aging::Logs
+                    | Aging::BootRequests
+                    | Aging::Sessions
+                    | Aging::Links
+                    | Aging::Hosts => None,
                 };
                 if let Some(sql) = owned {
                     for row in &rows {

@@ -12,9 +12,9 @@ use super::connections::SQLITE_SETTINGS;
 use super::migrations::{is_contract, migrator};
 use crate::Result;
 
-/// The last migration that commands next to a service need, which use settings, operator tokens and InfraEnvs: without it they refuse to
+/// The last migration that commands next to a service need, which use settings, operator tokens with their sessions, and InfraEnvs: without it they refuse to
 /// run, without later ones they run. Change it with every migration of those tables that the store's statements depend on.
-const COMMANDS_NEED: i64 = 20_261_122_171_000;
+const COMMANDS_NEED: i64 = 20_261_130_131_500;
 
 /// A file below this size, in bytes, that cannot give space back yet is rewritten when it is opened: that takes a moment only.
 const REWRITTEN_BELOW: i64 = 64 << 20;

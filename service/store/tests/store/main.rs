@@ -34,6 +34,7 @@ mod hosts;
 mod infra_envs;
 mod lists;
 mod logs;
+mod operator_sessions;
 mod operator_tokens;
 mod outbox;
 mod replicas;
