@@ -3,10 +3,12 @@
 
 pub mod keys;
 mod operators;
+mod sessions;
 pub mod token;
 
 pub use keys::Keys;
 pub use operators::OperatorTokens;
+pub use sessions::{Link, NewSession, Session, Sessions};
 pub use token::{Claims, OperatorClaims, TokenError, UrlPurpose};
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use muster_core::record::{BmcLimits, KubeRef};
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 
-use crate::auth::{Auth, OperatorTokens};
+use crate::auth::{Auth, OperatorTokens, Sessions};
 use crate::bmcs::Bmcs;
 use crate::bridge::{BridgeState, NotApproved};
 use crate::changes::Changes;
@@ -77,6 +77,8 @@ pub struct Operations {
     pub auth: Arc<Auth>,
     /// Which operators' tokens are in force.
     pub operator_tokens: OperatorTokens,
+    /// Sessions of operators in browsers.
+    pub sessions: Sessions,
     /// Limits of events from hosts.
     pub event_quota: EventQuota,
     /// URLs of the service.
@@ -132,6 +134,7 @@ impl Operations {
         bridge: BridgeState,
         settings: OperationSettings,
     ) -> Self {
+        let auth = Arc::new(auth);
         let clusters = Arc::new(Clusters::new(store.clone()));
         let check_ins = Arc::new(CheckIns::default());
         let silence = settings.hosts.limits.silence();
@@ -181,8 +184,9 @@ impl Operations {
             retention: settings.retention,
             disk: settings.disk,
             rounds: Rounds::default(),
-            auth: Arc::new(auth),
             operator_tokens: OperatorTokens::new(store.clone()),
+            sessions: Sessions::new(store.clone(), auth.clone()),
+            auth,
             event_quota: EventQuota::default(),
             urls,
             live_images,

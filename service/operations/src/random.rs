@@ -8,12 +8,12 @@ pub fn boot_id() -> String {
     letters::<22>()
 }
 
-/// A token of the built-in Kubernetes API: 52 characters of 32, so 260 bits.
+/// A token of the built-in Kubernetes API, the secret of a session or link: 52 characters of 32, so 260 bits.
 pub fn token() -> String {
     letters::<52>()
 }
 
-/// A suffix of replica names: 8 characters of 32.
+/// A suffix of replica names, the id of an operator's token or session: 8 characters of 32.
 pub fn short_id() -> String {
     letters::<8>()
 }

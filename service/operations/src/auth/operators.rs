@@ -16,9 +16,9 @@ impl OperatorTokens {
         Self { store }
     }
 
-    /// True if a token with this id was made and is not revoked at that time.
+    /// True if a token with this id was made, and is neither revoked nor expired at that time.
     pub async fn is_in_force(&self, id: &str, at: Timestamp) -> Result<bool, StoreError> {
         let made = self.store.find_operator_token(id).await?;
-        Ok(made.is_some_and(|made| made.revoked_at.is_none_or(|revoked| revoked > at)))
+        Ok(made.is_some_and(|made| made.is_in_force(at)))
     }
 }
