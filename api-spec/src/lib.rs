@@ -22,6 +22,7 @@ pub mod node_agent;
 pub mod placeholder;
 pub mod search;
 mod serialize;
+pub mod session;
 pub mod steps;
 #[cfg(test)]
 mod tests;

@@ -51,8 +51,8 @@ impl Change {
     }
 }
 
-/// The route, not the path: paths may hold tokens.
-fn operation(request: &Request) -> String {
+/// Method and route, not the path: paths may hold tokens.
+pub fn operation(request: &Request) -> String {
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -61,7 +61,7 @@ fn operation(request: &Request) -> String {
 }
 
 /// Logs a refusal of the gate, unless too many were logged in this window.
-pub fn refused(request: &Request, status: StatusCode, why: &str) {
+pub fn refused(operation: &str, status: StatusCode, why: &str) {
     static LATELY: Mutex<Option<Lately>> = Mutex::new(None);
     let mut lately = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
     let (logs, unsaid) = lately
@@ -72,12 +72,7 @@ pub fn refused(request: &Request, status: StatusCode, why: &str) {
         tracing::info!(refusals = unsaid, "further requests were refused");
     }
     if logs {
-        tracing::info!(
-            operation = operation(request),
-            status = status.as_u16(),
-            why,
-            "refused"
-        );
+        tracing::info!(operation, status = status.as_u16(), why, "refused");
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Unlike upstream, a token of one InfraEnv opens nothing of another, whichever way it is carried.
 
+mod sign_in;
 mod speaker;
+
+pub use sign_in::{Try, sign_in};
 
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::InfraEnv;
 use muster_operations::Operations;
 use muster_operations::auth::token::{self, Claims};
-use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims, OperatorTokens};
+use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims, OperatorTokens, Session, Sessions};
 use muster_operations::clusters::Clusters;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
@@ -23,6 +26,8 @@ use muster_operations::now;
 
 use self::speaker::Said;
 use crate::audit;
+use crate::cookie::SessionCookie;
+use crate::origin;
 use crate::problem::Problem;
 
 /// The callers of an operation, as the endpoint table names them. The operator may do everything that a user may.
@@ -32,6 +37,8 @@ pub enum Allowed {
     User,
     /// The operator, also with a token for one InfraEnv: the operation returns what its scope shows.
     Scoped,
+    /// The operator, with a token or session of any scope, reading ones too: the operation is about the session itself.
+    Session,
     /// Hosts: an InfraEnv's token in `X-Secret-Key`.
     Agent,
     /// The operator and hosts.
@@ -43,10 +50,12 @@ pub enum Allowed {
 }
 
 impl Allowed {
-    /// True when the operator's token in `Authorization` opens the operation.
+    /// True when the operator's token in `Authorization`, or a session, opens the operation.
     pub fn user(self) -> bool {
         match self {
-            Self::User | Self::Scoped | Self::UserOrAgent | Self::UserOrUrl | Self::All => true,
+            Self::User | Self::Scoped | Self::Session | Self::UserOrAgent | Self::UserOrUrl | Self::All => {
+                true
+            }
             Self::Agent => false,
         }
     }
@@ -55,7 +64,7 @@ impl Allowed {
     pub fn agent(self) -> bool {
         match self {
             Self::Agent | Self::UserOrAgent | Self::All => true,
-            Self::User | Self::Scoped | Self::UserOrUrl => false,
+            Self::User | Self::Scoped | Self::Session | Self::UserOrUrl => false,
         }
     }
 
@@ -63,7 +72,7 @@ impl Allowed {
     pub fn url(self) -> bool {
         match self {
             Self::UserOrUrl | Self::All => true,
-            Self::User | Self::Scoped | Self::Agent | Self::UserOrAgent => false,
+            Self::User | Self::Scoped | Self::Session | Self::Agent | Self::UserOrAgent => false,
         }
     }
 }
@@ -109,13 +118,24 @@ impl Caller {
     }
 }
 
+/// The operator of a request. In the extensions of [`Allowed::Session`] requests, where tokens are required.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// Those of the token.
+    pub claims: OperatorClaims,
+    /// `None`: the request carries the token itself.
+    pub session: Option<Session>,
+}
+
 /// The caller, with its name for the log: the name and id of a token, or what the token opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// For decisions.
     pub caller: Caller,
-    /// For the log.
+    /// For the log, and for limits.
     pub who: String,
+    /// The operator, if the caller is one.
+    pub signed_in: Option<SignedIn>,
 }
 
 impl Admitted {
@@ -127,7 +147,20 @@ impl Admitted {
             Caller::InfraEnvUrl(id) => format!("URL of InfraEnv {id}"),
             Caller::Cluster { id, .. } => format!("URL of cluster {id}"),
         };
-        Self { caller, who }
+        Self {
+            caller,
+            who,
+            signed_in: None,
+        }
+    }
+
+    /// The caller's name with that of its session, for the log of changes.
+    fn with_session(&self) -> String {
+        let session = self.signed_in.as_ref().and_then(|one| one.session.as_ref());
+        match session {
+            Some(session) => format!("{}, session {}", self.who, session.id),
+            None => self.who.clone(),
+        }
     }
 }
 
@@ -158,6 +191,8 @@ pub struct Gate {
     clusters: Arc<Clusters>,
     hosts: Arc<Hosts>,
     operator_tokens: OperatorTokens,
+    sessions: Sessions,
+    cookie: SessionCookie,
 }
 
 impl Gate {
@@ -169,6 +204,8 @@ impl Gate {
             clusters: operations.clusters.clone(),
             hosts: operations.hosts.clone(),
             operator_tokens: operations.operator_tokens.clone(),
+            sessions: operations.sessions.clone(),
+            cookie: SessionCookie::of(&operations.urls),
         }
     }
 }
@@ -218,21 +255,23 @@ pub async fn require(
         let said = Said::of(&request);
         (admitted, replacing) = speaker::admit(&gate, allowed, target, host, said, admitted).await;
     }
-    let Admitted { caller, who } = admitted.inspect_err(|problem| {
-        audit::refused(&request, problem.status(), problem.reason());
+    let admitted = admitted.inspect_err(|problem| {
+        audit::refused(&audit::operation(&request), problem.status(), problem.reason());
     })?;
+    let change = target
+        .changes
+        .then(|| audit::Change::of(&request, admitted.with_session(), target, host));
+    request.extensions_mut().insert(admitted.caller);
     if allowed == Allowed::Scoped {
         let admission = Admission {
             gate,
             headers: request.headers().clone(),
-            who: who.clone(),
+            who: admitted.who,
         };
         request.extensions_mut().insert(Arc::new(admission));
+    } else if allowed == Allowed::Session {
+        leave(&mut request, admitted.signed_in);
     }
-    let change = target
-        .changes
-        .then(|| audit::Change::of(&request, who, target, host));
-    request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
     if let Some(change) = change {
         change.answered(response.status());
@@ -241,6 +280,13 @@ pub async fn require(
         speaker::hand_out(&mut response, &token);
     }
     Ok(response)
+}
+
+/// Leaves the operator in the extensions of a request.
+fn leave(request: &mut Request, signed_in: Option<SignedIn>) {
+    if let Some(signed_in) = signed_in {
+        request.extensions_mut().insert(signed_in);
+    }
 }
 
 /// The host that sends its logs, which the path does not name.
@@ -265,8 +311,29 @@ pub async fn admit(
     if !gate.auth.asks_for_tokens() {
         return Ok(Admitted::of(Caller::Anybody));
     }
-    let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
-    for (carrier, token) in credentials(headers, query) {
+    let admitted = by_token(gate, allowed, credentials(headers, query), target).await;
+    match gate.cookie.find(headers) {
+        Some(secret) if admitted.is_err() && !headers.contains_key(header::AUTHORIZATION) => {
+            by_session(gate, allowed, secret, headers, target).await
+        }
+        Some(_) | None => admitted,
+    }
+}
+
+/// The refusal of a request without a credential.
+pub fn no_credential() -> Problem {
+    Problem::unauthenticated("unauthenticated for invalid credentials")
+}
+
+/// Admits by the first of these tokens that opens the operation.
+async fn by_token(
+    gate: &Gate,
+    allowed: Allowed,
+    tokens: Vec<(Carrier, String)>,
+    target: Target,
+) -> Result<Admitted, Problem> {
+    let mut refusal = no_credential();
+    for (carrier, token) in tokens {
         let admitted = match claims_of(gate, &token) {
             Ok(claims) => authorize(gate, allowed, carrier, claims, target).await,
             Err(problem) => Err(problem),
@@ -277,6 +344,28 @@ pub async fn admit(
         }
     }
     Err(refusal)
+}
+
+/// Admits the holder of a session to what its token opens, but to no operation that is for hosts alone.
+async fn by_session(
+    gate: &Gate,
+    allowed: Allowed,
+    secret: &str,
+    headers: &HeaderMap,
+    target: Target,
+) -> Result<Admitted, Problem> {
+    if !allowed.user() {
+        return Err(for_hosts());
+    }
+    if target.changes {
+        origin::only_own_pages(headers, gate.cookie.scheme())?;
+    }
+    match gate.sessions.find(secret, now()).await? {
+        Some((session, claims)) => operator(gate, claims, Some(session), allowed, target).await,
+        None => Err(Problem::unauthenticated(
+            "this session has ended, or its token has; sign in again",
+        )),
+    }
 }
 
 /// Every token of a request, in the order in which they are tried.
@@ -350,11 +439,9 @@ async fn authorize(
                 ));
             }
             if allowed.user() || carrier == Carrier::Authorization {
-                return operator(gate, claims, allowed, target).await;
+                return operator(gate, claims, None, allowed, target).await;
             }
-            Err(Problem::unauthenticated(
-                "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
-            ))
+            Err(for_hosts())
         }
         Claims::InfraEnv {
             infra_env_id,
@@ -428,17 +515,18 @@ async fn authorize(
     }
 }
 
-/// Admits the holder of an operator's token that is not revoked, to what it opens.
+/// Admits the holder of an operator's token that is not revoked, or of a session in force, to what the token opens.
 async fn operator(
     gate: &Gate,
     claims: OperatorClaims,
+    session: Option<Session>,
     allowed: Allowed,
     target: Target,
 ) -> Result<Admitted, Problem> {
     let mut who = "operator".to_owned();
     // Tokens of earlier versions have no id and no row.
     if let Some(id) = &claims.jti {
-        if !gate.operator_tokens.is_in_force(id, now()).await? {
+        if session.is_none() && !gate.operator_tokens.is_in_force(id, now()).await? {
             return Err(Problem::unauthenticated(
                 "this operator's token was revoked; get a new one (muster token create)",
             ));
@@ -446,14 +534,14 @@ async fn operator(
         who = format!("operator {} ({id})", claims.name);
     }
     let beyond = |what: String| Problem::Framework(StatusCode::FORBIDDEN, what);
-    if claims.read_only && target.changes {
+    if claims.read_only && target.changes && allowed != Allowed::Session {
         return Err(beyond("this operator's token reads and changes nothing".into()));
     }
     let caller = match claims.only {
         None => Caller::Operator,
         Some(own) => {
             // Operations that name nothing in their path and are open to signed URLs or to scopes check the scope themselves.
-            let checks = allowed.url() || allowed == Allowed::Scoped;
+            let checks = allowed.url() || matches!(allowed, Allowed::Scoped | Allowed::Session);
             let checked = target.infra_env.is_none() && target.cluster.is_none() && checks;
             if target.infra_env != Some(own) && !checked {
                 return Err(beyond(format!(
@@ -463,7 +551,15 @@ async fn operator(
             Caller::OperatorOf(own)
         }
     };
-    Ok(Admitted { caller, who })
+    Ok(Admitted {
+        caller,
+        who,
+        signed_in: Some(SignedIn { claims, session }),
+    })
+}
+
+fn for_hosts() -> Problem {
+    Problem::unauthenticated("this operation is for hosts; X-Secret-Key takes an InfraEnv's token")
 }
 
 fn revoked() -> Problem {

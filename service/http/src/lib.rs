@@ -2,6 +2,7 @@
 
 mod audit;
 pub mod body;
+mod cookie;
 pub mod download;
 pub mod gate;
 pub mod listener;
@@ -13,6 +14,7 @@ pub mod request_id;
 mod unread;
 
 pub use body::{Body, Path, Query};
+pub use cookie::SessionCookie;
 pub use gate::{Allowed, Caller, Gate};
 pub use origin::only_known_names;
 pub use problem::Problem;

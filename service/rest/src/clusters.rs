@@ -37,6 +37,6 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::UserOrAgent => routes
             .routes(routes!(get::get_cluster))
             .routes(routes!(hosts::list_cluster_hosts)),
-        Allowed::Scoped | Allowed::Agent | Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped | Allowed::Session | Allowed::Agent | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }

@@ -143,7 +143,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     match allowed {
         Allowed::Agent => routes.routes(routes!(trigger::trigger_event)),
         Allowed::UserOrUrl => routes.routes(routes!(list_events)),
-        Allowed::User | Allowed::Scoped | Allowed::UserOrAgent | Allowed::All => routes,
+        Allowed::User | Allowed::Scoped | Allowed::Session | Allowed::UserOrAgent | Allowed::All => routes,
     }
 }
 

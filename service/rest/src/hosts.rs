@@ -80,6 +80,6 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::UserOrAgent => routes
             .routes(routes!(list::list_hosts))
             .routes(routes!(ignition::download_host_ignition)),
-        Allowed::Scoped | Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped | Allowed::Session | Allowed::UserOrUrl | Allowed::All => routes,
     }
 }

@@ -35,7 +35,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
             .routes(routes!(regenerate_agent_token::regenerate_agent_token)),
         Allowed::UserOrUrl => routes.routes(routes!(minimal_initrd::download_minimal_initrd)),
         Allowed::All => routes.routes(routes!(get::get_infra_env)).routes(files_route()),
-        Allowed::Scoped | Allowed::Agent | Allowed::UserOrAgent => routes,
+        Allowed::Scoped | Allowed::Session | Allowed::Agent | Allowed::UserOrAgent => routes,
     }
 }
 

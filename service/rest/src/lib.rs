@@ -13,6 +13,7 @@ mod operators;
 mod process;
 mod router;
 mod scopes;
+mod sessions;
 mod state;
 mod status;
 mod support;

@@ -30,7 +30,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
                 .merge(uploads)
         }
         Allowed::UserOrUrl => routes.routes(routes!(download::download_cluster_logs)),
-        Allowed::User | Allowed::Scoped | Allowed::UserOrAgent | Allowed::All => routes,
+        Allowed::User | Allowed::Scoped | Allowed::Session | Allowed::UserOrAgent | Allowed::All => routes,
     }
 }
 
@@ -44,6 +44,8 @@ pub fn asked_routes(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::Agent => routes
             .routes(routes!(asked::upload_host_logs))
             .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),
-        Allowed::Scoped | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped | Allowed::Session | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => {
+            routes
+        }
     }
 }

@@ -10,7 +10,7 @@ use axum::routing::get;
 use http::{HeaderMap, HeaderValue, header};
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_http::body::ORDINARY_LIMIT;
-use muster_http::gate::{Gate, require};
+use muster_http::gate::{self, Gate, require};
 use muster_http::listener::unknown_path;
 use muster_http::{Allowed, Problem};
 use tower_http::CompressionLevel;
@@ -24,7 +24,9 @@ use crate::openapi::serve::Described;
 use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
-use crate::{bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, status, support, versions};
+use crate::{
+    bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, sessions, status, support, versions,
+};
 
 /// A body without data for so long is given up (400): other clients need the connection.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,7 +44,7 @@ const OF_PROTOCOL: [Allowed; 5] = [
 ];
 
 /// The callers that have operations outside the protocol.
-const OF_ADDITIONS: [Allowed; 3] = [Allowed::User, Allowed::Scoped, Allowed::Agent];
+const OF_ADDITIONS: [Allowed; 4] = [Allowed::User, Allowed::Scoped, Allowed::Session, Allowed::Agent];
 
 /// The operations of these callers, each group behind its gate.
 fn operations(
@@ -60,7 +62,10 @@ fn operations(
 fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .nest(BASE_PATH, operations(gate, &OF_PROTOCOL, group))
-        .nest(MUSTER_PATH, operations(gate, &OF_ADDITIONS, additions))
+        .nest(
+            MUSTER_PATH,
+            operations(gate, &OF_ADDITIONS, additions).merge(sign_in(gate)),
+        )
 }
 
 /// The operations of these callers that are outside the protocol.
@@ -72,7 +77,18 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(changes::routes())
             .merge(events::additions())
             .merge(hosts::scoped_additions()),
+        Allowed::Session => routes.merge(sessions::routes()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+    }
+}
+
+/// The operation by which an operator signs in, behind a gate of its own.
+fn sign_in(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
+    let mut routes = sessions::sign_in_route();
+    shared::behind_gate(routes.get_openapi_mut(), Allowed::Session);
+    match gate {
+        Some(gate) => routes.route_layer(middleware::from_fn_with_state(gate.clone(), gate::sign_in)),
+        None => routes,
     }
 }
 
@@ -98,7 +114,12 @@ fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(versions::routes())
             .merge(operators::routes())
             .merge(support::routes()),
-        Allowed::Scoped | Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+        Allowed::Scoped
+        | Allowed::Session
+        | Allowed::Agent
+        | Allowed::UserOrAgent
+        | Allowed::UserOrUrl
+        | Allowed::All => routes,
     }
 }
 

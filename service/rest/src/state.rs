@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
+use muster_http::SessionCookie;
 use muster_operations::Operations;
-use muster_operations::auth::Auth;
+use muster_operations::auth::{Auth, Sessions};
 use muster_operations::bmcs::Bmcs;
 use muster_operations::clusters::Clusters;
 use muster_operations::events::Events;
@@ -42,5 +43,7 @@ part!(Arc<Clusters>, rest => rest.operations.clusters.clone());
 part!(Arc<Auth>, rest => rest.operations.auth.clone());
 part!(Arc<Urls>, rest => rest.operations.urls.clone());
 part!(Events, rest => rest.operations.events.clone());
+part!(Sessions, rest => rest.operations.sessions.clone());
+part!(SessionCookie, rest => SessionCookie::of(&rest.operations.urls));
 part!(Scopes, rest => Scopes::of(&rest.operations));
 part!(PrometheusHandle, rest => rest.metrics.clone());

@@ -34,4 +34,5 @@ mod tokens {
     mod canaries;
     mod proofs;
     pub mod scopes;
+    mod sessions;
 }

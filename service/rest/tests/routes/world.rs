@@ -46,6 +46,8 @@ const LIVE_IMAGE_OF_ARM: &str = "live-aarch64.iso";
 pub enum Credential {
     Nothing,
     Operator(String),
+    /// The secret of a session.
+    Session(String),
     Agent(String),
     Url(String),
 }
@@ -324,6 +326,7 @@ fn request(
     match credential {
         Credential::Nothing => {}
         Credential::Operator(token) => request = request.header("authorization", format!("Bearer {token}")),
+        Credential::Session(secret) => request = request.header("cookie", format!("__Host-muster={secret}")),
         Credential::Agent(token) => request = request.header("x-secret-key", token),
         Credential::Url(token) => {
             let join = if url.contains('?') { '&' } else { '?' };

@@ -233,6 +233,11 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         refusable("MusterFollowChanges", OPERATOR_ONLY, 406, None),
         operation("MusterListEvents", OPERATOR_ONLY, "", None),
         operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
+        operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("MusterGetSession", OPERATOR_ONLY, "", None),
+        // A token is no session.
+        refusable("MusterEndSession", OPERATOR_ONLY, 409, None),
+        operation("MusterAddSessionLink", OPERATOR_ONLY, "", None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         refusable("V2DownloadClusterLogs", URL, 409, None),
