@@ -1,5 +1,5 @@
-//! `muster token`: tokens are signed and stored nowhere. The database has the ids of operators' tokens, and which were revoked; other
-//! tokens are revoked with the object that they give access to.
+//! `muster token`: tokens are signed and stored nowhere. The database has the ids of operators' tokens, which of them were revoked, and
+//! their sessions; other tokens are revoked with the object that they give access to.
 
 mod create;
 mod list;
@@ -25,10 +25,10 @@ pub struct TokenArgs {
 enum TokenCommand {
     /// Print a token: an operator's, or that of an InfraEnv. Needs the service's data dir or database
     Create(create::CreateArgs),
-    /// List the tokens that were made for operators
+    /// List the tokens that were made for operators, with their sessions
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
-    /// Make an operator's token useless, or the signed URLs of an InfraEnv or cluster that were handed out so far
+    /// Make an operator's token or session useless, or the signed URLs of an InfraEnv or cluster that were handed out so far
     Revoke(revoke::RevokeArgs),
     /// Refuse the images of an InfraEnv that were downloaded so far
     Rotate(rotate::RotateArgs),

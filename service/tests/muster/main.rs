@@ -12,6 +12,7 @@ mod metrics;
 mod migrate;
 mod mirror;
 mod secrets_at_rest;
+mod sessions;
 mod silence;
 mod stop;
 mod viewers;

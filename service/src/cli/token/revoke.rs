@@ -15,7 +15,7 @@ use crate::cli::service::{Client, ServiceArgs};
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Which {
-    /// Id of an operator's token (muster token list); needs the service's data dir or database
+    /// Id of an operator's token or of a session (muster token list); needs the service's data dir or database
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
@@ -41,11 +41,11 @@ pub struct RevokeArgs {
     service: ServiceArgs,
 }
 
-/// Revokes an operator's token in the database, which every replica reads; or requests another signing key of the InfraEnv or cluster from
+/// Revokes an operator's token or session in the database, which every replica reads; or requests another signing key of the InfraEnv or cluster from
 /// the service.
 pub async fn run(args: RevokeArgs) -> Result<()> {
     if let Some(id) = &args.which.id {
-        return operator_token(&args.data, id).await;
+        return token_or_session(&args.data, id).await;
     }
     let client = Client::new(&args.service)?;
     if let Some(wanted) = &args.which.cluster {
@@ -70,13 +70,19 @@ pub async fn run(args: RevokeArgs) -> Result<()> {
     Ok(())
 }
 
-async fn operator_token(data: &DataArgs, id: &str) -> Result<()> {
+async fn token_or_session(data: &DataArgs, id: &str) -> Result<()> {
     let store = Store::open_beside_service(&data.existing_url()?, None).await?;
     let revoked = store.revoke_operator_token(id, now()).await?;
     let known = store.find_operator_token(id).await?;
+    let ended = known.is_none() && store.delete_operator_session(id).await?;
     store.close().await;
+    if ended {
+        print(&format!("the session {id} is ended\n"));
+        return Ok(());
+    }
     let Some(token) = known else {
-        return Err(Failure::not_found(format!("no token has the id {id:?}; see: muster token list")).into());
+        let unknown = format!("no token or session has the id {id:?}; see: muster token list");
+        return Err(Failure::not_found(unknown).into());
     };
     let name = token.name;
     print(&if revoked {
