@@ -30,31 +30,21 @@ impl Error {
     pub fn internal(why: String) -> Self {
         Self::Controller(muster_controller::Error::Internal(why))
     }
+}
 
-    /// As [`muster_controller::Error::is_input`].
-    pub fn is_input(&self) -> bool {
+impl Failure for Error {
+    fn is_input(&self) -> bool {
         match self {
             Self::Controller(error) => error.is_input(),
             Self::Operation(error) => error.is_input(),
         }
     }
 
-    /// As [`muster_controller::Error::is_conflict`].
-    pub fn is_conflict(&self) -> bool {
+    fn is_conflict(&self) -> bool {
         match self {
             Self::Controller(error) => error.is_conflict(),
             Self::Operation(error) => error.is_conflict(),
         }
-    }
-}
-
-impl Failure for Error {
-    fn is_input(&self) -> bool {
-        Error::is_input(self)
-    }
-
-    fn is_conflict(&self) -> bool {
-        Error::is_conflict(self)
     }
 }
 

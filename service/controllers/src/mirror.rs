@@ -20,6 +20,7 @@ use futures_util::{StreamExt, future, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_controller::drive::attempt;
+use muster_controller::error::Failure;
 use muster_controller::retry::{Failures, RETRY_INTERVAL};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};

@@ -8,21 +8,12 @@ use muster_core::text::chain;
 
 /// An error of a reconcile, as [`drive`](crate::drive::drive) needs it.
 pub trait Failure: std::error::Error + From<Error> + Send + 'static {
-    /// As [`Error::is_input`].
+    /// True if the object requests something impossible: its conditions show that, and nothing is tried again
+    /// until something changes.
     fn is_input(&self) -> bool;
 
-    /// As [`Error::is_conflict`].
+    /// True when another wrote the object since it was read.
     fn is_conflict(&self) -> bool;
-}
-
-impl Failure for Error {
-    fn is_input(&self) -> bool {
-        Error::is_input(self)
-    }
-
-    fn is_conflict(&self) -> bool {
-        Error::is_conflict(self)
-    }
 }
 
 /// A reconcile that did not do what it should. No text holds a secret value.
@@ -42,24 +33,23 @@ pub enum Error {
     Deadline(Duration),
 }
 
-impl Error {
-    /// True if the object requests something impossible: its conditions show that, and nothing is tried again
-    /// until something changes.
-    pub fn is_input(&self) -> bool {
+impl Failure for Error {
+    fn is_input(&self) -> bool {
         match self {
             Self::Input(_) => true,
             Self::Kube(_) | Self::Internal(_) | Self::Deadline(_) => false,
         }
     }
 
-    /// True when another wrote the object since it was read.
-    pub fn is_conflict(&self) -> bool {
+    fn is_conflict(&self) -> bool {
         match self {
             Self::Kube(kube::Error::Api(status)) => status.code == 409,
             Self::Kube(_) | Self::Input(_) | Self::Internal(_) | Self::Deadline(_) => false,
         }
     }
+}
 
+impl Error {
     /// True when the Kubernetes API has no such object.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 404)

@@ -14,6 +14,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::{self, Event};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_controller::error::Failure;
 use muster_controller::references::kube_ref;
 use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;

@@ -10,6 +10,7 @@ use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
 use muster_controller::conditions::Synced;
+use muster_controller::error::Failure;
 use muster_controller::events::warning;
 use muster_controller::finalizers;
 use muster_controller::references::{install_ref, kube_ref, mirror_of, newest, with_owner};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
 use muster_controller::drive::attempt;
+use muster_controller::error::Failure;
 use muster_controller::retry::Failures;
 use muster_core::record::KubeRef;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -4,6 +4,7 @@
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_controller::conditions::Synced;
+use muster_controller::error::Failure;
 use muster_controller::events::warning;
 use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use muster_api::host::HostUpdateParams;
 use muster_controller::conditions::Synced;
+use muster_controller::error::Failure;
 use muster_controller::namespaces::OUTSIDE;
 use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;

@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, ListParams, Patch};
 use kube::{Api, ResourceExt};
 use muster_api::time::now;
 use muster_controller::conditions::{self, ConditionStatus, DesiredCondition};
-use muster_controller::error::{Error, unless_absent};
+use muster_controller::error::{Error, Failure, unless_absent};
 use muster_controller::references::kube_ref;
 use muster_controller::status as statuses;
 use muster_controller::writes::{patch_params, post_params};
