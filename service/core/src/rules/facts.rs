@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
+use super::cluster_peers::Peers;
 use super::limits::WaitLimits;
 use super::os_image::list::OsImage;
-use super::peers::Peers;
 use super::requirements::Requirements;
 use crate::record::{Cluster, DeafTime, Host, InfraEnv};
 

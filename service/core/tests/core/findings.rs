@@ -11,10 +11,10 @@ use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
 use muster_core::record::{DeafTime, Peer, Sees};
+use muster_core::rules::cluster_peers::Peers;
 use muster_core::rules::findings::{
     self, VLAN_NOT_ON_SWITCH_PORT, changed, matters_to_others, peers_matter, sees,
 };
-use muster_core::rules::peers::Peers;
 
 use crate::registry::scene::{Place, Scene, peer};
 

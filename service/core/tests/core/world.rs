@@ -11,10 +11,10 @@ use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Machine, Refused, Step, advance, instructions, register};
 use muster_core::lifecycle::infra_env;
 use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv};
+use muster_core::rules::cluster_peers::{Members, Peers};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::os_image::{OsImage, parse};
-use muster_core::rules::peers::{Members, Peers};
 use muster_core::rules::requirements::Requirements;
 use uuid::Uuid;
 

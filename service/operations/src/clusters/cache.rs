@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::Cluster;
+use muster_core::rules::cluster_peers::{Members, Peers};
 use muster_core::rules::facts::ClusterFacts;
-use muster_core::rules::peers::{Members, Peers};
 use muster_store::{ClusterVersions, Store, StoreError, StoredCluster, Subject};
 
 /// Interval in which the cache is compared with the database: a writer that is cancelled between its commit and its

@@ -8,8 +8,8 @@ use muster_api::time::Timestamp;
 
 use crate::record::{Cluster, ClusterData, ClusterTraits, Host};
 use crate::rules::checks::worker_ignition::WorkerIgnition;
+use crate::rules::cluster_peers::Peers;
 use crate::rules::facts::HostFacts;
-use crate::rules::peers::Peers;
 use crate::rules::requirements::{Required, required};
 
 /// A host with the facts around it. Values that several checks need are computed once.

@@ -7,8 +7,8 @@ use muster_api::steps::ConnectivityRemoteHost;
 
 use crate::record::{Host, Peer};
 use crate::rules::addresses::networks_of;
+use crate::rules::cluster_peers::Peers;
 use crate::rules::facts::HostFacts;
-use crate::rules::peers::Peers;
 use crate::rules::requirements::RoleTable;
 
 /// Names in one message; more are counted.

@@ -6,7 +6,7 @@ use super::address::foreign_answers;
 use super::cluster_context::is_awake;
 use super::reach::is_unreached;
 use crate::record::{Peer, Sees};
-use crate::rules::peers::Peers;
+use crate::rules::cluster_peers::Peers;
 
 /// Smaller changes of a clock are ignored, seconds: clocks that report whole seconds jitter.
 const CLOCK_NEWS_SECS: u64 = 10;

@@ -11,8 +11,8 @@ use muster_api::steps::{
     DomainResolution, DomainResolutionResponse, L3Connectivity, MtuReport,
 };
 use muster_core::record::{Cluster, ClusterData, ClusterTraits, Host, Peer, Progress, Sees};
+use muster_core::rules::cluster_peers::{Members, Peers};
 use muster_core::rules::facts::{ClusterFacts, HostFacts};
-use muster_core::rules::peers::{Members, Peers};
 use uuid::Uuid;
 
 use crate::world::{World, start};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, Peer};
+use muster_core::rules::cluster_peers::peer;
 use muster_core::rules::findings::matters_to_others;
-use muster_core::rules::peers::peer;
 use muster_sql::{Kind, in_parts, push_tuples};
 use sqlx::{Any, Row, Transaction};
 
