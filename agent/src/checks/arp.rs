@@ -1,5 +1,4 @@
-//! Finds the owners of IPv4 addresses: ARP (RFC 826), and ARP probes for this host's own addresses (RFC
-//! 5227).
+//! Finds the owners of IPv4 addresses by ARP requests (RFC 826), those of this host's own addresses by ARP probes (RFC 5227).
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -44,8 +43,8 @@ impl Arp {
         self.socket.send(Mac::BROADCAST, &question.to_bytes()).await
     }
 
-    /// The sender's address; unspecified in a request for an address of this host, since a host ignores requests from its own
-    /// address.
+    /// Returns the sender's address for a request for `target`. It is unspecified if `target` is an address of this host: another host
+    /// with this address would ignore a request that seems to come from itself.
     fn sender(&self, target: Ipv4Addr) -> Ipv4Addr {
         let near = self.networks.iter().find(|net| net.contains(&target));
         match near.map(Ipv4Net::addr) {

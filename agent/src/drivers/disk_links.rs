@@ -33,7 +33,7 @@ pub(super) fn update() {
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::os::unix::fs::symlink(&target, link));
         if let Err(error) = made {
-            warn!(link = %link.display(), "not made: {error}");
+            warn!(link = %link.display(), "the link was not made: {error}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! HostedClusters and NodePools of HyperShift (`hypershift.openshift.io/v1beta1`), for the built-in Kubernetes API: the members that are
-//! used here. Their definitions keep all others as they are written.
+//! HostedClusters and NodePools of HyperShift (`hypershift.openshift.io/v1beta1`), for the built-in Kubernetes API. The types have the
+//! members that Muster uses; the CRDs keep all other members as they were written.
 
 mod hosted_cluster;
 mod node_pool;
@@ -27,12 +27,12 @@ pub const HOSTED_CLUSTER: &str = "hypershift.openshift.io/cluster";
 pub const NODE_POOL_TAINTS: &str = "hypershift.openshift.io/nodePoolTaints";
 /// Label of Nodes: the name of their NodePool.
 pub const NODE_POOL_LABEL: &str = NODE_POOL;
-/// Prefix of labels of Machines that their nodes get.
+/// Prefix of those labels of a Machine that are set on its Node, too.
 pub const NODE_LABEL_PREFIX: &str = "managed.hypershift.openshift.io.";
-/// On HostedClusters and NodePools, until what was made for them is gone.
+/// Finalizer of HostedClusters and NodePools: they stay until the objects that were made for them are deleted.
 pub const FINALIZER: &str = "hypershift.openshift.io/finalizer";
 
-/// The only platform of clusters that the controllers act on.
+/// The only platform of HostedClusters and NodePools that the controllers support.
 pub const AGENT: &str = "Agent";
 
 /// A release.
@@ -43,7 +43,7 @@ pub struct Release {
     pub image: String,
 }
 
-/// An object in the same namespace.
+/// Refers to an object in the same namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Local {

@@ -7,7 +7,7 @@ use super::error::IgnitionError;
 
 /// The version that the reduced config declares.
 const VERSION: &str = "3.2.0";
-/// Longest unsupported version text to quote.
+/// Most characters of an unsupported version that an error quotes.
 const LONGEST_VERSION: usize = 20;
 /// The only files that are kept.
 const KEPT: [&str; 3] = [
@@ -16,12 +16,13 @@ const KEPT: [&str; 3] = [
     "/etc/kubernetes/kubeconfig",
 ];
 
-/// A valid config of version 3.0 to 3.2, written as 3.2 without units and without all files but three.
+/// Reads a config of version 3.0 to 3.2, and returns it as version 3.2, without units and with no files but those in `KEPT`.
 ///
 /// # Errors
-/// [`IgnitionError`], which quotes nothing of the config but its version: an ignition holds secrets.
+/// Fails with [`IgnitionError`] if the config is not valid. The error quotes only its version, since a config holds secrets.
 pub fn reduce(body: &[u8]) -> Result<String, IgnitionError> {
-    // 3.1 and 3.2 only added to 3.0. (The library's parser of all versions would be a megabyte of the agent.)
+    // One type reads all three versions: 3.1 and 3.2 only added members to 3.0. The library's parser of all versions would add a
+    // megabyte to the agent.
     let config: Config = serde_json::from_slice(body).map_err(|error| IgnitionError::Misplaced {
         line: error.line(),
         column: error.column(),
@@ -56,7 +57,7 @@ fn member<'a>(config: &'a mut Value, name: &str) -> Option<&'a mut Map<String, V
     config.get_mut(name)?.as_object_mut()
 }
 
-/// Ignition itself leaves absent members out.
+/// Removes members that are null, as Ignition itself leaves absent ones out.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {

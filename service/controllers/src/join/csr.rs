@@ -1,8 +1,8 @@
 //! Decides about certificate signing requests of nodes. Source: docs/protocol/install-flow.md#10.
 //!
 //! Two sorts matter: the client certificate with which a kubelet becomes a node, and the serving certificate with which it is
-//! reached. Stricter than upstream: a client certificate is approved only until the node has joined, and names and addresses in a
-//! serving certificate must be the host's own, not merely those in the Node, which its kubelet reports.
+//! reached. The rules are stricter than upstream's: a client certificate is approved only until the node has joined, and names and
+//! addresses in a serving certificate must be the host's own, not merely those in the Node, which its kubelet reports.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ impl Sort {
     }
 }
 
-/// The first decision on a request.
+/// The decision on a request, as the conditions of its object show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     Pending,
@@ -160,7 +160,7 @@ impl Csr {
         !self.is_for(hostname) && !first(hostname).is_empty() && first(&self.node) == first(hostname)
     }
 
-    /// True when a node renews its own certificate, which its cluster handles.
+    /// True if a node renews its own client certificate. Such requests are left to the controllers of its cluster.
     pub fn is_renewal(&self) -> bool {
         self.sort == Sort::Client && self.is_by(&self.node)
     }
@@ -170,10 +170,11 @@ impl Csr {
         self.user.strip_prefix(NODE_PREFIX) == Some(node)
     }
 
-    /// Checks the request as that of a host with the node `node` (`None`: it has not joined). `own`: names of the cluster.
+    /// Checks that the request may be approved for `host`. `node`: the Node of the host; `None` until the node has joined. `own`: names and
+    /// addresses of the cluster's API and services.
     ///
     /// # Errors
-    /// Returns a sentence with the reason against the approval.
+    /// Returns the reason why the request must not be approved, as a sentence.
     pub fn check(&self, host: &Identity, node: Option<NodeNames<'_>>, own: &OwnNames) -> Result<(), String> {
         let request = self.request.as_ref().map_err(Clone::clone)?;
         if let Some(odd) = request.oddities.first() {
@@ -246,7 +247,7 @@ impl Csr {
         self.groups.contains(group)
     }
 
-    /// Checks for OpenShift's node-bootstrapper, or a bootstrap token of Kubernetes.
+    /// Checks that the requester is OpenShift's node-bootstrapper or a bootstrap token of Kubernetes.
     fn check_requester(&self) -> Result<(), String> {
         let refused = |why: &str| Err(format!("it was made by {:?}, {why}", self.user));
         if self.user == NODE_BOOTSTRAPPER {
@@ -254,7 +255,7 @@ impl Csr {
             if self.groups == wanted {
                 return Ok(());
             }
-            return refused("with other groups than it has");
+            return refused("whose groups are not those of the node-bootstrapper");
         }
         let Some(id) = self.user.strip_prefix(TOKEN_PREFIX) else {
             return refused("which is neither OpenShift's node-bootstrapper nor a bootstrap token");
@@ -274,7 +275,7 @@ impl Csr {
             return refused("which is no bootstrap token's name");
         }
         if !(self.has_group(TOKEN_GROUP) && self.has_group(AUTHENTICATED) && self.groups.iter().all(is_own)) {
-            return refused("with other groups than a bootstrap token has");
+            return refused("whose groups are not those of a bootstrap token");
         }
         Ok(())
     }
@@ -295,7 +296,7 @@ impl Csr {
         self.check_common_name(request)?;
         if !(self.has_group(NODES) && self.has_group(AUTHENTICATED)) {
             return Err(format!(
-                "its maker is not in the groups {NODES} and {AUTHENTICATED}"
+                "its requester is not in the groups {NODES} and {AUTHENTICATED}"
             ));
         }
         self.check_usages("server auth")?;
@@ -305,7 +306,7 @@ impl Csr {
         let mut names = request.dns_names.iter();
         if let Some(name) = names.find(|name| !is_name_of(name, host, node, own)) {
             return Err(format!(
-                "its name {name:?} is not the node's, which are {:?} and that below the cluster's domain",
+                "its name {name:?} is neither the node's, {:?}, nor the one below the cluster's domain",
                 node.name
             ));
         }
@@ -319,7 +320,8 @@ impl Csr {
     }
 }
 
-/// True for the name of the node or of the host, or a name below the cluster's domain. Names that a Node reports prove nothing.
+/// True for the name of the node or of the host, or the host's name below the cluster's domain. Names in the status of the Node do not
+/// count, since its kubelet reports them.
 fn is_name_of(name: &str, host: &Identity, node: NodeNames<'_>, own: &OwnNames) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     let is_own =
@@ -327,8 +329,8 @@ fn is_name_of(name: &str, host: &Identity, node: NodeNames<'_>, own: &OwnNames) 
     is_own && !own.has_name(name)
 }
 
-/// Checks that the host had the address when its installation was requested. An address that DHCP assigned later looks like a
-/// forged one.
+/// Checks that the host had the address when its installation was requested. An address that DHCP assigned later is refused, since it
+/// cannot be distinguished from a forged one.
 fn check_address(
     address: IpAddr,
     host: &Identity,

@@ -20,7 +20,7 @@ pub struct Request {
     pub organisations: Vec<String>,
     pub dns_names: BTreeSet<String>,
     pub addresses: BTreeSet<IpAddr>,
-    /// Parts that no kubelet requests, in words.
+    /// Describes parts of the request that no kubelet's request has; each is a sentence.
     pub oddities: Vec<String>,
 }
 
@@ -37,12 +37,12 @@ pub fn read(pem: &[u8]) -> Result<Request, String> {
         return Err("its PEM block is no CERTIFICATE REQUEST".into());
     }
     if !rest.iter().all(u8::is_ascii_whitespace) {
-        return Err("something follows its PEM block".into());
+        return Err("there is data after its PEM block".into());
     }
     let (rest, parsed) = X509CertificationRequest::from_der(&block.contents)
         .map_err(|_| "it is no PKCS #10 request".to_owned())?;
     if !rest.is_empty() {
-        return Err("something follows the request in its PEM block".into());
+        return Err("there is data after the request in its PEM block".into());
     }
     let mut request = Request::default();
     subject(&parsed, &mut request)?;
@@ -80,7 +80,7 @@ fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> R
         let ParsedCriAttribute::ExtensionRequest(requested) = attribute.parsed_attribute() else {
             request
                 .oddities
-                .push("it has an attribute of another kind".into());
+                .push("it has an attribute other than a request for extensions".into());
             continue;
         };
         for extension in &requested.extensions {
@@ -107,7 +107,9 @@ fn alternative_name(name: &GeneralName<'_>, request: &mut Request) -> Result<(),
         GeneralName::IPAddress(bytes) => {
             let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
             let v6 = <[u8; 16]>::try_from(*bytes).map(IpAddr::from);
-            let address = v4.or(v6).map_err(|_| "one of its addresses is none".to_owned())?;
+            let address = v4
+                .or(v6)
+                .map_err(|_| "one of its addresses has neither 4 nor 16 bytes".to_owned())?;
             request.addresses.insert(address);
         }
         _ => request

@@ -284,7 +284,7 @@ fn forbidden(option: &str, why: &str) -> ApiError {
 pub fn parse_revision(text: &str) -> Result<Revision> {
     text.parse().map_err(|_| {
         ApiError::bad_request(format!(
-            "resourceVersion: Invalid value: {text:?}: it must be what this server answered"
+            "resourceVersion: Invalid value: {text:?}: it must be a version that this server returned"
         ))
     })
 }

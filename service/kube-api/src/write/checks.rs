@@ -10,7 +10,7 @@ use crate::resources::Strategy;
 use crate::schema::{self, DefaultsTooLarge};
 use crate::storage::Revision;
 
-/// Checks that a body is of the kind and place that the path names, and writes the place into it.
+/// Checks that API version, kind, namespace and name in a body are those of the path, and sets them where they are missing.
 pub fn check_place(request: &RequestInfo, object: &mut Value) -> Result<()> {
     check_kind(request, object)?;
     let resource = &request.resource;
@@ -78,7 +78,7 @@ pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
     let resource = &request.resource;
     if resource.strategy.is_typed() {
         schema::drop_nulls(&resource.schema, object);
-        // Metadata has rules of its own, and so have definitions: an empty text is refused there.
+        // Zeros are not filled into metadata, nor empty texts into definitions, since validation refuses an empty text there.
         let texts = resource.strategy != Strategy::Definition;
         let metadata = object
             .as_object_mut()
@@ -114,7 +114,7 @@ pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
     }
 }
 
-/// Warnings of new finalizers without a domain and a path, with the text of a Kubernetes API server.
+/// Returns a warning for each new finalizer that has no domain with a path, in the words of a Kubernetes API server.
 pub fn unqualified_finalizers(request: &RequestInfo, object: &Value, old: Option<&Value>) -> Vec<String> {
     if !matches!(request.resource.strategy, Strategy::Custom | Strategy::Definition) {
         return Vec::new();
@@ -158,7 +158,7 @@ pub fn tidy_metadata(object: &mut Value) {
 /// Fills in the schema's defaults and the fields that the server sets.
 ///
 /// # Errors
-/// If defaults make the object larger than any may be.
+/// Fails if the object with its defaults is larger than objects may be.
 pub fn complete(request: &RequestInfo, object: &mut Value, old: Option<&Value>) -> Result<()> {
     if !request.resource.strategy.is_typed() {
         schema::apply_defaults(&request.resource.schema, object)
@@ -171,7 +171,7 @@ pub fn complete(request: &RequestInfo, object: &mut Value, old: Option<&Value>) 
 /// Validates the object that is about to be stored.
 ///
 /// # Errors
-/// 422 with all violations; 400 when a value has a type that Go could not decode.
+/// Fails with 422 and all violations; with 400 if a value has a type that Go could not decode.
 pub fn check(request: &RequestInfo, object: &Value, old: Option<&Value>) -> Result<()> {
     let resource = &request.resource;
     let mut errors = validation::validate(object, resource.strategy.name_rule());
@@ -220,7 +220,7 @@ pub fn revision_of(object: &Value) -> Result<Option<Revision>> {
             let error = FieldError::invalid(
                 "metadata.resourceVersion",
                 &text.into(),
-                "it must be what this server wrote",
+                "it must be a version that this server returned",
             );
             ApiError::bad_request(error.to_string())
         }),

@@ -42,7 +42,7 @@ pub async fn run(args: ShowArgs) -> Result<()> {
     )
 }
 
-/// The name of its status on the wire.
+/// Returns the name of the cluster's status, as it is on the wire.
 pub fn status(cluster: &Cluster) -> String {
     match serde_json::to_value(cluster.status) {
         Ok(Value::String(name)) => name,
