@@ -6,6 +6,11 @@ use nix::unistd::Pid;
 /// `SIGRTMIN+5` to systemd starts `reboot.target`. Source: systemd(1), SIGNALS.
 const SYSTEMD_REBOOT: i32 = 5;
 
+/// A process 1, by its name, that gives no way to restart the machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("process 1 is `{0}` and not systemd; run the agent in the host's process namespace (hostPID)")]
+pub struct UnknownInit(String);
+
 /// The way to restart the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -19,7 +24,7 @@ impl Way {
     ///
     /// # Errors
     /// Fails if process 1 is unknown.
-    pub fn of_machine() -> Result<Self, String> {
+    pub fn of_machine() -> Result<Self, UnknownInit> {
         let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
         Self::of(std::process::id() == 1, comm.trim())
     }
@@ -28,13 +33,11 @@ impl Way {
     ///
     /// # Errors
     /// Fails if process 1 is unknown.
-    pub fn of(process_one: bool, comm: &str) -> Result<Self, String> {
+    pub fn of(process_one: bool, comm: &str) -> Result<Self, UnknownInit> {
         match comm {
             _ if process_one => Ok(Self::Ourselves),
             "systemd" => Ok(Self::Systemd),
-            other => Err(format!(
-                "process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
-            )),
+            other => Err(UnknownInit(other.to_owned())),
         }
     }
 

@@ -4,8 +4,31 @@ use muster_api::live::LiveProxy;
 use muster_api::steps::{InstallRequest, OsImage};
 use uuid::Uuid;
 
-use super::arguments::InstallerArguments;
+use super::arguments::{ArgumentsError, InstallerArguments};
 use super::disk::choose::Wishes;
+
+/// A request that this agent cannot carry out. The texts have the wrong member, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("{name} is no UUID: `{text}`")]
+    NoUuid { name: &'static str, text: String },
+    #[error("boot_device is missing: choose an installation disk for this host")]
+    NoBootDevice,
+    #[error(
+        "coreos_image requests an installation into the system that runs here, which this agent cannot do; boot the host \
+         from a discovery image and not from its disk"
+    )]
+    CoreOsImage,
+    #[error(transparent)]
+    Arguments(#[from] ArgumentsError),
+    #[error(
+        "the role bootstrap runs a temporary control plane in containers, which this agent cannot; boot this host from a \
+         discovery image of the cluster's own service"
+    )]
+    Bootstrap,
+    #[error("role is `{0}`; known are worker, master and arbiter")]
+    UnknownRole(String),
+}
 
 /// A request that can be carried out.
 #[derive(Debug, Clone)]
@@ -59,11 +82,13 @@ impl Role {
 
 impl Plan {
     /// # Errors
-    /// Names the wrong member, and the remedy.
-    pub fn of(request: InstallRequest) -> Result<Self, String> {
-        let id = |name: &str, text: &str| {
-            text.parse::<Uuid>()
-                .map_err(|_| format!("{name} is no UUID: `{text}`"))
+    /// [`RequestError`]
+    pub fn of(request: InstallRequest) -> Result<Self, RequestError> {
+        let id = |name: &'static str, text: &str| {
+            text.parse::<Uuid>().map_err(|_| RequestError::NoUuid {
+                name,
+                text: text.to_owned(),
+            })
         };
         let infra_env = match request.infra_env_id.as_str() {
             // Old services leave it out if it is the cluster's.
@@ -71,17 +96,12 @@ impl Plan {
             text => id("infra_env_id", text)?,
         };
         if request.boot_device.is_empty() {
-            return Err("boot_device is missing: choose an installation disk for this host".to_owned());
+            return Err(RequestError::NoBootDevice);
         }
         if !request.coreos_image.is_empty() {
-            return Err(
-                "coreos_image requests an installation into the system that runs here, which this agent cannot do; boot the host \
-                 from a discovery image and not from its disk"
-                    .to_owned(),
-            );
+            return Err(RequestError::CoreOsImage);
         }
-        let arguments =
-            InstallerArguments::parse(&request.installer_args).map_err(|error| error.to_string())?;
+        let arguments = InstallerArguments::parse(&request.installer_args)?;
         let image = match (request.os_image, &arguments.image_url, &arguments.image_file) {
             (Some(image), None, None) => Image::Named(image),
             // The user's URL wins over the service's list, as with coreos-installer.
@@ -113,17 +133,13 @@ impl Plan {
     }
 }
 
-fn role(text: &str) -> Result<Role, String> {
+fn role(text: &str) -> Result<Role, RequestError> {
     match text {
         "worker" => Ok(Role::Worker),
         "master" => Ok(Role::Master),
         "arbiter" => Ok(Role::Arbiter),
-        "bootstrap" => Err(
-            "the role bootstrap runs a temporary control plane in containers, which this agent cannot; boot this host from a \
-             discovery image of the cluster's own service"
-                .to_owned(),
-        ),
-        other => Err(format!("role is `{other}`; known are worker, master and arbiter")),
+        "bootstrap" => Err(RequestError::Bootstrap),
+        other => Err(RequestError::UnknownRole(other.to_owned())),
     }
 }
 
@@ -190,7 +206,7 @@ mod tests {
         for (spoil, word) in cases {
             let mut request = request();
             spoil(&mut request);
-            let error = Plan::of(request).unwrap_err();
+            let error = Plan::of(request).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }

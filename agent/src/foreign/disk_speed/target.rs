@@ -9,9 +9,9 @@ use crate::root::Root;
 /// Resolves `path` to its disk.
 pub(super) fn find(root: &Root, path: &str) -> Result<Disk, SpeedError> {
     let found = device::resolve(root, path).and_then(|name| Disk::named(root, path, &name));
-    found.map_err(|reason| SpeedError::NoDisk {
+    found.map_err(|error| SpeedError::NoDisk {
         path: path.to_owned(),
-        reason,
+        reason: error.to_string(),
     })
 }
 

@@ -62,10 +62,10 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
     for id in &wishes.disks_to_format {
         let other = match device::resolve(root, id).and_then(|name| Disk::named(root, id, &name)) {
             Ok(other) => other,
-            Err(reason) => {
+            Err(error) => {
                 return Err(InstallError::NoDiskToFormat {
                     device: id.clone(),
-                    reason,
+                    reason: error.to_string(),
                 });
             }
         };

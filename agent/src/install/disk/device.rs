@@ -12,6 +12,29 @@ const SECTOR: u64 = 512;
 /// Below `/sys/class/block/N`. Source: the kernel's `Documentation/ABI/stable/sysfs-block`.
 const SEQUENCE: &str = "diskseq";
 
+/// An id or a name that is not of a whole disk.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    #[error("an id under /dev/ is expected")]
+    OutsideDev,
+    #[error("it is not there (any more)")]
+    Absent,
+    #[error("{0}")]
+    Unreadable(io::Error),
+    /// A node of the device mapper without a device.
+    #[error("{0} is no device")]
+    NotMapped(String),
+    /// A link to this path, which is not a device's.
+    #[error("it leads to {0}")]
+    Elsewhere(String),
+    #[error("it is no block device")]
+    NoBlockDevice,
+    #[error("it is a partition, and not a disk")]
+    Partition,
+    #[error("its size is not known")]
+    NoSize,
+}
+
 /// A whole disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disk {
@@ -36,9 +59,9 @@ impl Disk {
     /// # Errors
     /// [`InstallError::NoDisk`]
     pub fn find(root: &Root, id: &str) -> Result<Self, InstallError> {
-        let no_disk = |reason: String| InstallError::NoDisk {
+        let no_disk = |error: DeviceError| InstallError::NoDisk {
             device: id.to_owned(),
-            reason,
+            reason: error.to_string(),
         };
         let name = resolve(root, id).map_err(no_disk)?;
         Self::named(root, id, &name).map_err(no_disk)
@@ -47,19 +70,19 @@ impl Disk {
     /// The disk of a kernel name.
     ///
     /// # Errors
-    /// The reason why it is not a whole disk.
-    pub fn named(root: &Root, id: &str, name: &str) -> Result<Self, String> {
+    /// Fails if it is not a whole disk.
+    pub fn named(root: &Root, id: &str, name: &str) -> Result<Self, DeviceError> {
         let folder = format!("/sys/class/block/{name}");
         let text = |file: &str| root.text(&format!("{folder}/{file}")).ok();
-        let number = text("dev").ok_or("it is no block device")?;
+        let number = text("dev").ok_or(DeviceError::NoBlockDevice)?;
         if root.exists(&format!("{folder}/partition")) {
-            return Err("it is a partition, and not a disk".to_owned());
+            return Err(DeviceError::Partition);
         }
         let size = text("size")
             .and_then(|text| text.parse::<u64>().ok())
             .and_then(|sectors| sectors.checked_mul(SECTOR))
             .filter(|size| *size > 0)
-            .ok_or("its size is not known")?;
+            .ok_or(DeviceError::NoSize)?;
         let sector = text("queue/logical_block_size")
             .and_then(|text| text.parse().ok())
             .unwrap_or(SECTOR as u32);
@@ -129,23 +152,23 @@ impl Disk {
 /// The kernel name behind a path under `/dev`.
 ///
 /// # Errors
-/// The reason why the path has no device.
-pub fn resolve(root: &Root, id: &str) -> Result<String, String> {
+/// Fails if the path has no device.
+pub fn resolve(root: &Root, id: &str) -> Result<String, DeviceError> {
     if !id.starts_with("/dev/") || id.contains("/../") {
-        return Err("an id under /dev/ is expected".to_owned());
+        return Err(DeviceError::OutsideDev);
     }
     let node = root.resolve(id).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "it is not there (any more)".to_owned(),
-        _ => error.to_string(),
+        io::ErrorKind::NotFound => DeviceError::Absent,
+        _ => DeviceError::Unreadable(error),
     })?;
     // Device-mapper's own nodes, on systems that make no links of them.
     if let Some(name) = node.strip_prefix("/dev/mapper/") {
-        return mapped(root, name).ok_or_else(|| format!("{node} is no device"));
+        return mapped(root, name).ok_or(DeviceError::NotMapped(node));
     }
     node.strip_prefix("/dev/")
         .filter(|name| !name.is_empty() && !name.contains('/'))
         .map(str::to_owned)
-        .ok_or_else(|| format!("it leads to {node}"))
+        .ok_or_else(|| DeviceError::Elsewhere(node.clone()))
 }
 
 fn mapped(root: &Root, name: &str) -> Option<String> {

@@ -55,7 +55,7 @@ fn take_apart(members: &[Member]) -> Result<(), String> {
         let ended = match &member.kind {
             Kind::Mapper { name, .. } => mapper::remove(name)
                 .map_err(|error| format!("{name} ({}) cannot be removed: {error}", member.name)),
-            Kind::Array => raid::stop(&member.name),
+            Kind::Array => raid::stop(&member.name).map_err(|error| error.to_string()),
             Kind::Disk | Kind::Partition | Kind::Other => continue,
         };
         match ended {

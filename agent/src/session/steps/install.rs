@@ -64,7 +64,10 @@ impl Install {
             sets_clock: true,
             coreos_installer: coreos_installer::program(),
         };
-        let restart = || Way::of_machine()?.go().map_err(|error| error.to_string());
+        let restart = || {
+            let way = Way::of_machine().map_err(|error| error.to_string())?;
+            way.go().map_err(|error| error.to_string())
+        };
         Self::new(tools, control, Arc::new(restart))
     }
 }
