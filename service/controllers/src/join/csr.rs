@@ -13,7 +13,7 @@ use muster_api::time::Timestamp;
 use muster_controller::times::timestamp;
 
 use super::own_names::OwnNames;
-use super::request::{self, Request};
+use super::request::{self, Request, RequestError};
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
@@ -77,7 +77,7 @@ pub struct Csr {
     groups: BTreeSet<String>,
     usages: BTreeSet<String>,
     /// The content of the request, or the error in it.
-    request: Result<Request, String>,
+    request: Result<Request, RequestError>,
 }
 
 /// A host, as far as its node's certificates are concerned.
@@ -176,7 +176,7 @@ impl Csr {
     /// # Errors
     /// Returns the reason why the request must not be approved, as a sentence.
     pub fn check(&self, host: &Identity, node: Option<NodeNames<'_>>, own: &OwnNames) -> Result<(), String> {
-        let request = self.request.as_ref().map_err(Clone::clone)?;
+        let request = self.request.as_ref().map_err(ToString::to_string)?;
         if let Some(odd) = request.oddities.first() {
             return Err(odd.clone());
         }

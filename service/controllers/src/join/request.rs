@@ -13,6 +13,29 @@ use x509_parser::prelude::FromDer;
 /// Longest request that is read, bytes.
 const LONGEST: usize = 64 * 1024;
 
+/// Data that is not a request for a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("it has {0} bytes; at most {max} are read", max = LONGEST)]
+    TooLong(usize),
+    #[error("it is not PEM")]
+    NoPem,
+    #[error("its PEM block is no CERTIFICATE REQUEST")]
+    OtherBlock,
+    #[error("there is data after its PEM block")]
+    AfterBlock,
+    #[error("it is no PKCS #10 request")]
+    NoRequest,
+    #[error("there is data after the request in its PEM block")]
+    AfterRequest,
+    #[error("its subject is not text")]
+    Subject,
+    #[error("it has {0} common names instead of one")]
+    CommonNames(usize),
+    #[error("one of its addresses has neither 4 nor 16 bytes")]
+    Address,
+}
+
 /// The certificate that is requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
@@ -27,22 +50,22 @@ pub struct Request {
 /// Reads a request.
 ///
 /// # Errors
-/// Returns a sentence that names the error in the request.
-pub fn read(pem: &[u8]) -> Result<Request, String> {
+/// [`RequestError`]
+pub fn read(pem: &[u8]) -> Result<Request, RequestError> {
     if pem.len() > LONGEST {
-        return Err(format!("it has {} bytes; at most {LONGEST} are read", pem.len()));
+        return Err(RequestError::TooLong(pem.len()));
     }
-    let (rest, block) = parse_x509_pem(pem).map_err(|_| "it is not PEM".to_owned())?;
+    let (rest, block) = parse_x509_pem(pem).map_err(|_| RequestError::NoPem)?;
     if block.label != "CERTIFICATE REQUEST" {
-        return Err("its PEM block is no CERTIFICATE REQUEST".into());
+        return Err(RequestError::OtherBlock);
     }
     if !rest.iter().all(u8::is_ascii_whitespace) {
-        return Err("there is data after its PEM block".into());
+        return Err(RequestError::AfterBlock);
     }
-    let (rest, parsed) = X509CertificationRequest::from_der(&block.contents)
-        .map_err(|_| "it is no PKCS #10 request".to_owned())?;
+    let (rest, parsed) =
+        X509CertificationRequest::from_der(&block.contents).map_err(|_| RequestError::NoRequest)?;
     if !rest.is_empty() {
-        return Err("there is data after the request in its PEM block".into());
+        return Err(RequestError::AfterRequest);
     }
     let mut request = Request::default();
     subject(&parsed, &mut request)?;
@@ -50,12 +73,12 @@ pub fn read(pem: &[u8]) -> Result<Request, String> {
     Ok(request)
 }
 
-fn subject(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), String> {
+fn subject(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), RequestError> {
     let mut common_names = Vec::new();
     for attribute in parsed.certification_request_info.subject.iter_attributes() {
         let text = || {
             let text = attribute.as_str().map(str::to_owned);
-            text.map_err(|_| "its subject is not text".to_owned())
+            text.map_err(|_| RequestError::Subject)
         };
         if *attribute.attr_type() == OID_X509_COMMON_NAME {
             common_names.push(text()?);
@@ -69,13 +92,13 @@ fn subject(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Resu
     }
     match <[String; 1]>::try_from(common_names) {
         Ok([name]) => request.common_name = name,
-        Err(names) => return Err(format!("it has {} common names instead of one", names.len())),
+        Err(names) => return Err(RequestError::CommonNames(names.len())),
     }
     Ok(())
 }
 
 /// Reads all requests for extensions: signers read more than the first.
-fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), String> {
+fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), RequestError> {
     for attribute in parsed.certification_request_info.iter_attributes() {
         let ParsedCriAttribute::ExtensionRequest(requested) = attribute.parsed_attribute() else {
             request
@@ -99,7 +122,7 @@ fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> R
     Ok(())
 }
 
-fn alternative_name(name: &GeneralName<'_>, request: &mut Request) -> Result<(), String> {
+fn alternative_name(name: &GeneralName<'_>, request: &mut Request) -> Result<(), RequestError> {
     match name {
         GeneralName::DNSName(name) => {
             request.dns_names.insert((*name).to_owned());
@@ -107,9 +130,7 @@ fn alternative_name(name: &GeneralName<'_>, request: &mut Request) -> Result<(),
         GeneralName::IPAddress(bytes) => {
             let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
             let v6 = <[u8; 16]>::try_from(*bytes).map(IpAddr::from);
-            let address = v4
-                .or(v6)
-                .map_err(|_| "one of its addresses has neither 4 nor 16 bytes".to_owned())?;
+            let address = v4.or(v6).map_err(|_| RequestError::Address)?;
             request.addresses.insert(address);
         }
         _ => request

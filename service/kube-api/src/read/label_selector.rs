@@ -4,6 +4,21 @@ use serde_json::{Map, Value};
 
 use crate::object::validation;
 
+/// A requirement that is invalid. The texts are those of a Kubernetes API server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LabelSelectorError {
+    #[error("unable to parse requirement: {0:?}")]
+    Form(String),
+    #[error("unable to parse requirement: <nil>: Invalid value: {label:?}: {why}")]
+    Label { label: String, why: &'static str },
+    #[error("unable to parse requirement: values[0][{label}]: Invalid value: {value:?}: {why}")]
+    Value {
+        label: String,
+        value: String,
+        why: &'static str,
+    },
+}
+
 /// Requirements on labels, all of which must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
@@ -28,8 +43,8 @@ impl LabelSelector {
     /// Parses `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
     ///
     /// # Errors
-    /// The requirement that is invalid, as a message.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Fails with the first requirement that is invalid.
+    pub fn parse(text: &str) -> Result<Self, LabelSelectorError> {
         split_outside_parentheses(text)
             .into_iter()
             .map(str::trim)
@@ -81,8 +96,8 @@ fn split_outside_parentheses(text: &str) -> Vec<&str> {
     parts
 }
 
-fn requirement(text: &str) -> Result<Requirement, String> {
-    let fail = || format!("unable to parse requirement: {text:?}");
+fn requirement(text: &str) -> Result<Requirement, LabelSelectorError> {
+    let fail = || LabelSelectorError::Form(text.to_owned());
     let (label, test) = if let Some(label) = text.strip_prefix('!') {
         (label, Test::Absent)
     } else if let Some((label, value)) = text.split_once("!=") {
@@ -106,12 +121,16 @@ fn requirement(text: &str) -> Result<Requirement, String> {
         (text, Test::Exists)
     };
     let label = label.trim();
-    validation::check_label_name(label)
-        .map_err(|why| format!("unable to parse requirement: <nil>: Invalid value: {label:?}: {why}"))?;
+    validation::check_label_name(label).map_err(|why| LabelSelectorError::Label {
+        label: label.to_owned(),
+        why,
+    })?;
     if let Test::In(values) | Test::NotIn(values) = &test {
         for value in values {
-            validation::check_label_value(value).map_err(|why| {
-                format!("unable to parse requirement: values[0][{label}]: Invalid value: {value:?}: {why}")
+            validation::check_label_value(value).map_err(|why| LabelSelectorError::Value {
+                label: label.to_owned(),
+                value: value.clone(),
+                why,
             })?;
         }
     }

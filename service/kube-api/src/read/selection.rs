@@ -24,7 +24,8 @@ impl Selection {
     /// # Errors
     /// 400 for invalid selectors.
     pub fn of(request: &RequestInfo) -> Result<Self> {
-        let labels = LabelSelector::parse(&request.options.label_selector).map_err(ApiError::bad_request)?;
+        let labels = LabelSelector::parse(&request.options.label_selector)
+            .map_err(|error| ApiError::bad_request(error.to_string()))?;
         let mut fields = request.options.field_selector.clone();
         if !request.name.is_empty() {
             // A watch of one object.

@@ -49,8 +49,9 @@ pub fn parsed(media_type: &str, bytes: &[u8]) -> Result<Value> {
         "application/json" => json(bytes)?,
         "application/yaml" => yaml(bytes)?,
         protobuf::MEDIA_TYPE => {
-            let mut object = protobuf::decode(bytes)
-                .map_err(|why| ApiError::bad_request(format!("the protobuf body cannot be read: {why}")))?;
+            let mut object = protobuf::decode(bytes).map_err(|error| {
+                ApiError::bad_request(format!("the protobuf body cannot be read: {error}"))
+            })?;
             object::normalize_numbers(&mut object);
             object
         }

@@ -48,12 +48,46 @@ impl From<Vec<String>> for Field {
     }
 }
 
+/// Bytes that are not an object in protobuf.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    #[error("it does not begin as Kubernetes objects do")]
+    Magic,
+    #[error("{kind} of {api_version:?} is not known in protobuf; send JSON")]
+    UnknownKind { api_version: String, kind: String },
+    #[error("the message {0} is not known")]
+    UnknownMessage(String),
+    #[error("messages nest too deep")]
+    TooDeep,
+    /// JSON within the message is invalid.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("a text was expected")]
+    NoText,
+    #[error("a text is not UTF-8")]
+    NotUtf8,
+    #[error("a time is out of range")]
+    Time,
+    /// A value of this type has the wire form of another type.
+    #[error("a value of type {0} is written in another form")]
+    Form(String),
+    /// The bytes end within a part of this kind.
+    #[error("it ends within a {0}")]
+    Truncated(&'static str),
+    #[error("a number has too many bytes")]
+    LongNumber,
+    #[error("a length is out of range")]
+    Length,
+    #[error("there is no field form {0}")]
+    UnknownForm(u64),
+}
+
+/// Decodes an object.
+///
 /// # Errors
-/// The reason, as a message.
-pub fn decode(bytes: &[u8]) -> Result<Value, String> {
-    let bytes = bytes
-        .strip_prefix(MAGIC)
-        .ok_or("it does not begin as Kubernetes objects do")?;
+/// [`DecodeError`]
+pub fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
+    let bytes = bytes.strip_prefix(MAGIC).ok_or(DecodeError::Magic)?;
     let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
     for field in Reader(bytes) {
         match field? {
@@ -70,8 +104,10 @@ pub fn decode(bytes: &[u8]) -> Result<Value, String> {
             _ => {}
         }
     }
-    let message = message_of(&api_version, &kind)
-        .ok_or_else(|| format!("{kind} of {api_version:?} is not known in protobuf; send JSON"))?;
+    let message = message_of(&api_version, &kind).ok_or_else(|| DecodeError::UnknownKind {
+        api_version: api_version.clone(),
+        kind: kind.clone(),
+    })?;
     let mut object = decode_message(message, raw, 0)?;
     object["apiVersion"] = api_version.into();
     object["kind"] = kind.into();
@@ -93,16 +129,16 @@ fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
         .map(|(name, _)| name.as_str())
 }
 
-fn decode_message(message: &str, bytes: &[u8], depth: usize) -> Result<Value, String> {
+fn decode_message(message: &str, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     if depth > MAX_DEPTH {
-        return Err("messages nest too deep".into());
+        return Err(DecodeError::TooDeep);
     }
     if let Some(special) = decode_special(message, bytes, depth) {
         return special;
     }
     let fields = MESSAGES
         .get(message)
-        .ok_or_else(|| format!("the message {message} is not known"))?;
+        .ok_or_else(|| DecodeError::UnknownMessage(message.to_owned()))?;
     let mut object = Map::new();
     for field in Reader(bytes) {
         let (number, wire) = field?;
@@ -163,14 +199,14 @@ fn is_left_out(message: &str, member: &str, value: &Value) -> bool {
 }
 
 /// Decodes messages that are not objects in JSON.
-fn decode_special(message: &str, bytes: &[u8], depth: usize) -> Option<Result<Value, String>> {
+fn decode_special(message: &str, bytes: &[u8], depth: usize) -> Option<Result<Value, DecodeError>> {
     let last = message.rsplit('.').next()?;
     let is_meta = message.starts_with(META);
     if message.starts_with(CRD) {
         return match last {
             "JSON" => {
                 let raw = first_bytes(bytes);
-                Some(raw.and_then(|raw| serde_json::from_slice(raw).map_err(|error| error.to_string())))
+                Some(raw.and_then(|raw| serde_json::from_slice(raw).map_err(DecodeError::Json)))
             }
             "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrStringArray" => {
                 Some(decode_either(last, bytes, depth))
@@ -182,13 +218,13 @@ fn decode_special(message: &str, bytes: &[u8], depth: usize) -> Option<Result<Va
         "Time" | "MicroTime" if is_meta => Some(decode_time(bytes, last == "MicroTime")),
         "FieldsV1" if is_meta => {
             let raw = first_bytes(bytes);
-            Some(raw.and_then(|raw| serde_json::from_slice(raw).map_err(|error| error.to_string())))
+            Some(raw.and_then(|raw| serde_json::from_slice(raw).map_err(DecodeError::Json)))
         }
         "Quantity" => Some(first_bytes(bytes).map(|text| String::from_utf8_lossy(text).into())),
         "ExtraValue" => {
             let items = Reader(bytes).map(|field| match field? {
                 (_, Wire::Bytes(text)) => Ok(Value::from(String::from_utf8_lossy(text))),
-                _ => Err("a text was expected".to_owned()),
+                _ => Err(DecodeError::NoText),
             });
             Some(items.collect())
         }
@@ -197,7 +233,7 @@ fn decode_special(message: &str, bytes: &[u8], depth: usize) -> Option<Result<Va
 }
 
 /// Decodes a schema, or what may be in its place.
-fn decode_either(message: &str, bytes: &[u8], depth: usize) -> Result<Value, String> {
+fn decode_either(message: &str, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     let schema = |bytes| decode_message(&format!("{CRD}JSONSchemaProps"), bytes, depth + 1);
     let (mut one, mut several) = (None, Vec::new());
     for field in Reader(bytes) {
@@ -219,7 +255,7 @@ fn decode_either(message: &str, bytes: &[u8], depth: usize) -> Result<Value, Str
 }
 
 /// The content of field 1.
-fn first_bytes(bytes: &[u8]) -> Result<&[u8], String> {
+fn first_bytes(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     for field in Reader(bytes) {
         if let (1, Wire::Bytes(bytes)) = field? {
             return Ok(bytes);
@@ -228,7 +264,7 @@ fn first_bytes(bytes: &[u8]) -> Result<&[u8], String> {
     Ok(&[])
 }
 
-fn decode_time(bytes: &[u8], micro: bool) -> Result<Value, String> {
+fn decode_time(bytes: &[u8], micro: bool) -> Result<Value, DecodeError> {
     let (mut seconds, mut nanos) = (None, 0);
     for field in Reader(bytes) {
         match field? {
@@ -240,7 +276,7 @@ fn decode_time(bytes: &[u8], micro: bool) -> Result<Value, String> {
     let Some(seconds) = seconds else {
         return Ok(Value::Null);
     };
-    let time = DateTime::from_timestamp(seconds, nanos).ok_or("a time is out of range")?;
+    let time = DateTime::from_timestamp(seconds, nanos).ok_or(DecodeError::Time)?;
     let digits = if micro {
         SecondsFormat::Micros
     } else {
@@ -249,11 +285,11 @@ fn decode_time(bytes: &[u8], micro: bool) -> Result<Value, String> {
     Ok(time.to_rfc3339_opts(digits, true).into())
 }
 
-fn decode_value(kind: &str, wire: Wire<'_>, depth: usize) -> Result<Value, String> {
+fn decode_value(kind: &str, wire: Wire<'_>, depth: usize) -> Result<Value, DecodeError> {
     match (kind, wire) {
         ("string", Wire::Bytes(text)) => match std::str::from_utf8(text) {
             Ok(text) => Ok(text.into()),
-            Err(_) => Err("a text is not UTF-8".into()),
+            Err(_) => Err(DecodeError::NotUtf8),
         },
         ("bytes", Wire::Bytes(bytes)) => Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into()),
         ("bool", Wire::Number(number)) => Ok((number != 0).into()),
@@ -262,7 +298,7 @@ fn decode_value(kind: &str, wire: Wire<'_>, depth: usize) -> Result<Value, Strin
         ("uint32" | "uint64", Wire::Number(number)) => Ok(number.into()),
         ("double", Wire::Fixed(bits)) => Ok(f64::from_bits(bits).into()),
         (message, Wire::Bytes(bytes)) => decode_message(message, bytes, depth + 1),
-        (kind, _) => Err(format!("a value of type {kind} is written in another form")),
+        (kind, _) => Err(DecodeError::Form(kind.to_owned())),
     }
 }
 
@@ -276,29 +312,29 @@ enum Wire<'a> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn varint(&mut self) -> Result<u64, String> {
+    fn varint(&mut self) -> Result<u64, DecodeError> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.0.split_first().ok_or("it ends within a number")?;
+            let (byte, rest) = self.0.split_first().ok_or(DecodeError::Truncated("number"))?;
             self.0 = rest;
             number |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
                 return Ok(number);
             }
         }
-        Err("a number has too many bytes".into())
+        Err(DecodeError::LongNumber)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
         if length > self.0.len() {
-            return Err("it ends within a field".into());
+            return Err(DecodeError::Truncated("field"));
         }
         let (taken, rest) = self.0.split_at(length);
         self.0 = rest;
         Ok(taken)
     }
 
-    fn fixed(&mut self, length: usize) -> Result<u64, String> {
+    fn fixed(&mut self, length: usize) -> Result<u64, DecodeError> {
         let bytes = self.take(length)?;
         Ok(bytes
             .iter()
@@ -306,24 +342,24 @@ impl<'a> Reader<'a> {
             .fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    fn field(&mut self) -> Result<(u64, Wire<'a>), String> {
+    fn field(&mut self) -> Result<(u64, Wire<'a>), DecodeError> {
         let tag = self.varint()?;
         let wire = match tag & 7 {
             0 => Wire::Number(self.varint()?),
             1 => Wire::Fixed(self.fixed(8)?),
             2 => {
-                let length = usize::try_from(self.varint()?).map_err(|_| "a length is out of range")?;
+                let length = usize::try_from(self.varint()?).map_err(|_| DecodeError::Length)?;
                 Wire::Bytes(self.take(length)?)
             }
             5 => Wire::Fixed(self.fixed(4)?),
-            other => return Err(format!("there is no field form {other}")),
+            other => return Err(DecodeError::UnknownForm(other)),
         };
         Ok((tag >> 3, wire))
     }
 }
 
 impl<'a> Iterator for Reader<'a> {
-    type Item = Result<(u64, Wire<'a>), String>;
+    type Item = Result<(u64, Wire<'a>), DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {

@@ -78,7 +78,7 @@ impl Server {
                 let patch = read(bytes)?;
                 self.change(request, |existing| {
                     let object = strategic::merged(&request.resource.schema, existing, &patch)
-                        .map_err(ApiError::bad_request)?;
+                        .map_err(|error| ApiError::bad_request(error.to_string()))?;
                     kept_identity(request, object, existing)
                 })
                 .await

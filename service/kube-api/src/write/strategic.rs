@@ -5,11 +5,21 @@ use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
+/// A patch that cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StrategicPatchError {
+    #[error("$patch: {0:?} is not known: merge, replace or delete is expected")]
+    Directive(String),
+    /// An element lacks this member.
+    #[error("an element of the patch has no {0}, by which the list is merged")]
+    NoKey(String),
+}
+
 /// Applies a patch to an object.
 ///
 /// # Errors
-/// The directive that is not supported, as a message.
-pub fn merged(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, String> {
+/// [`StrategicPatchError`]
+pub fn merged(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, StrategicPatchError> {
     let (Value::Object(object), Value::Object(patch)) = (object, patch) else {
         return Ok(patch.clone());
     };
@@ -20,7 +30,7 @@ fn merge_objects(
     schema: &Schema,
     object: &Map<String, Value>,
     patch: &Map<String, Value>,
-) -> Result<Map<String, Value>, String> {
+) -> Result<Map<String, Value>, StrategicPatchError> {
     match patch.get("$patch").and_then(Value::as_str) {
         Some("replace") => {
             let mut new = patch.clone();
@@ -29,11 +39,7 @@ fn merge_objects(
         }
         Some("delete") => return Ok(Map::new()),
         Some("merge") | None => {}
-        Some(other) => {
-            return Err(format!(
-                "$patch: {other:?} is not known: merge, replace or delete is expected"
-            ));
-        }
+        Some(other) => return Err(StrategicPatchError::Directive(other.to_owned())),
     }
     let mut out = object.clone();
     if let Some(kept) = patch.get("$retainKeys").and_then(Value::as_array) {
@@ -85,7 +91,11 @@ fn merge_objects(
     Ok(out)
 }
 
-fn merge_lists(schema: Option<&Schema>, existing: &[Value], patch: &[Value]) -> Result<Vec<Value>, String> {
+fn merge_lists(
+    schema: Option<&Schema>,
+    existing: &[Value],
+    patch: &[Value],
+) -> Result<Vec<Value>, StrategicPatchError> {
     let directive = |element: &Value| element.get("$patch").and_then(Value::as_str).map(str::to_owned);
     let plain = || {
         patch
@@ -114,7 +124,7 @@ fn merge_lists(schema: Option<&Schema>, existing: &[Value], patch: &[Value]) -> 
     for element in patch {
         let identity = element
             .get(key)
-            .ok_or_else(|| format!("an element of the patch has no {key}, by which the list is merged"))?;
+            .ok_or_else(|| StrategicPatchError::NoKey(key.clone()))?;
         let index = out
             .iter()
             .position(|existing| existing.get(key) == Some(identity));

@@ -9,6 +9,18 @@ use muster_api::ids::InfraEnvId;
 /// cards has some 30 kB.
 const USUAL: usize = 64 << 10;
 
+/// The inventories of an InfraEnv have reached the limit; the text has the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the inventories of the InfraEnv have {stored_kib} KiB together, and beyond {most_mib} MiB none of more than {usual_kib} KiB is taken \
+     (--max-inventories): delete hosts that are gone, or raise the limit",
+    usual_kib = USUAL >> 10
+)]
+pub struct QuotaExceeded {
+    stored_kib: u64,
+    most_mib: u64,
+}
+
 /// Bytes of inventories that each InfraEnv stores: as measured, plus later reports.
 #[derive(Debug)]
 pub struct InventoryQuota {
@@ -28,8 +40,8 @@ impl InventoryQuota {
     /// Accepts or refuses an inventory of so many bytes.
     ///
     /// # Errors
-    /// A text for users with the stored amount and the remedy.
-    pub fn take(&self, infra_env_id: InfraEnvId, bytes: usize) -> Result<(), String> {
+    /// Fails if the InfraEnv would store more than the limit.
+    pub fn take(&self, infra_env_id: InfraEnvId, bytes: usize) -> Result<(), QuotaExceeded> {
         if bytes <= USUAL {
             return Ok(());
         }
@@ -38,13 +50,10 @@ impl InventoryQuota {
         let with = stored.saturating_add(bytes as u64);
         if with > self.most {
             metrics::counter!("muster_inventories_refused_total").increment(1);
-            return Err(format!(
-                "the inventories of the InfraEnv have {} KiB together, and beyond {} MiB none of more than {} KiB is taken \
-                 (--max-inventories): delete hosts that are gone, or raise the limit",
-                *stored >> 10,
-                self.most >> 20,
-                USUAL >> 10
-            ));
+            return Err(QuotaExceeded {
+                stored_kib: *stored >> 10,
+                most_mib: self.most >> 20,
+            });
         }
         *stored = with;
         Ok(())
@@ -67,7 +76,7 @@ mod tests {
         let [loud, quiet] = [(); 2].map(|()| InfraEnvId::random());
         let taken = (0..100).filter(|_| quota.take(loud, 3 << 20).is_ok()).count();
         assert_eq!(taken, 3);
-        let why = quota.take(loud, 3 << 20).unwrap_err();
+        let why = quota.take(loud, 3 << 20).unwrap_err().to_string();
         assert!(
             why.contains("9216 KiB") && why.contains("--max-inventories"),
             "{why}"

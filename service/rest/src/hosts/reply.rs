@@ -39,7 +39,7 @@ pub async fn post_step_reply(
     let size = reply.output.len();
     if reply.step_type == Some(StepType::Inventory) {
         let taken = hosts.inventory_quota().take(infra_env_id, size);
-        taken.map_err(Problem::invalid)?;
+        taken.map_err(|error| Problem::invalid(error.to_string()))?;
     }
     let taking_over = async {
         let _turn = turn(infra_env_id).await?;
