@@ -13,7 +13,7 @@ use muster_http::{Problem, SessionCookie};
 use muster_operations::auth::{Auth, NewSession, Sessions};
 use muster_operations::now;
 
-use super::{no_tokens, token_id, view};
+use super::visitor::{no_tokens, token_id, view};
 
 /// Begin a session
 ///

@@ -8,7 +8,7 @@ use muster_http::gate::SignedIn;
 use muster_http::{Problem, SessionCookie};
 use muster_operations::auth::Sessions;
 
-use super::{no_tokens, view};
+use super::visitor::{no_tokens, view};
 
 /// Get the session of a request
 ///

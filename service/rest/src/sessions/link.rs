@@ -9,7 +9,7 @@ use muster_http::gate::SignedIn;
 use muster_operations::auth::Sessions;
 use muster_operations::now;
 
-use super::{no_tokens, token_id};
+use super::visitor::{no_tokens, token_id};
 
 /// Add a one-time link
 ///
