@@ -228,6 +228,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
     pub capi_provider: bool,
 
+    /// Leave out the page for browsers (/ui)
+    #[arg(long, env = "MUSTER_NO_WEB", value_parser = clap::builder::FalseyValueParser::new())]
+    pub no_web: bool,
+
     /// Do not show what REST made as custom resources of the built-in Kubernetes API
     #[arg(long, env = "MUSTER_NO_MIRROR", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_mirror: bool,

@@ -23,6 +23,8 @@ pub struct Rest {
     pub operations: Arc<Operations>,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,
+    /// The path of the page for browsers, if there is one.
+    pub page: Option<&'static str>,
 }
 
 macro_rules! part {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::IntoResponse;
-use http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderMap, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use muster_api::host::HostStatus;
 use muster_operations::Operations;
@@ -18,6 +18,7 @@ use serde::Serialize;
 use strum::VariantArray;
 
 use crate::process::ProcessUsage;
+use crate::state::Rest;
 
 /// Longest wait of `/ready` for the database: probes have deadlines of their own.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
@@ -27,13 +28,22 @@ pub async fn health() -> StatusCode {
     StatusCode::OK
 }
 
-/// For a user who opens the address in a browser: what is here, and the next steps.
-pub async fn front_page(State(urls): State<Arc<Urls>>) -> String {
-    let Urls { public, boot } = &*urls;
-    format!(
+/// For a user who opens the address: what is here, and the next steps. Browsers are led to the page.
+pub async fn front_page(State(rest): State<Rest>, headers: HeaderMap) -> Response {
+    let Urls { public, boot } = &*rest.operations.urls;
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if let Some(page) = rest.page
+        && accepted.is_some_and(|accepted| accepted.contains("text/html"))
+    {
+        return Redirect::to(page).into_response();
+    }
+    let page = rest
+        .page
+        .map_or_else(String::new, |page| format!("  {page:<26}the page for browsers\n"));
+    let text = format!(
         "Muster {version}: discovers bare-metal machines and adds them to clusters
 
-  /api/assisted-install/v2   REST: the assisted-installer protocol; /openapi.json describes it
+{page}  /api/assisted-install/v2   REST: the assisted-installer protocol; /openapi.json describes it
   /ready                     how database, live image and Kubernetes API are
   /metrics                   for Prometheus
 
@@ -42,7 +52,8 @@ Machines, by the command line:
 Machines boot from {boot}: their addresses are those that `muster infra-env list` prints.
 ",
         version = env!("CARGO_PKG_VERSION"),
-    )
+    );
+    text.into_response()
 }
 
 /// The state of each part, as text.

@@ -122,14 +122,17 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let rest = Rest {
         operations: operations.clone(),
         metrics: metrics.clone(),
+        page: (!args.no_web).then_some(muster_web::PAGE),
     };
     // After the recorder, since it registers gauges there.
     let downloads = Downloads::new(args.download_limits());
     let images = muster_images::routes(operations.clone(), downloads.clone());
     let for_hosts = muster_images::host_routes(operations.clone(), downloads);
-    let mut api_routes = muster_rest::api(rest.clone())
-        .merge(images.clone())
-        .merge(for_hosts);
+    let mut api_routes = muster_rest::api(rest.clone());
+    if rest.page.is_some() {
+        api_routes = api_routes.clone().merge(muster_web::pages(api_routes));
+    }
+    let mut api_routes = api_routes.merge(images.clone()).merge(for_hosts);
     if !has_status {
         api_routes = api_routes.merge(muster_rest::metrics(rest.clone()));
     }

@@ -27,6 +27,7 @@ mod hostile_input;
 mod transport;
 
 mod two_doors;
+mod web;
 
 mod tokens {
     mod audit;

@@ -140,9 +140,12 @@ impl World {
         let rest = Rest {
             operations: operations.clone(),
             metrics,
+            page: Some(muster_web::PAGE),
         };
         // The same as in `service/src/serve/run.rs`, without images.
-        let mut router = whole(muster_rest::api(rest.clone()).merge(muster_rest::metrics(rest)));
+        let api = muster_rest::api(rest.clone());
+        let pages = muster_web::pages(api.clone());
+        let mut router = whole(api.merge(pages).merge(muster_rest::metrics(rest)));
         if !given.asks_for_tokens {
             router = only_known_names(router, &operations.urls);
         }

@@ -1,0 +1,262 @@
+//! The page, as browsers get it: who sees it, what it shows, which forms change something.
+
+use axum::body::Body;
+use http::Request;
+use muster_tests::http::Answer;
+use serde_json::json;
+
+use crate::tokens::scopes::operator;
+use crate::world::{Credential, HOST, World, answer};
+
+/// What a browser sends.
+#[derive(Default, Clone)]
+struct Browser {
+    cookie: String,
+}
+
+impl Browser {
+    async fn send(&self, world: &World, method: &str, path: &str, form: Option<&str>, site: &str) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", HOST)
+            .header("accept", "text/html")
+            .header("cookie", &self.cookie);
+        if form.is_some() {
+            request = request
+                .header("content-type", "application/x-www-form-urlencoded")
+                .header("sec-fetch-site", site);
+        }
+        let body = form.map_or_else(Body::empty, |form| Body::from(form.to_owned()));
+        answer(&world.router, request.body(body).unwrap()).await
+    }
+
+    async fn open(&self, world: &World, path: &str) -> Answer {
+        self.send(world, "GET", path, None, "").await
+    }
+
+    /// Sends a form of one of our pages.
+    async fn submit(&self, world: &World, path: &str, form: &str) -> Answer {
+        self.send(world, "POST", path, Some(form), "same-origin").await
+    }
+
+    /// An operator who may do everything.
+    async fn operator(world: &World) -> Self {
+        let (_, token) = operator(world, false, None).await;
+        Self::signed_in(world, &token).await
+    }
+
+    async fn signed_in(world: &World, token: &Credential) -> Self {
+        let Credential::Operator(token) = token else {
+            panic!("operators sign in")
+        };
+        let answer = Self::default()
+            .submit(world, "/ui/sign-in", &format!("token={token}&next=/ui/hosts"))
+            .await
+            .expect(303);
+        assert_eq!(answer.header("location"), "/ui/hosts");
+        let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap();
+        Self {
+            cookie: cookie.to_owned(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_visitor_signs_in_sees_the_hosts_and_signs_out() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({"name": "lab"})).await;
+    let path = world.host(infra_env, 1).await;
+    let id = path.rsplit('/').next().unwrap();
+    let stranger = Browser::default();
+    let led = stranger.open(&world, "/ui/hosts?q=cpu:8").await.expect(303);
+    assert_eq!(
+        led.header("location"),
+        "/ui/sign-in?next=%2Fui%2Fhosts%3Fq%3Dcpu%3A8"
+    );
+    let form = stranger
+        .open(&world, led.header("location"))
+        .await
+        .expect(200)
+        .text();
+    assert!(form.contains(r#"value="/ui/hosts?q=cpu:8""#), "{form}");
+    let refused = stranger
+        .submit(&world, "/ui/sign-in", "token=wrong")
+        .await
+        .expect(401);
+    assert!(refused.text().contains("role=\"alert\""), "{}", refused.text());
+    assert_eq!(
+        stranger.open(&world, "/").await.expect(303).header("location"),
+        "/ui/hosts"
+    );
+
+    let visitor = Browser::operator(&world).await;
+    let list = visitor.open(&world, "/ui/hosts").await.expect(200).text();
+    assert!(
+        list.contains(">host-1<") && list.contains("<strong>1 host</strong>"),
+        "{list}"
+    );
+    let page = visitor
+        .open(&world, &format!("/ui/hosts/{infra_env}/{id}"))
+        .await
+        .expect(200)
+        .text();
+    for part in [
+        "<bdi>host-1</bdi>",
+        "Checks: hardware",
+        "<h2>Disks</h2>",
+        "<h2>Network</h2>",
+        "discovering-unbound",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let out = visitor.submit(&world, "/ui/sign-out", "").await.expect(303);
+    assert_eq!(out.header("location"), "/ui/sign-in");
+    visitor.open(&world, "/ui/hosts").await.expect(303);
+}
+
+#[tokio::test]
+async fn every_answer_has_the_policy_and_no_page_is_kept() {
+    let world = World::open().await;
+    let visitor = Browser::operator(&world).await;
+    for path in [
+        "/ui/hosts",
+        "/ui/hosts?q=nokey:x",
+        "/ui/sign-in",
+        "/ui/hosts/x/y",
+        "/ui/static/none.css",
+    ] {
+        let answer = visitor.open(&world, path).await;
+        let policy = answer.header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self';"),
+            "{path}: {policy}"
+        );
+        assert!(!policy.contains("unsafe"));
+        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        let text = answer.text();
+        assert!(!text.contains(" style=") && !text.contains(" onclick="), "{path}");
+    }
+    let page = visitor.open(&world, "/ui/hosts").await.text();
+    let style = page
+        .split("href=\"")
+        .find(|part| part.starts_with("/ui/static/style-"))
+        .unwrap();
+    let style = visitor
+        .open(&world, style.split('"').next().unwrap())
+        .await
+        .expect(200);
+    assert!(style.header("cache-control").contains("immutable"));
+}
+
+#[tokio::test]
+async fn a_query_that_cannot_be_read_and_one_that_nothing_fits_are_explained() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let visitor = Browser::operator(&world).await;
+    let empty = visitor.open(&world, "/ui/hosts").await.expect(200).text();
+    assert!(empty.contains("No machine has registered yet"), "{empty}");
+    world.host(infra_env, 1).await;
+    let wrong = visitor
+        .open(&world, "/ui/hosts?q=modle:x")
+        .await
+        .expect(400)
+        .text();
+    assert!(
+        wrong.contains("is it model?") && wrong.contains(r#"value="modle:x""#),
+        "{wrong}"
+    );
+    let none = visitor
+        .open(&world, "/ui/hosts?q=cpu:%3E900")
+        .await
+        .expect(200)
+        .text();
+    assert!(
+        none.contains("No host fits") && none.contains("<code>cpu:&#62;900</code>"),
+        "{none}"
+    );
+}
+
+#[tokio::test]
+async fn forms_change_what_the_service_lets_them_and_those_of_other_pages_nothing() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let path = world.host(infra_env, 1).await;
+    let page = format!("/ui/hosts/{infra_env}/{}", path.rsplit('/').next().unwrap());
+    let visitor = Browser::operator(&world).await;
+    let name =
+        async || world.get(&world.operator, &path).await.expect(200).json()["requested_hostname"].clone();
+    for site in ["cross-site", "same-site", "none"] {
+        let refused = visitor
+            .send(
+                &world,
+                "POST",
+                &format!("{page}/name"),
+                Some("value=theirs"),
+                site,
+            )
+            .await;
+        assert_eq!(refused.status, 403, "{site}");
+    }
+    assert_ne!(name().await, "theirs");
+    let changed = visitor
+        .submit(&world, &format!("{page}/name"), "value=node-7")
+        .await
+        .expect(303);
+    assert_eq!(changed.header("location"), format!("{page}?done=name"));
+    assert_eq!(name().await, "node-7");
+    let shown = visitor
+        .open(&world, changed.header("location"))
+        .await
+        .expect(200)
+        .text();
+    assert!(shown.contains("muster host set"), "{shown}");
+    let refused = visitor
+        .submit(&world, &format!("{page}/name"), "value=no%20name")
+        .await;
+    assert!(
+        refused.status == 400 && refused.text().contains("role=\"alert\""),
+        "{}",
+        refused.text()
+    );
+    visitor
+        .submit(&world, &format!("{page}/explode"), "")
+        .await
+        .expect(404);
+
+    let (_, reader) = operator(&world, true, None).await;
+    let reader = Browser::signed_in(&world, &reader).await;
+    let list = reader.open(&world, "/ui/hosts").await.expect(200).text();
+    assert!(list.contains("only reads"), "{list}");
+    reader
+        .submit(&world, &format!("{page}/delete"), "")
+        .await
+        .expect(403);
+    visitor
+        .submit(&world, &format!("{page}/delete"), "")
+        .await
+        .expect(303);
+    world.get(&world.operator, &path).await.expect(404);
+}
+
+#[tokio::test]
+async fn what_others_chose_is_text_on_every_page() {
+    let world = World::open().await;
+    let name = "<script>alert(1)</script>\" onload=\"x";
+    let infra_env = world.infra_env(json!({"name": name})).await;
+    let path = world.host(infra_env, 1).await;
+    let visitor = Browser::operator(&world).await;
+    let page = format!("/ui/hosts/{infra_env}/{}", path.rsplit('/').next().unwrap());
+    for path in [
+        "/ui/hosts",
+        &page,
+        "/ui/hosts?q=%3Cscript%3Ealert(1)%3C/script%3E",
+    ] {
+        let text = visitor.open(&world, path).await.text();
+        assert!(
+            !text.contains("<script>alert") && !text.contains("\" onload"),
+            "{path}: {text}"
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! What all pages have: the frame, and pages for refusals.
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use http::StatusCode;
+
+use crate::files::{FILES, Files};
+
+/// The path of the first page.
+pub const PAGE: &str = "/ui/hosts";
+
+/// The frame of a page.
+pub struct Frame {
+    pub files: &'static Files,
+    /// The name of the visitor's token; `None`: the visitor has none.
+    pub who: Option<String>,
+    /// What the visitor cannot do, and why.
+    pub limits: Vec<String>,
+    /// True if the service requires no tokens.
+    pub is_open: bool,
+}
+
+impl Frame {
+    /// The frame of pages that do not know their visitor.
+    pub fn plain() -> Self {
+        Self {
+            files: &FILES,
+            who: None,
+            limits: Vec::new(),
+            is_open: false,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ProblemPage<'a> {
+    frame: Frame,
+    status: StatusCode,
+    reason: &'a str,
+}
+
+/// A page with the reason of a refusal.
+pub fn problem(status: StatusCode, reason: &str) -> Response {
+    let page = ProblemPage {
+        frame: Frame::plain(),
+        status,
+        reason,
+    };
+    (status, answer(&page)).into_response()
+}
+
+/// A page as an answer.
+pub fn answer(page: &impl Template) -> Response {
+    match page.render() {
+        Ok(text) => Html(text).into_response(),
+        Err(error) => {
+            let text = format!("the page could not be written: {error}");
+            (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+        }
+    }
+}

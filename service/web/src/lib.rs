@@ -1,0 +1,39 @@
+//! The web page: HTML of what REST answers to the same visitor.
+//!
+//! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
+//! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
+
+mod files;
+mod headers;
+mod host;
+mod hosts;
+mod html;
+mod rest;
+mod sign_in;
+mod words;
+
+use axum::Router;
+use axum::middleware;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use tower_http::compression::CompressionLayer;
+
+pub use html::PAGE;
+use rest::Rest;
+
+/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate.
+pub fn pages(api: Router) -> Router {
+    let to_hosts = || async { Redirect::to(PAGE) };
+    Router::new()
+        .route("/ui", get(to_hosts))
+        .route("/ui/", get(to_hosts))
+        .route("/ui/hosts", get(hosts::list))
+        .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
+        .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
+        .route("/ui/sign-in", get(sign_in::form).post(sign_in::sign_in))
+        .route("/ui/sign-out", post(sign_in::sign_out))
+        .route("/ui/static/{file}", get(files::file))
+        .with_state(Rest::new(api))
+        .layer(middleware::map_response(headers::secure))
+        .layer(CompressionLayer::new())
+}

@@ -1,0 +1,189 @@
+//! Requests to REST in the name of the visitor.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
+use muster_api::{BASE_PATH, MUSTER_PATH};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tower::ServiceExt as _;
+use url::form_urlencoded::byte_serialize;
+
+use crate::html;
+
+/// Largest answer that a page reads, bytes: a host with thousands of disks is below 4 MiB.
+const LARGEST: usize = 16 << 20;
+
+/// Headers of the visitor's request by which REST knows who it is, and where its page is from.
+static PASSED_ON: [HeaderName; 5] = [
+    header::HOST,
+    header::COOKIE,
+    header::AUTHORIZATION,
+    header::ORIGIN,
+    HeaderName::from_static("sec-fetch-site"),
+];
+
+/// The routes of REST.
+#[derive(Clone)]
+pub struct Rest(Router);
+
+impl Rest {
+    pub fn new(api: Router) -> Self {
+        Self(api)
+    }
+}
+
+/// Who opened the page.
+pub struct Visitor {
+    rest: Rest,
+    headers: HeaderMap,
+    client: Option<ConnectInfo<SocketAddr>>,
+    /// Path and query of the page.
+    pub uri: Uri,
+}
+
+impl FromRequestParts<Rest> for Visitor {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, rest: &Rest) -> Result<Self, Self::Rejection> {
+        let all = &parts.headers;
+        let headers = PASSED_ON.iter().flat_map(|name| {
+            all.get_all(name)
+                .iter()
+                .map(move |value| (name.clone(), value.clone()))
+        });
+        Ok(Self {
+            rest: rest.clone(),
+            headers: headers.collect(),
+            // Not all extensions: the router's own would add the parameters of this path to those of REST's.
+            client: parts.extensions.get().copied(),
+            uri: parts.uri.clone(),
+        })
+    }
+}
+
+/// REST refused a request of the page.
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: StatusCode,
+    /// In REST's own words.
+    pub reason: String,
+    /// The page that was to be shown.
+    page: String,
+}
+
+impl Visitor {
+    /// The values of the page's own query parameters with these names; empty where there is none.
+    pub fn parameters<const N: usize>(&self, names: [&str; N]) -> [String; N] {
+        let query = self.uri.query().unwrap_or_default();
+        let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect();
+        names.map(|name| {
+            let found = pairs.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        })
+    }
+
+    /// The same without a session.
+    pub fn without_cookie(&self) -> Self {
+        let mut headers = self.headers.clone();
+        headers.remove(header::COOKIE);
+        Self {
+            rest: self.rest.clone(),
+            headers,
+            client: self.client,
+            uri: self.uri.clone(),
+        }
+    }
+
+    /// Sends this credential with each request.
+    pub fn identify(&mut self, mut credential: HeaderValue) {
+        credential.set_sensitive(true);
+        self.headers.insert(header::AUTHORIZATION, credential);
+    }
+
+    /// `GET` of a path of REST, as JSON.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Refusal> {
+        let response = self.send(Method::GET, path, None).await?;
+        let bytes = to_bytes(response.into_body(), LARGEST).await;
+        let read = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        read.ok_or_else(|| {
+            self.refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the answer of {path} cannot be read"),
+            )
+        })
+    }
+
+    /// Sends a request to a path of REST: below its base path, or a whole one of the additions.
+    ///
+    /// # Errors
+    /// With the reason of every answer that is no success.
+    pub async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Response, Refusal> {
+        let base = match path.starts_with(MUSTER_PATH) {
+            true => "",
+            false => BASE_PATH,
+        };
+        let mut request = Request::new(match body {
+            Some(body) => Body::from(body.to_string()),
+            None => Body::empty(),
+        });
+        *request.method_mut() = method;
+        *request.headers_mut() = self.headers.clone();
+        if let Some(client) = self.client {
+            request.extensions_mut().insert(client);
+        }
+        if body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        }
+        *request.uri_mut() = format!("{base}{path}")
+            .parse()
+            .map_err(|_| self.refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{path} is no path")))?;
+        let Ok(response) = self.rest.0.clone().oneshot(request).await;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(self.refusal(response.status(), reason(response).await))
+    }
+
+    /// A refusal by the page itself.
+    pub fn refusal(&self, status: StatusCode, reason: String) -> Refusal {
+        let page = self.page();
+        Refusal { status, reason, page }
+    }
+
+    fn page(&self) -> String {
+        self.uri
+            .path_and_query()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+}
+
+/// The reason in either of REST's two forms of a refusal (docs/protocol/rest-behaviour.md#1.1).
+async fn reason(response: Response) -> String {
+    let status = response.status();
+    let bytes = to_bytes(response.into_body(), LARGEST).await.unwrap_or_default();
+    let read: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let text = |name: &str| read.get(name).and_then(Value::as_str).map(str::to_owned);
+    text("reason")
+        .or_else(|| text("message"))
+        .unwrap_or_else(|| status.to_string())
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        if self.status == StatusCode::UNAUTHORIZED {
+            let page: String = byte_serialize(self.page.as_bytes()).collect();
+            return Redirect::to(&format!("/ui/sign-in?next={page}")).into_response();
+        }
+        html::problem(self.status, &self.reason)
+    }
+}

@@ -1,0 +1,144 @@
+//! Signs in and out. The cookie is REST's; a page never has a token again.
+
+use askama::Template;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderValue, Method, StatusCode, header};
+use muster_api::MUSTER_PATH;
+use muster_api::session::Session;
+use serde_json::json;
+use url::form_urlencoded;
+
+use crate::files::FILES;
+use crate::html::{Frame, PAGE, answer};
+use crate::rest::{Refusal, Visitor};
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    frame: Frame,
+    /// Where to go then.
+    next: String,
+    /// The secret of a link, which replaces the token.
+    link: String,
+    problem: Option<String>,
+}
+
+/// The frame for a visitor who is signed in.
+///
+/// # Errors
+/// 401 for others.
+pub async fn frame(visitor: &Visitor) -> Result<Frame, Refusal> {
+    let session: Session = visitor.get(&format!("{MUSTER_PATH}/session")).await?;
+    let mut limits = Vec::new();
+    if session.read_only {
+        limits.push("This token only reads: buttons that change something are refused.".to_owned());
+    }
+    if let Some(id) = session.infra_env_id {
+        limits.push(format!(
+            "This token is for one InfraEnv ({id}): the hosts of others are not shown."
+        ));
+    }
+    let is_open = !session.requires_tokens;
+    Ok(Frame {
+        files: &FILES,
+        who: (!is_open).then(|| session.name.unwrap_or_else(|| "an operator".to_owned())),
+        limits,
+        is_open,
+    })
+}
+
+/// The page that follows: always one of this service.
+fn own(next: &str) -> &str {
+    match next.starts_with("/ui/") && !next.contains(['\\', '\n', '\r']) {
+        true => next,
+        false => PAGE,
+    }
+}
+
+pub async fn form(visitor: Visitor) -> Response {
+    let [next, link] = visitor.parameters(["next", "link"]);
+    page(&next, &link, None)
+}
+
+fn page(next: &str, link: &str, problem: Option<String>) -> Response {
+    answer(&SignInPage {
+        frame: Frame::plain(),
+        next: own(next).to_owned(),
+        link: link.to_owned(),
+        problem,
+    })
+}
+
+pub async fn sign_in(visitor: Visitor, body: String) -> Response {
+    let field = |name: &str| {
+        let mut fields = form_urlencoded::parse(body.as_bytes());
+        let found = fields.find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| value.trim().to_owned())
+            .unwrap_or_default()
+    };
+    let (token, link, next) = (field("token"), field("link"), field("next"));
+    let asked = match link.is_empty() {
+        true => json!({}),
+        false => json!({"link": link}),
+    };
+    // A session that is there already cannot begin another.
+    let mut stranger = visitor.without_cookie();
+    if link.is_empty() {
+        match HeaderValue::from_str(&format!("Bearer {token}")) {
+            Ok(value) => stranger.identify(value),
+            Err(_) => {
+                return refused(
+                    StatusCode::BAD_REQUEST,
+                    &next,
+                    "this is no token: paste it as it was printed",
+                );
+            }
+        }
+    }
+    match stranger
+        .send(Method::POST, &format!("{MUSTER_PATH}/sessions"), Some(&asked))
+        .await
+    {
+        Ok(begun) => with_cookies(Redirect::to(own(&next)).into_response(), &begun),
+        Err(refusal) => refused(refusal.status, &next, &refusal.reason),
+    }
+}
+
+fn refused(status: StatusCode, next: &str, reason: &str) -> Response {
+    (status, page(next, "", Some(reason.to_owned()))).into_response()
+}
+
+pub async fn sign_out(visitor: Visitor) -> Result<Response, Refusal> {
+    let ended = visitor
+        .send(Method::DELETE, &format!("{MUSTER_PATH}/session"), None)
+        .await?;
+    Ok(with_cookies(Redirect::to("/ui/sign-in").into_response(), &ended))
+}
+
+/// The answer with the cookies that REST sets.
+fn with_cookies(mut answer: Response, of: &Response) -> Response {
+    for cookie in of.headers().get_all(header::SET_COOKIE) {
+        answer.headers_mut().append(header::SET_COOKIE, cookie.clone());
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own;
+
+    #[test]
+    fn nobody_is_led_to_another_site() {
+        assert_eq!(own("/ui/hosts?q=a"), "/ui/hosts?q=a");
+        for other in [
+            "",
+            "https://example.test/",
+            "//example.test/ui/",
+            "/ui\\example.test",
+            "/ui/\\example.test",
+        ] {
+            assert_eq!(own(other), "/ui/hosts", "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Times and sizes as people write them.
+
+use muster_api::time::Timestamp;
+
+/// The distance of `time` from `now` (both RFC 3339), such as `42 s ago` or `in 5 min`. A text that is no time is returned unchanged.
+pub fn relative(time: &str, now: &str) -> String {
+    let (Ok(time_read), Ok(now)) = (time.parse::<Timestamp>(), now.parse::<Timestamp>()) else {
+        return time.to_owned();
+    };
+    let seconds = (now - time_read).num_seconds();
+    let length = length(seconds.unsigned_abs());
+    match seconds {
+        ..0 => format!("in {length}"),
+        0.. => format!("{length} ago"),
+    }
+}
+
+/// A number of seconds in its largest unit.
+fn length(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// True if `time` (RFC 3339) is before `now`.
+pub fn is_over(time: &str, now: &str) -> bool {
+    let read = |text: &str| text.parse::<Timestamp>().ok();
+    read(time).zip(read(now)).is_some_and(|(time, now)| time < now)
+}
+
+/// Memory in binary units, as it is sold; empty: not known.
+pub fn memory(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    match bytes {
+        0 => String::new(),
+        _ if gib >= 10.0 => format!("{gib:.0} GiB"),
+        _ => format!("{gib:.1} GiB"),
+    }
+}
+
+/// The size of a disk in decimal units, as it is sold.
+pub fn disk(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e12 => format!("{:.2} TB", bytes / 1e12),
+        bytes => format!("{:.0} GB", bytes / 1e9),
+    }
+}
+
+/// `1 host`, `2 hosts`.
+pub fn count(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_written_as_people_write_them() {
+        let now = "2026-11-30T12:00:00.000Z";
+        for (time, words) in [
+            ("2026-11-30T11:59:18.000Z", "42 s ago"),
+            ("2026-11-30T11:00:00Z", "60 min ago"),
+            ("2026-11-20T12:00:00Z", "10 d ago"),
+            ("2026-11-30T12:05:00.500Z", "in 5 min"),
+            ("never", "never"),
+        ] {
+            assert_eq!(relative(time, now), words);
+        }
+        assert!(is_over("2026-11-30T11:59:18.000Z", now) && !is_over(now, now));
+        assert_eq!(
+            [memory(0), memory(34_359_738_368), memory(4_100_000_000)],
+            ["", "32 GiB", "3.8 GiB"]
+        );
+        assert_eq!(
+            [disk(480_103_981_056), disk(1_920_383_410_176)],
+            ["480 GB", "1.92 TB"]
+        );
+    }
+}
