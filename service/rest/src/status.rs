@@ -39,7 +39,7 @@ pub async fn front_page(State(rest): State<Rest>, headers: HeaderMap) -> Respons
     }
     let page = rest
         .page
-        .map_or_else(String::new, |page| format!("  {page:<26}the page for browsers\n"));
+        .map_or_else(String::new, |page| format!("  {page:<27}the page for browsers\n"));
     let text = format!(
         "Muster {version}: discovers bare-metal machines and adds them to clusters
 

@@ -33,6 +33,13 @@ impl Banner<'_> {
     pub(super) async fn print(&self) {
         tell!("listening on {}", self.url());
         tell!("boot artifacts on http://{}", self.boot);
+        if !self.args.no_web {
+            tell!(
+                "page for browsers on {}{}",
+                self.url_from_here(),
+                muster_web::PAGE
+            );
+        }
         tell!("hosts report to {}", self.operations.urls.public);
         tell!("live image: {}", self.operations.live_images.describe().await);
         if let Running::Builtin { address, .. } = self.kube {
