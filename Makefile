@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 # The folders of tests/scenarios, but for `smoke`, which is part of `make test`.
-AREAS := rest faults kube cluster_api boot install bmc clients
+AREAS := rest faults kube cluster_api boot install bmc web clients
 
 .PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench demo release ci fmt lint generated deps clean
 .PHONY: try-programs try-image release-programs released-agent static-program programs-under-test quick-programs image-under-test areas areas-under-test

@@ -104,6 +104,12 @@ mod bmc {
     mod vendors;
 }
 
+/// The page, in a browser.
+mod web {
+    mod looks;
+    mod walk;
+}
+
 /// Client programs of others, the command line, and the commands in the documentation.
 mod clients {
     mod command_line;

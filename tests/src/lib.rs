@@ -13,6 +13,7 @@
 pub mod artifacts;
 pub mod attack;
 pub mod bmc;
+pub mod browser;
 pub mod certificates;
 pub mod condition;
 pub mod database;

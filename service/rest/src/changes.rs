@@ -194,7 +194,8 @@ impl Changes {
         Event::default()
             .event(name)
             .id(self.position.to_string())
-            .data("")
+            // Browsers pass over an event without data. Source: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
+            .data("{}")
     }
 }
 

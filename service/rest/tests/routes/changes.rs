@@ -78,6 +78,10 @@ fn parse(text: &str) -> Event {
         found.map(|(_, value)| value.trim_start().to_owned())
     };
     let data = field("data").filter(|data| !data.is_empty());
+    assert!(
+        data.is_some(),
+        "a browser passes over an event without data: {text}"
+    );
     Event {
         name: field("event").unwrap_or_default(),
         id: field("id"),
@@ -94,7 +98,7 @@ async fn a_client_receives_each_changed_record_and_continues_where_it_was() {
     let world = World::open().await;
     let mut stream = Stream::open(&world, &world.operator, PATH).await;
     let begun = stream.next().await.unwrap();
-    assert_eq!((begun.name.as_str(), begun.record), ("alive", None));
+    assert_eq!((begun.name.as_str(), begun.record), ("alive", Some(json!({}))));
     let first = world.infra_env(json!({})).await;
     let (records, id) = stream.records().await;
     assert_eq!(records, [of_infra_env(first)]);

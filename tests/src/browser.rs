@@ -1,0 +1,261 @@
+//! A headless Chromium, driven over its debugging pipe: messages are JSON that ends with a zero byte. It has no port and no driver program, and
+//! ends with this process. Source: <https://chromedevtools.github.io/devtools-protocol/>; docs/protocol/browser-lab.md compares the ways.
+
+mod pipe;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::condition::await_condition;
+use pipe::Pipe;
+
+/// Of Debian's package `chromium-headless-shell`. The script in `/usr/bin` would leave the browser behind.
+const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
+
+/// Time limit of a wait for something on a page.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The two schemes of colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    Light,
+    Dark,
+}
+
+/// A browser with a profile of its own. Dropping this value ends it.
+pub struct Browser {
+    pipe: Mutex<Pipe>,
+    _profile: TempDir,
+}
+
+/// A tab of a browser.
+pub struct Tab<'a> {
+    browser: &'a Browser,
+    session: String,
+}
+
+impl Browser {
+    /// Starts a browser.
+    ///
+    /// # Panics
+    /// If it cannot be started; the message names the package to install.
+    #[track_caller]
+    pub fn start() -> Self {
+        let profile = tempfile::Builder::new().prefix("muster-browser-").tempdir();
+        let profile = profile.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        Self {
+            pipe: Mutex::new(Pipe::open(Path::new(PROGRAM), profile.path())),
+            _profile: profile,
+        }
+    }
+
+    fn pipe(&self) -> std::sync::MutexGuard<'_, Pipe> {
+        self.pipe.lock().expect("nothing panics with the lock")
+    }
+
+    #[track_caller]
+    fn command(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+        self.pipe().command(session, method, parameters)
+    }
+
+    /// Opens an empty tab. Its console, its requests and its violations of policies are recorded.
+    #[track_caller]
+    pub fn tab(&self) -> Tab<'_> {
+        let target = self.command(None, "Target.createTarget", json!({"url": "about:blank"}));
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let session = self.command(None, "Target.attachToTarget", attach);
+        let session = session["sessionId"].as_str().expect("a session").to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network", "Audits"] {
+            self.command(Some(&session), &format!("{domain}.enable"), json!({}));
+        }
+        Tab {
+            browser: self,
+            session,
+        }
+    }
+
+    /// What any page logged, and what its policy kept from it: nothing, if all is well.
+    pub fn complaints(&self) -> Vec<String> {
+        let mut pipe = self.pipe();
+        let complaint = |event: &Value| {
+            let parameters = &event["params"];
+            let shown = match event["method"].as_str()? {
+                "Log.entryAdded" => &parameters["entry"],
+                "Runtime.consoleAPICalled" => &parameters["args"],
+                "Runtime.exceptionThrown" => &parameters["exceptionDetails"],
+                "Audits.issueAdded" => &parameters["issue"],
+                _ => return None,
+            };
+            Some(shown.to_string())
+        };
+        pipe.events().iter().filter_map(complaint).collect()
+    }
+
+    /// The URLs that pages requested.
+    pub fn requests(&self) -> Vec<String> {
+        let mut pipe = self.pipe();
+        let requests = pipe
+            .events()
+            .iter()
+            .filter(|event| event["method"] == "Network.requestWillBeSent");
+        requests
+            .filter_map(|event| Some(event["params"]["request"]["url"].as_str()?.to_owned()))
+            .collect()
+    }
+}
+
+impl Tab<'_> {
+    #[track_caller]
+    fn command(&self, method: &str, parameters: Value) -> Value {
+        self.browser.command(Some(&self.session), method, parameters)
+    }
+
+    /// The value of an expression of JavaScript; `null` where the page just goes.
+    #[track_caller]
+    pub fn value(&self, expression: &str) -> Value {
+        let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true});
+        let found = self.command("Runtime.evaluate", parameters);
+        assert!(
+            found.get("exceptionDetails").is_none(),
+            "{expression}: {}",
+            found["exceptionDetails"]
+        );
+        found["result"]["value"].clone()
+    }
+
+    /// Opens a page.
+    #[track_caller]
+    pub fn open(&self, url: &str) {
+        self.command("Page.navigate", json!({"url": url}));
+        await_condition("a page to be there", LIMIT, || {
+            let state = self.value("[document.readyState, location.href]");
+            match state[0] == "complete" && state[1] != "about:blank" {
+                true => Ok(()),
+                false => Err(state.to_string()),
+            }
+        });
+    }
+
+    /// The text of the page as it is shown.
+    #[track_caller]
+    pub fn text(&self) -> String {
+        let text = self.value("document.body ? document.body.innerText : ''");
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Path and query of the page.
+    #[track_caller]
+    pub fn path(&self) -> String {
+        let path = self.value("location.pathname + location.search");
+        path.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until the page shows a text.
+    #[track_caller]
+    pub fn await_text(&self, text: &str) {
+        await_condition(&format!("{text:?} on the page"), LIMIT, || {
+            let shown = self.text();
+            match shown.contains(text) {
+                true => Ok(()),
+                false => Err(shown),
+            }
+        });
+    }
+
+    /// Waits until the page does not show a text any more.
+    #[track_caller]
+    pub fn await_end_of(&self, text: &str) {
+        await_condition(&format!("{text:?} to go from the page"), LIMIT, || {
+            let shown = self.text();
+            match shown.contains(text) {
+                false => Ok(()),
+                true => Err(shown),
+            }
+        });
+    }
+
+    /// Clicks the link or button with this name.
+    #[track_caller]
+    pub fn click(&self, name: &str) {
+        let find = format!(
+            "[...document.querySelectorAll('a, button, summary')].find((one) => one.textContent.trim() === {})",
+            json!(name)
+        );
+        await_condition(&format!("{name:?} to click"), LIMIT, || {
+            match self.value(&format!("!!({find})")) == true {
+                true => Ok(()),
+                false => Err(self.text()),
+            }
+        });
+        self.value(&format!("({find}).click()"));
+    }
+
+    /// Puts a text into the field that a selector names, as typed.
+    #[track_caller]
+    pub fn fill(&self, selector: &str, text: &str) {
+        let selector = json!(selector);
+        let focused = self.value(&format!(
+            "(() => {{ const one = document.querySelector({selector}); one?.focus(); one?.select(); return !!one; }})()"
+        ));
+        assert_eq!(focused, true, "no field {selector} on {}", self.path());
+        self.command("Input.insertText", json!({"text": text}));
+    }
+
+    /// Presses and releases a key by its name, such as `Enter`.
+    #[track_caller]
+    pub fn press(&self, key: &str) {
+        let text = if key == "Enter" { "\r" } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let code = json!({"type": kind, "key": key, "code": key, "text": text, "windowsVirtualKeyCode": if key == "Enter" { 13 } else { 9 }});
+            self.command("Input.dispatchKeyEvent", code);
+        }
+    }
+
+    /// Switches JavaScript off or on, for pages that are opened from now on.
+    #[track_caller]
+    pub fn script(&self, runs: bool) {
+        self.command("Emulation.setScriptExecutionDisabled", json!({"value": !runs}));
+    }
+
+    /// Shows the page as a window of this width does, and by this scheme.
+    #[track_caller]
+    pub fn resize(&self, width: u32, theme: Theme) {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.command("Emulation.setDeviceMetricsOverride", size);
+        let scheme = match theme {
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.command("Emulation.setEmulatedMedia", media);
+    }
+
+    /// Writes a picture of the page, as PNG.
+    #[track_caller]
+    pub fn picture(&self, file: &Path) {
+        let picture = self.command("Page.captureScreenshot", json!({"format": "png"}));
+        let bytes = STANDARD.decode(picture["data"].as_str().expect("a picture"));
+        let folder = file.parent().expect("a folder");
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(file, bytes.expect("base64")))
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    }
+
+    /// The elements that make the page wider than its window, as text; empty if it is not.
+    #[track_caller]
+    pub fn wider_than_window(&self) -> String {
+        let found = self.value(
+            "(() => { const root = document.documentElement; const width = root.clientWidth;
+               if (root.scrollWidth <= width) return '';
+               const wide = [...document.querySelectorAll('body *')].filter((one) => !one.closest('.scroll') && one.getBoundingClientRect().right > width + 1);
+               return wide.map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 60)}`).slice(0, 5).join('; ') || 'the page'; })()",
+        );
+        found.as_str().unwrap_or_default().to_owned()
+    }
+}
