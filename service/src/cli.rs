@@ -13,6 +13,7 @@ pub mod host;
 pub mod infra_env;
 pub mod kubernetes;
 pub mod list;
+pub mod open;
 pub mod output;
 pub mod pxe_config;
 pub mod service;

@@ -12,7 +12,7 @@ use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::help::{completion, man, tips};
 use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
-use muster::cli::{bmc, cluster, config, events, host, infra_env, pxe_config, status, token, version};
+use muster::cli::{bmc, cluster, config, events, host, infra_env, open, pxe_config, status, token, version};
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
@@ -64,6 +64,8 @@ enum Command {
     /// Import, list, show and delete clusters that hosts are added to
     #[command(subcommand, alias = "clusters")]
     Cluster(cluster::ClusterCommand),
+    /// Print the address of the page for browsers, with which one signs in once
+    Open(open::OpenArgs),
     /// Show what happened
     Events(events::EventsArgs),
     /// Show how the service is, and how many hosts are in which state
@@ -165,6 +167,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Hosts(args) => host::list::run(args).await,
             Command::Bmc(command) => bmc::run(command).await,
             Command::Cluster(command) => cluster::run(command).await,
+            Command::Open(args) => open::run(args).await,
             Command::Events(args) => events::run(args).await,
             Command::Status(args) => status::run(args).await,
             Command::Version(args) => version::run(args).await,

@@ -9,6 +9,9 @@ use crate::files::{FILES, Files};
 /// The path of the first page.
 pub const PAGE: &str = "/ui/hosts";
 
+/// The path of the page that signs in, by the secret of a link in its parameter `link`, too.
+pub const SIGN_IN: &str = "/ui/sign-in";
+
 /// The frame of a page.
 pub struct Frame {
     pub files: &'static Files,

@@ -18,7 +18,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 
-pub use html::PAGE;
+pub use html::{PAGE, SIGN_IN};
 use rest::Rest;
 
 /// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate.
@@ -30,7 +30,7 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/hosts", get(hosts::list))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
-        .route("/ui/sign-in", get(sign_in::form).post(sign_in::sign_in))
+        .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))
         .with_state(Rest::new(api))

@@ -182,7 +182,7 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         if self.status == StatusCode::UNAUTHORIZED {
             let page: String = byte_serialize(self.page.as_bytes()).collect();
-            return Redirect::to(&format!("/ui/sign-in?next={page}")).into_response();
+            return Redirect::to(&format!("{}?next={page}", html::SIGN_IN)).into_response();
         }
         html::problem(self.status, &self.reason)
     }

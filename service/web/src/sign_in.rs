@@ -9,7 +9,7 @@ use serde_json::json;
 use url::form_urlencoded;
 
 use crate::files::FILES;
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, PAGE, SIGN_IN, answer};
 use crate::rest::{Refusal, Visitor};
 
 #[derive(Template)]
@@ -113,7 +113,7 @@ pub async fn sign_out(visitor: Visitor) -> Result<Response, Refusal> {
     let ended = visitor
         .send(Method::DELETE, &format!("{MUSTER_PATH}/session"), None)
         .await?;
-    Ok(with_cookies(Redirect::to("/ui/sign-in").into_response(), &ended))
+    Ok(with_cookies(Redirect::to(SIGN_IN).into_response(), &ended))
 }
 
 /// The answer with the cookies that REST sets.

@@ -168,3 +168,25 @@ fn everything_can_be_read_and_done_without_scripts() {
     tab.await_text("muster host set");
     assert!(!tab.text().contains("live"), "{}", tab.text());
 }
+
+#[test]
+fn a_link_signs_in_once() {
+    let (service, token) = serve();
+    let printed = service.muster(&["open", "--url", &base(&service), "--token", &token]);
+    let link = printed.lines().find(|line| line.starts_with("http")).unwrap();
+    let browser = Browser::start();
+    let tab = browser.tab();
+    // A preview of the link that opens it does not use it up.
+    for _ in 0..2 {
+        tab.open(link);
+        tab.await_text("This link signs in once");
+    }
+    tab.click("Sign in");
+    tab.await_text("Filter");
+    assert_eq!(tab.path(), "/ui/hosts");
+    tab.click("Sign out");
+    tab.await_text("Token of an operator");
+    tab.open(link);
+    tab.click("Sign in");
+    tab.await_text("this link was used");
+}
