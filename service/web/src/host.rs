@@ -17,7 +17,8 @@ use url::form_urlencoded;
 
 use crate::hosts::{Row, mood};
 use crate::html::{Frame, PAGE, answer};
-use crate::rest::{Refusal, Visitor};
+use crate::pools;
+use crate::rest::{Refusal, Visitor, field};
 use crate::sign_in::frame;
 use crate::words;
 
@@ -33,6 +34,7 @@ struct HostPage {
     frame: Frame,
     /// The path of the page.
     address: String,
+    pool_address: String,
     id: HostId,
     row: Row,
     role: HostRole,
@@ -152,6 +154,7 @@ async fn page(
     Ok(HostPage {
         frame: frame(visitor).await?,
         address: format!("/ui/hosts/{infra_env_id}/{id}"),
+        pool_address: pools::address(infra_env_id),
         id,
         row: Row::of(summary, &now),
         role: host.role,
@@ -438,12 +441,8 @@ pub async fn act(
             format!("{action} is nothing that a host does"),
         ));
     };
-    let mut fields = form_urlencoded::parse(body.as_bytes());
-    let value = fields
-        .find(|(key, _)| key == "value")
-        .map(|(_, value)| value.into_owned());
     let host = format!("/infra-envs/{infra_env_id}/hosts/{id}");
-    let (method, path, body) = action.request(&host, &value.unwrap_or_default());
+    let (method, path, body) = action.request(&host, &field(&body, "value"));
     match visitor.send(method, &path, body.as_ref()).await {
         Ok(_) if action == Action::Delete => Ok(Redirect::to(PAGE).into_response()),
         Ok(_) => {

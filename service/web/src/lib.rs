@@ -8,6 +8,7 @@ mod headers;
 mod host;
 mod hosts;
 mod html;
+mod pools;
 mod rest;
 mod sign_in;
 mod words;
@@ -30,6 +31,8 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/hosts", get(hosts::list))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
+        .route("/ui/pools", get(pools::list).post(pools::add))
+        .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))

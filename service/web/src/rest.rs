@@ -67,6 +67,15 @@ impl FromRequestParts<Rest> for Visitor {
     }
 }
 
+/// The field of a form with this name, without blanks around it; empty where there is none.
+pub fn field(body: &str, name: &str) -> String {
+    let mut fields = url::form_urlencoded::parse(body.as_bytes());
+    let found = fields.find(|(key, _)| key == name);
+    found
+        .map(|(_, value)| value.trim().to_owned())
+        .unwrap_or_default()
+}
+
 /// REST refused a request of the page.
 #[derive(Debug)]
 pub struct Refusal {
@@ -110,7 +119,16 @@ impl Visitor {
 
     /// `GET` of a path of REST, as JSON.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Refusal> {
-        let response = self.send(Method::GET, path, None).await?;
+        self.read(path, self.send(Method::GET, path, None).await?).await
+    }
+
+    /// `POST` to a path of REST; what was created, as JSON.
+    pub async fn create<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Refusal> {
+        self.read(path, self.send(Method::POST, path, Some(body)).await?)
+            .await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, path: &str, response: Response) -> Result<T, Refusal> {
         let bytes = to_bytes(response.into_body(), LARGEST).await;
         let read = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         read.ok_or_else(|| {

@@ -6,11 +6,10 @@ use http::{HeaderValue, Method, StatusCode, header};
 use muster_api::MUSTER_PATH;
 use muster_api::session::Session;
 use serde_json::json;
-use url::form_urlencoded;
 
 use crate::files::FILES;
 use crate::html::{Frame, PAGE, SIGN_IN, answer};
-use crate::rest::{Refusal, Visitor};
+use crate::rest::{Refusal, Visitor, field};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -23,12 +22,24 @@ struct SignInPage {
     problem: Option<String>,
 }
 
+/// The visitor's session.
+///
+/// # Errors
+/// 401 for a visitor who is not signed in.
+pub async fn session(visitor: &Visitor) -> Result<Session, Refusal> {
+    visitor.get(&format!("{MUSTER_PATH}/session")).await
+}
+
 /// The frame for a visitor who is signed in.
 ///
 /// # Errors
 /// 401 for others.
 pub async fn frame(visitor: &Visitor) -> Result<Frame, Refusal> {
-    let session: Session = visitor.get(&format!("{MUSTER_PATH}/session")).await?;
+    session(visitor).await.map(frame_of)
+}
+
+/// The frame of a session.
+pub fn frame_of(session: Session) -> Frame {
     let mut limits = Vec::new();
     if session.read_only {
         limits.push("This token only reads: buttons that change something are refused.".to_owned());
@@ -39,12 +50,12 @@ pub async fn frame(visitor: &Visitor) -> Result<Frame, Refusal> {
         ));
     }
     let is_open = !session.requires_tokens;
-    Ok(Frame {
+    Frame {
         files: &FILES,
         who: (!is_open).then(|| session.name.unwrap_or_else(|| "an operator".to_owned())),
         limits,
         is_open,
-    })
+    }
 }
 
 /// The page that follows: always one of this service.
@@ -70,14 +81,7 @@ fn page(next: &str, link: &str, problem: Option<String>) -> Response {
 }
 
 pub async fn sign_in(visitor: Visitor, body: String) -> Response {
-    let field = |name: &str| {
-        let mut fields = form_urlencoded::parse(body.as_bytes());
-        let found = fields.find(|(key, _)| key == name);
-        found
-            .map(|(_, value)| value.trim().to_owned())
-            .unwrap_or_default()
-    };
-    let (token, link, next) = (field("token"), field("link"), field("next"));
+    let [token, link, next] = ["token", "link", "next"].map(|name| field(&body, name));
     let asked = match link.is_empty() {
         true => json!({}),
         false => json!({"link": link}),

@@ -43,6 +43,11 @@ fn pages_fit_every_width_and_scheme_whatever_hosts_report() {
         ("hosts", "/ui/hosts".to_owned()),
         ("wrong-query", "/ui/hosts?q=modle:x".to_owned()),
         ("no-host-fits", "/ui/hosts?q=cpu:%3E900".to_owned()),
+        ("pools", "/ui/pools".to_owned()),
+        (
+            "pool",
+            format!("/ui/pools/{}", pool.trim_start_matches("/infra-envs/")),
+        ),
         ("host", host(1)),
         ("hostile", host(13)),
         ("absent", host(99)),

@@ -3,6 +3,7 @@
 use muster_tests::browser::{Browser, Tab};
 use muster_tests::database::{Database, Served};
 use muster_tests::hosts::plain::{host_id, infra_env, known_host};
+use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 
 /// A service that requires tokens, with an operator's token that the browser has.
@@ -28,15 +29,24 @@ fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
 fn an_operator_finds_and_changes_a_host_by_the_page() {
     let (service, token) = serve();
     let client = service.http().with_token(&token);
-    let pool = infra_env(&client);
-    for number in 1..=3 {
-        known_host(&client, &pool, number);
-    }
     let browser = Browser::start();
     let tab = browser.tab();
     sign_in(&tab, &service, &token);
     assert_eq!(tab.path(), "/ui/hosts");
+    tab.click("a pool");
+    tab.await_text("Make the first pool");
+    tab.fill("#name", "rack");
+    tab.fill("#pull_secret", PULL_SECRET);
+    tab.click("Make the pool");
+    tab.await_text("curl -fLo rack.iso");
+    let pool = tab.path().replace("/ui/pools/", "/infra-envs/");
+    for number in 1..=3 {
+        known_host(&client, &pool, number);
+    }
+    // Without a reload.
     tab.await_text("3 hosts");
+    tab.click("3 hosts");
+    tab.await_text("Filter");
 
     tab.fill("#q", "serial:SN-2");
     tab.press("Enter");
