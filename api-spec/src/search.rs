@@ -23,6 +23,9 @@ pub struct FoundHosts {
     /// Counts by value, among the hosts that fit.
     #[serde(default)]
     pub facets: Vec<HostFacet>,
+    /// The terms of the query, each in its canonical form.
+    #[serde(default)]
+    pub terms: Vec<String>,
     /// If no host fits: the hosts that each term of the query removes.
     #[serde(default)]
     pub removals: Vec<TermRemoval>,

@@ -7,6 +7,9 @@ use muster_operations::urls::Urls;
 use crate::origin::is_for_loopback;
 use crate::problem::Problem;
 
+/// Cookies of one name that are tried.
+const MOST_TRIED: usize = 4;
+
 /// The form of the cookie, which follows from the scheme of the service's URL: browsers keep a cookie of HTTPS from everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionCookie {
@@ -41,16 +44,18 @@ impl SessionCookie {
         }
     }
 
-    /// The secret in a request.
-    pub fn find(self, headers: &HeaderMap) -> Option<&str> {
+    /// The secrets in a request: several where another program of the same host sets a cookie of this name.
+    pub fn find(self, headers: &HeaderMap) -> Vec<&str> {
         let lists = headers.get_all(header::COOKIE).iter();
-        let texts = lists.filter_map(|list| list.to_str().ok());
-        let mut cookies = texts
-            .flat_map(|text| text.split(';'))
-            .filter_map(|cookie| cookie.trim().split_once('='));
-        cookies
-            .find(|(name, _)| *name == self.name())
+        // What else is in the header need be no text.
+        let cookies = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b';'));
+        let texts = cookies.filter_map(|cookie| std::str::from_utf8(cookie).ok());
+        let named = texts.filter_map(|cookie| cookie.trim().split_once('='));
+        named
+            .filter(|(name, _)| *name == self.name())
             .map(|(_, secret)| secret)
+            .take(MOST_TRIED)
+            .collect()
     }
 
     /// Checks that a browser would keep it.
@@ -118,10 +123,18 @@ mod tests {
     #[test]
     fn a_secret_is_found_among_other_cookies_under_its_own_name_alone() {
         let (https, loopback) = (SessionCookie::Https, SessionCookie::Loopback);
-        let sent = headers(&["a=b; __Host-muster=x", "muster=y;c"]);
-        assert_eq!((https.find(&sent), loopback.find(&sent)), (Some("x"), Some("y")));
+        let sent = headers(&["a=b; __Host-muster=x", "muster=y;c", "muster=z"]);
+        assert_eq!(
+            (https.find(&sent), loopback.find(&sent)),
+            (vec!["x"], vec!["y", "z"])
+        );
+        let foreign = HeaderValue::from_bytes(b"theme=\xe9; muster=y").unwrap();
+        assert_eq!(
+            loopback.find(&HeaderMap::from_iter([(header::COOKIE, foreign)])),
+            ["y"]
+        );
         for none in ["", "__Host-muster", "x__Host-muster=x", "__host-muster=x"] {
-            assert_eq!(https.find(&headers(&[none])), None, "{none}");
+            assert!(https.find(&headers(&[none])).is_empty(), "{none}");
         }
     }
 

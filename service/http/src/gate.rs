@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::InfraEnv;
@@ -312,12 +312,27 @@ pub async fn admit(
         return Ok(Admitted::of(Caller::Anybody));
     }
     let admitted = by_token(gate, allowed, credentials(headers, query), target).await;
-    match gate.cookie.find(headers) {
-        Some(secret) if admitted.is_err() && !headers.contains_key(header::AUTHORIZATION) => {
-            by_session(gate, allowed, secret, headers, target).await
-        }
-        Some(_) | None => admitted,
+    if admitted.is_ok() || names_token(headers) {
+        return admitted;
     }
+    let mut last = admitted;
+    for secret in gate.cookie.find(headers) {
+        last = by_session(gate, allowed, secret, headers, target).await;
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+/// True if the client names a token itself, which is then the one that counts. A proxy in front may have passwords of its own (`Basic`).
+fn names_token(headers: &HeaderMap) -> bool {
+    let named = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    named.is_some_and(|named| {
+        !named
+            .get(..6)
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"basic "))
+    })
 }
 
 /// The refusal of a request without a credential.

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use anyhow::Result;
+use muster_api::MUSTER_PATH;
 use muster_api::cluster::Cluster;
 use muster_api::host::Host;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Disk, Interface, Inventory};
+use muster_api::session::Session;
 use muster_core::query::natural_order;
 use reqwest::header::HeaderValue;
 use serde::de::IgnoredAny;
@@ -197,7 +199,7 @@ pub async fn members_again(
     only: Option<InfraEnvId>,
     known: &mut Known,
 ) -> Result<Vec<Member>> {
-    let clusters = clusters(client).await?;
+    let clusters = cluster_names(client).await?;
     let mut all = Vec::new();
     for pool in pools(client, only).await? {
         let hosts = match known.of(client, pool.id).await {
@@ -216,11 +218,17 @@ pub async fn members_again(
     Ok(all)
 }
 
-async fn clusters(client: &Client) -> Result<HashMap<ClusterId, String>> {
-    let clusters: Vec<Cluster> = client.get("/clusters").await?;
-    Ok(told_apart(
-        clusters.into_iter().map(|one| (one.id, one.name)).collect(),
-    ))
+/// The clusters that the token opens: all, or none where it is for one InfraEnv.
+pub async fn clusters(client: &Client) -> Result<Vec<Cluster>> {
+    match client.get("/clusters").await {
+        Err(error) if kind_of(&error) == Kind::Refused => Ok(Vec::new()),
+        found => found,
+    }
+}
+
+async fn cluster_names(client: &Client) -> Result<HashMap<ClusterId, String>> {
+    let clusters = clusters(client).await?.into_iter();
+    Ok(told_apart(clusters.map(|one| (one.id, one.name)).collect()))
 }
 
 /// Names of clusters; clusters of the same name get the beginning of their id, which commands take in place of the name.
@@ -236,8 +244,21 @@ fn told_apart(clusters: Vec<(ClusterId, String)>) -> HashMap<ClusterId, String> 
     named.collect()
 }
 
+/// The InfraEnvs that the token opens: all, or the one that it is for.
+pub async fn infra_envs(client: &Client) -> Result<Vec<InfraEnv>> {
+    let refused = match client.get("/infra-envs").await {
+        Err(error) if kind_of(&error) == Kind::Refused => error,
+        found => return found,
+    };
+    let session: Session = client.get(&format!("{MUSTER_PATH}/session")).await?;
+    match session.infra_env_id {
+        Some(id) => Ok(vec![client.get(&format!("/infra-envs/{id}")).await?]),
+        None => Err(refused),
+    }
+}
+
 async fn pools(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<InfraEnv>> {
-    let mut pools: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let mut pools = infra_envs(client).await?;
     pools.retain(|pool| only.is_none_or(|id| id == pool.id));
     Ok(pools)
 }
@@ -262,7 +283,7 @@ fn sort(members: &mut [Member]) {
 
 /// The hosts of `only`, or all, by name.
 pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Member>> {
-    let clusters = clusters(client).await?;
+    let clusters = cluster_names(client).await?;
     let mut all = Vec::new();
     for pool in pools(client, only).await? {
         let hosts: Result<Vec<Host>> = client.get(&format!("/infra-envs/{}/hosts", pool.id)).await;

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::cluster::Cluster;
-use muster_api::infra_env::InfraEnv;
 use serde_json::json;
 
 use super::failure::{Failure, Kind};
@@ -27,8 +25,8 @@ pub struct StatusArgs {
 pub async fn run(args: StatusArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let ready = ready::read(&client).await?;
-    let infra_envs: Vec<InfraEnv> = client.get("/infra-envs").await?;
-    let clusters: Vec<Cluster> = client.get("/clusters").await?;
+    let infra_envs = fleet::infra_envs(&client).await?;
+    let clusters = fleet::clusters(&client).await?;
     let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
     for member in fleet::members(&client, None).await? {
         *states.entry(member.state()).or_default() += 1;

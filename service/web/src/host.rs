@@ -18,7 +18,7 @@ use url::form_urlencoded;
 use crate::hosts::{Row, mood};
 use crate::html::{Frame, PAGE, answer};
 use crate::pools;
-use crate::rest::{Refusal, Visitor, field};
+use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::frame;
 use crate::words;
 
@@ -26,7 +26,12 @@ use crate::words;
 const EVENTS: u32 = 50;
 
 /// The roles that a user gives.
-const ROLES: [HostRole; 3] = [HostRole::AutoAssign, HostRole::Master, HostRole::Worker];
+const ROLES: [HostRole; 4] = [
+    HostRole::AutoAssign,
+    HostRole::Master,
+    HostRole::Arbiter,
+    HostRole::Worker,
+];
 
 #[derive(Template)]
 #[template(path = "host.html")]
@@ -38,7 +43,7 @@ struct HostPage {
     id: HostId,
     row: Row,
     role: HostRole,
-    roles: [HostRole; 3],
+    roles: [HostRole; 4],
     requested_name: String,
     in_cluster: bool,
     approved: Option<bool>,
@@ -115,13 +120,19 @@ struct Done {
     commands: Vec<String>,
 }
 
+/// The path of a host's page.
+fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
+    format!("/ui/hosts/{infra_env_id}/{id}")
+}
+
 pub async fn show(
     visitor: Visitor,
     Path((infra_env_id, id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Response, Refusal> {
     let [done] = visitor.parameters(["done"]);
     let page = page(&visitor, infra_env_id, id, None).await?;
-    let done = Action::named(&done).map(|action| action.done(&page.row.name));
+    let done = Action::named(&done).filter(|action| *action != Action::Delete);
+    let done = done.map(|action| action.done(&page.row.name));
     Ok(answer(&HostPage { done, ..page }))
 }
 
@@ -153,7 +164,7 @@ async fn page(
     let now = found.at.clone();
     Ok(HostPage {
         frame: frame(visitor).await?,
-        address: format!("/ui/hosts/{infra_env_id}/{id}"),
+        address: address(infra_env_id, id),
         pool_address: pools::address(infra_env_id),
         id,
         row: Row::of(summary, &now),
@@ -433,25 +444,30 @@ impl Action {
 pub async fn act(
     visitor: Visitor,
     Path((infra_env_id, id, action)): Path<(InfraEnvId, HostId, String)>,
-    body: String,
+    form: Form,
 ) -> Result<Response, Refusal> {
+    let address = address(infra_env_id, id);
+    let visitor = visitor.at(&address);
     let Some(action) = Action::named(&action) else {
         return Err(visitor.refusal(
             StatusCode::NOT_FOUND,
             format!("{action} is nothing that a host does"),
         ));
     };
-    let host = format!("/infra-envs/{infra_env_id}/hosts/{id}");
-    let (method, path, body) = action.request(&host, &field(&body, "value"));
+    let (host, value) = (
+        format!("/infra-envs/{infra_env_id}/hosts/{id}"),
+        form.field("value"),
+    );
+    let (method, path, body) = action.request(&host, &value);
     match visitor.send(method, &path, body.as_ref()).await {
         Ok(_) if action == Action::Delete => Ok(Redirect::to(PAGE).into_response()),
-        Ok(_) => {
-            let to = format!("/ui/hosts/{infra_env_id}/{id}?done={}", action.name());
-            Ok(Redirect::to(&to).into_response())
-        }
+        Ok(_) => Ok(Redirect::to(&format!("{address}?done={}", action.name())).into_response()),
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Err(refusal),
         Err(refusal) => {
-            let page = page(&visitor, infra_env_id, id, Some(refusal.reason)).await?;
+            let mut page = page(&visitor, infra_env_id, id, Some(refusal.reason)).await?;
+            if action == Action::Name {
+                page.requested_name = value;
+            }
             Ok((refusal.status, answer(&page)).into_response())
         }
     }

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
-use muster_api::search::{FoundHost, FoundHosts, TermRemoval};
+use muster_api::search::{FacetCount, FoundHost, FoundHosts, TermRemoval};
 use url::form_urlencoded::Serializer;
 
 use crate::html::{Frame, PAGE, answer};
@@ -271,24 +271,18 @@ struct Choice {
 
 impl Found {
     fn of(found: FoundHosts, view: &View) -> Self {
-        let chosen: Vec<&str> = view.query.split_whitespace().collect();
-        let choice = |value: muster_api::search::FacetCount| {
-            let is_chosen = chosen.contains(&value.term.as_str());
-            let query = match is_chosen {
-                true => {
-                    let rest: Vec<&str> = chosen
-                        .iter()
-                        .copied()
-                        .filter(|term| *term != value.term)
-                        .collect();
-                    rest.join(" ")
-                }
-                false => format!("{} {}", view.query, value.term).trim().to_owned(),
-            };
+        let chosen = found.terms;
+        let choice = |value: FacetCount| {
+            let is_chosen = chosen.contains(&value.term);
+            let mut terms: Vec<&str> = chosen.iter().map(String::as_str).collect();
+            match is_chosen {
+                true => terms.retain(|term| *term != value.term),
+                false => terms.push(&value.term),
+            }
             Choice {
+                address: view.with_query(terms.join(" ")),
                 value: value.value,
                 hosts: value.hosts,
-                address: view.with_query(query),
                 is_chosen,
             }
         };

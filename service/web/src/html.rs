@@ -53,6 +53,11 @@ pub fn problem(status: StatusCode, reason: &str) -> Response {
     (status, answer(&page)).into_response()
 }
 
+/// Any path that is no page.
+pub async fn not_found() -> Response {
+    problem(StatusCode::NOT_FOUND, "there is no such page")
+}
+
 /// A page as an answer.
 pub fn answer(page: &impl Template) -> Response {
     match page.render() {

@@ -16,7 +16,7 @@ mod words;
 use axum::Router;
 use axum::middleware;
 use axum::response::Redirect;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tower_http::compression::CompressionLayer;
 
 pub use html::{PAGE, SIGN_IN};
@@ -36,6 +36,7 @@ pub fn pages(api: Router) -> Router {
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))
+        .route("/ui/{*path}", any(html::not_found))
         .with_state(Rest::new(api))
         .layer(middleware::map_response(headers::secure))
         .layer(CompressionLayer::new())

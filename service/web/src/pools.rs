@@ -15,7 +15,7 @@ use serde_json::json;
 use url::form_urlencoded;
 
 use crate::html::{Frame, answer};
-use crate::rest::{Refusal, Visitor, field};
+use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
 
@@ -121,8 +121,8 @@ async fn page(visitor: &Visitor, problem: Option<String>, name: String) -> Resul
     })
 }
 
-pub async fn add(visitor: Visitor, body: String) -> Result<Response, Refusal> {
-    let (name, pull_secret) = (field(&body, "name"), field(&body, "pull_secret"));
+pub async fn add(visitor: Visitor, form: Form) -> Result<Response, Refusal> {
+    let (name, pull_secret) = (form.field("name"), form.field("pull_secret"));
     let wanted = json!({"name": name, "pull_secret": pull_secret});
     match visitor.create::<InfraEnv>("/infra-envs", &wanted).await {
         Ok(made) => Ok(Redirect::to(&address(made.id)).into_response()),

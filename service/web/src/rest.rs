@@ -1,16 +1,18 @@
 //! Requests to REST in the name of the visitor.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::timeout;
 use tower::ServiceExt as _;
 use url::form_urlencoded::byte_serialize;
 
@@ -67,13 +69,40 @@ impl FromRequestParts<Rest> for Visitor {
     }
 }
 
-/// The field of a form with this name, without blanks around it; empty where there is none.
-pub fn field(body: &str, name: &str) -> String {
-    let mut fields = url::form_urlencoded::parse(body.as_bytes());
-    let found = fields.find(|(key, _)| key == name);
-    found
-        .map(|(_, value)| value.trim().to_owned())
-        .unwrap_or_default()
+/// Largest form, bytes: it is read from anybody, before REST decides.
+const LARGEST_FORM: usize = 64 << 10;
+
+/// Time in which a form must arrive.
+const FORM_TIME: Duration = Duration::from_secs(20);
+
+/// The fields of a form.
+pub struct Form(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, _state: &S) -> Result<Self, Response> {
+        let late = || {
+            html::problem(
+                StatusCode::REQUEST_TIMEOUT,
+                "the form did not come in time; send it again",
+            )
+        };
+        let large = |_| html::problem(StatusCode::PAYLOAD_TOO_LARGE, "a form has at most 64 KiB");
+        let body = timeout(FORM_TIME, to_bytes(request.into_body(), LARGEST_FORM)).await;
+        let bytes = body.map_err(|_| late())?.map_err(large)?;
+        Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
+    }
+}
+
+impl Form {
+    /// The field with this name, without blanks around it; empty where there is none.
+    pub fn field(&self, name: &str) -> String {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| value.trim().to_owned())
+            .unwrap_or_default()
+    }
 }
 
 /// REST refused a request of the page.
@@ -87,6 +116,14 @@ pub struct Refusal {
 }
 
 impl Visitor {
+    /// The same visitor of another page: the one to return to after signing in.
+    pub fn at(mut self, page: &str) -> Self {
+        if let Ok(uri) = page.parse() {
+            self.uri = uri;
+        }
+        self
+    }
+
     /// The values of the page's own query parameters with these names; empty where there is none.
     pub fn parameters<const N: usize>(&self, names: [&str; N]) -> [String; N] {
         let query = self.uri.query().unwrap_or_default();
@@ -148,10 +185,9 @@ impl Visitor {
             true => "",
             false => BASE_PATH,
         };
-        let mut request = Request::new(match body {
-            Some(body) => Body::from(body.to_string()),
-            None => Body::empty(),
-        });
+        let text = body.map(ToString::to_string).unwrap_or_default();
+        let length = HeaderValue::from(text.len());
+        let mut request = Request::new(Body::from(text));
         *request.method_mut() = method;
         *request.headers_mut() = self.headers.clone();
         if let Some(client) = self.client {
@@ -160,6 +196,7 @@ impl Visitor {
         if body.is_some() {
             let json = HeaderValue::from_static("application/json");
             request.headers_mut().insert(header::CONTENT_TYPE, json);
+            request.headers_mut().insert(header::CONTENT_LENGTH, length);
         }
         *request.uri_mut() = format!("{base}{path}")
             .parse()

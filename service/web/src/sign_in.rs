@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::files::FILES;
 use crate::html::{Frame, PAGE, SIGN_IN, answer};
-use crate::rest::{Refusal, Visitor, field};
+use crate::rest::{Form, Refusal, Visitor};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -60,7 +60,8 @@ pub fn frame_of(session: Session) -> Frame {
 
 /// The page that follows: always one of this service.
 fn own(next: &str) -> &str {
-    match next.starts_with("/ui/") && !next.contains(['\\', '\n', '\r']) {
+    let is_plain = |letter: char| !letter.is_control() && letter != '\\';
+    match next.starts_with("/ui/") && next.chars().all(is_plain) && !next.contains("..") {
         true => next,
         false => PAGE,
     }
@@ -80,8 +81,8 @@ fn page(next: &str, link: &str, problem: Option<String>) -> Response {
     })
 }
 
-pub async fn sign_in(visitor: Visitor, body: String) -> Response {
-    let [token, link, next] = ["token", "link", "next"].map(|name| field(&body, name));
+pub async fn sign_in(visitor: Visitor, form: Form) -> Response {
+    let [token, link, next] = ["token", "link", "next"].map(|name| form.field(name));
     let asked = match link.is_empty() {
         true => json!({}),
         false => json!({"link": link}),
@@ -95,6 +96,7 @@ pub async fn sign_in(visitor: Visitor, body: String) -> Response {
                 return refused(
                     StatusCode::BAD_REQUEST,
                     &next,
+                    "",
                     "this is no token: paste it as it was printed",
                 );
             }
@@ -105,19 +107,30 @@ pub async fn sign_in(visitor: Visitor, body: String) -> Response {
         .await
     {
         Ok(begun) => with_cookies(Redirect::to(own(&next)).into_response(), &begun),
-        Err(refusal) => refused(refusal.status, &next, &refusal.reason),
+        Err(refusal) => refused(refusal.status, &next, &link, &refusal.reason),
     }
 }
 
-fn refused(status: StatusCode, next: &str, reason: &str) -> Response {
-    (status, page(next, "", Some(reason.to_owned()))).into_response()
+/// The page again. A link that may still be good stays.
+fn refused(status: StatusCode, next: &str, link: &str, reason: &str) -> Response {
+    let link = match status {
+        StatusCode::UNAUTHORIZED => "",
+        _ => link,
+    };
+    (status, page(next, link, Some(reason.to_owned()))).into_response()
 }
 
 pub async fn sign_out(visitor: Visitor) -> Result<Response, Refusal> {
     let ended = visitor
         .send(Method::DELETE, &format!("{MUSTER_PATH}/session"), None)
-        .await?;
-    Ok(with_cookies(Redirect::to(SIGN_IN).into_response(), &ended))
+        .await;
+    let signed_out = Redirect::to(SIGN_IN).into_response();
+    match ended {
+        Ok(ended) => Ok(with_cookies(signed_out, &ended)),
+        // The session had ended before.
+        Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Ok(signed_out),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// The answer with the cookies that REST sets.
@@ -140,6 +153,8 @@ mod tests {
             "https://example.test/",
             "//example.test/ui/",
             "/ui\\example.test",
+            "/ui/\u{1}",
+            "/ui/../x",
             "/ui/\\example.test",
         ] {
             assert_eq!(own(other), "/ui/hosts", "{other:?}");

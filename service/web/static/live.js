@@ -8,76 +8,116 @@ const CHANGES = '/api/muster/v1/changes';
 const PAUSE = 500;
 /** Interval of fetches without a stream, ms. */
 const POLL = 15_000;
-/** Longest wait before the stream is opened again, ms. */
+/** Interval of fetches beside it, ms: polls of hosts are no changes, and times go on. */
+const TICK = 30_000;
+/** Longest wait before another attempt, ms. */
 const LONGEST = 30_000;
+/** A click that begins on a button ends within this time, ms. */
+const CLICK = 400;
 
 const region = document.querySelector('[data-revision]');
 const sign = document.getElementById('live');
 const policy = window.trustedTypes?.createPolicy('muster', { createHTML: (text) => text });
 
-let fetching = false;
+let busy = false;
 let stale = false;
+let wait = PAUSE;
 let lastFetch = 0;
+let pressedAt = 0;
 let lostSince = null;
 
 function show(state) {
   if (!sign) return;
   sign.dataset.state = state;
-  const since = lostSince?.toLocaleTimeString();
-  sign.textContent = { live: 'live', polling: 'every 15 s', lost: `not live since ${since}` }[state];
+  const texts = {
+    connecting: 'connecting',
+    live: 'live',
+    polling: 'every 15 s',
+    lost: `not live since ${lostSince?.toLocaleTimeString()}`,
+    gone: 'gone: this page shows what was there last',
+  };
+  sign.textContent = texts[state];
 }
 
-/** True while the visitor types or chooses: what is typed stays. */
-function isEdited() {
+/** The page to fetch: one that answered a form has another address than itself. */
+function address() {
+  return region.dataset.address ?? location.pathname + location.search;
+}
+
+/** True while the visitor types, chooses or clicks: nothing of that may be lost. */
+function isInUse() {
+  const isChanged = (field) => (field.matches('select')
+    ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+    : field.value !== field.defaultValue);
   const active = document.activeElement;
-  return region.contains(active) && active.matches('input, select, textarea');
+  const isEntered = region.contains(active) && active.matches('input, select, textarea, button');
+  return isEntered
+    || Date.now() - pressedAt < CLICK
+    || [...region.querySelectorAll('input:not([type="hidden"]), select, textarea')].some(isChanged);
 }
 
 /** Marks the page as stale, and fetches it again as soon as it may be. */
 function refresh() {
   stale = true;
-  if (fetching || document.hidden || isEdited()) return;
-  const wait = Math.max(0, lastFetch + PAUSE - Date.now());
-  fetching = true;
-  setTimeout(load, wait);
+  if (busy || document.hidden) return;
+  busy = true;
+  setTimeout(load, Math.max(0, lastFetch + wait - Date.now()));
 }
 
 async function load() {
-  stale = false;
   lastFetch = Date.now();
+  if (isInUse()) {
+    again();
+    return;
+  }
+  stale = false;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    const answer = await fetch(address(), { headers: { accept: 'text/html' } });
     if (answer.redirected) {
       // The session has ended.
-      location.reload();
+      location.assign(answer.url);
       return;
     }
+    if (answer.status === 404) {
+      show('gone');
+      return;
+    }
+    if (!answer.ok) throw new Error(answer.statusText);
     const text = await answer.text();
     const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
     const fresh = page.querySelector('[data-revision]');
-    if (fresh && !isEdited()) replace(fresh);
+    if (fresh && !isInUse()) replace(fresh);
     else stale = true;
+    wait = PAUSE;
   } catch {
     stale = true;
-  } finally {
-    fetching = false;
-    if (stale) setTimeout(refresh, PAUSE);
+    wait = Math.min(wait * 2, LONGEST);
   }
+  again();
+}
+
+/** Ends a fetch, and begins another if something changed meanwhile. */
+function again() {
+  busy = false;
+  if (stale) refresh();
 }
 
 /** Puts the fresh content in place; focus, open details and the place of scrolling stay. */
 function replace(fresh) {
   const active = document.activeElement;
-  const focused = region.contains(active) ? active.getAttribute('href') : null;
-  const closed = [...region.querySelectorAll('details')].map((one) => one.open);
+  const focused = region.contains(active) ? (active.getAttribute('href') ?? active.textContent) : null;
+  const isOpen = new Map([...region.querySelectorAll('details')].map((one) => [one.firstElementChild.textContent, one.open]));
   const scrolled = [...region.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
   region.dataset.revision = fresh.dataset.revision;
   region.replaceChildren(...fresh.childNodes);
-  region.querySelectorAll('details').forEach((one, index) => { one.open = closed[index] ?? one.open; });
+  region.querySelectorAll('details').forEach((one) => { one.open = isOpen.get(one.firstElementChild.textContent) ?? one.open; });
   region.querySelectorAll('.scroll').forEach((one, index) => {
     [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0];
   });
-  if (focused) [...region.querySelectorAll('a')].find((one) => one.getAttribute('href') === focused)?.focus();
+  if (focused) {
+    const is = (one) => (one.getAttribute('href') ?? one.textContent) === focused;
+    [...region.querySelectorAll('a, summary')].find(is)?.focus();
+  }
 }
 
 /** A change of a record, as the stream has it; `null`: everything may have changed. */
@@ -89,11 +129,11 @@ function changed(record) {
 /** Follows the stream until it is lost, and then again. */
 function follow(pass) {
   let after = region.dataset.revision;
-  let wait = 1000;
+  let pause = 1000;
   const open = () => {
     const stream = new EventSource(`${CHANGES}?after=${encodeURIComponent(after)}`);
     const note = (event) => { if (event.lastEventId) after = event.lastEventId; };
-    const alive = () => { wait = 1000; lostSince = null; pass({ state: 'live' }); };
+    const alive = () => { pause = 1000; lostSince = null; pass({ state: 'live' }); };
     stream.addEventListener('alive', (event) => { note(event); alive(); });
     stream.addEventListener('reset', (event) => { note(event); alive(); pass({ record: null }); });
     stream.addEventListener('message', (event) => { note(event); pass({ record: JSON.parse(event.data) }); });
@@ -101,8 +141,8 @@ function follow(pass) {
       stream.close();
       lostSince ??= new Date();
       pass({ state: 'lost', since: lostSince.getTime() });
-      setTimeout(open, wait * (0.75 + Math.random() / 2));
-      wait = Math.min(wait * 2, LONGEST);
+      setTimeout(open, pause * (0.75 + Math.random() / 2));
+      pause = Math.min(pause * 2, LONGEST);
     });
   };
   open();
@@ -110,7 +150,7 @@ function follow(pass) {
 
 if (region) {
   document.addEventListener('visibilitychange', () => { if (stale) refresh(); });
-  document.addEventListener('focusout', () => { if (stale) setTimeout(refresh, 0); });
+  document.addEventListener('pointerdown', () => { pressedAt = Date.now(); });
   if (navigator.locks && window.BroadcastChannel) {
     const channel = new BroadcastChannel('muster');
     const take = (message) => {
@@ -119,13 +159,24 @@ if (region) {
         show(message.state);
       }
       if ('record' in message) changed(message.record);
+      // Of a tab that was just opened: the one with the stream tells how it is.
+      if ('asks' in message && state) channel.postMessage(state);
     };
+    let state = null;
     channel.addEventListener('message', (event) => take(event.data));
+    show('connecting');
     // Held until the tab is closed; then the next one takes it.
     navigator.locks.request('muster-changes', () => new Promise(() => {
-      follow((message) => { channel.postMessage(message); take(message); });
+      follow((message) => {
+        if ('state' in message) state = message;
+        channel.postMessage(message);
+        take(message);
+      });
     }));
-    show('live');
+    channel.postMessage({ asks: true });
+    // What changed between the page and the first message.
+    refresh();
+    setInterval(refresh, TICK);
   } else {
     show('polling');
     setInterval(refresh, POLL);

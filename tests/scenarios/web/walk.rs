@@ -135,6 +135,27 @@ fn a_page_follows_what_happens_and_catches_up_after_a_restart() {
     known_host(&client, &pool, 4);
     tab.await_text("4 hosts");
     assert_eq!(tab.value("document.querySelector('#q').value"), "model:");
+
+    let host = format!("{pool}/hosts/{}", host_id(3));
+    tab.click("host-3");
+    tab.await_text("Checks: hardware");
+    tab.fill("input[name=value]", "typed");
+    let role = json!({"host_role": "worker"});
+    client.patch(&host, &role).expect(201);
+    // The tab has fetched nothing by the time at which another one shows the change.
+    let other = browser.tab();
+    other.open(&format!("{}{}", base(&service), tab.path()));
+    other.await_text("Checks: hardware");
+    assert_eq!(
+        tab.value("document.querySelector('input[name=value]').value"),
+        "typed"
+    );
+    tab.click("Set");
+    tab.await_text("muster host set");
+
+    // One that is deleted stays on the page, which says so and asks no more.
+    client.delete(&host).expect(204);
+    tab.await_text("gone");
 }
 
 #[test]

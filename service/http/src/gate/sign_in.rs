@@ -73,13 +73,17 @@ pub async fn sign_in(
     let refused = |problem: &Problem| audit::refused(&operation, problem.status(), problem.reason());
     check_size(request.headers()).inspect_err(refused)?;
     check_page(request.headers(), gate.cookie).inspect_err(refused)?;
+    let asks = gate.auth.asks_for_tokens();
+    if asks {
+        gate.cookie.check(request.headers()).inspect_err(refused)?;
+    }
     let tokens = credentials(request.headers(), request.uri().query());
-    if !tokens.is_empty() && gate.auth.asks_for_tokens() {
-        let client = client_of(&request);
-        let attempt = Try::begin(client).await.inspect_err(refused)?;
+    if !tokens.is_empty() && asks {
         match by_token(&gate, Allowed::Session, tokens, Target::default()).await {
             Ok(admitted) => leave(&mut request, admitted.signed_in),
             Err(problem) => {
+                // The right token is taken however many wrong ones came from the same network.
+                let attempt = Try::begin(client_of(&request)).await.inspect_err(refused)?;
                 attempt.refused();
                 refused(&problem);
                 return Err(problem);

@@ -6,12 +6,14 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use muster_core::query::HardwareSummary;
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinError;
 use tokio::time::sleep;
 
 use super::Hosts;
@@ -29,11 +31,14 @@ const LOOK: Duration = Duration::from_secs(60);
 /// Inventories that are read at the same time to be summarized.
 const SUMMARIZED_AT_ONCE: usize = 32;
 
-/// The index of a service.
+/// The index of a service. Cloning gives the same index.
+#[derive(Clone)]
 pub struct HostIndex {
     hosts: Arc<Hosts>,
     log: Arc<ChangeLog>,
     contents: Arc<Mutex<Option<Contents>>>,
+    /// True while a task looks whether the index is used.
+    is_watched: Arc<AtomicBool>,
 }
 
 impl HostIndex {
@@ -42,6 +47,7 @@ impl HostIndex {
             hosts,
             log,
             contents: Arc::default(),
+            is_watched: Arc::default(),
         }
     }
 
@@ -50,18 +56,24 @@ impl HostIndex {
     /// # Errors
     /// Fails if the database does.
     pub async fn search(&self, search: HostSearch) -> Result<FoundHosts, StoreError> {
-        let (rows, revision) = self.present().await?;
+        let index = self.clone();
+        // In a task of its own: what was read is kept although the client goes.
+        let present = tokio::spawn(async move { index.present().await });
+        let (rows, revision) = finished(present.await)?;
         let now = self.hosts.now();
         // Ten thousand hosts take some ten milliseconds, in which no poll should wait.
         let found = tokio::task::spawn_blocking(move || search.of(&rows, revision, now)).await;
-        Ok(found.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic())))
+        Ok(finished(found))
     }
 
     /// The present rows, and the place in the log of changes that they show.
     async fn present(&self) -> Result<contents::Present, StoreError> {
         let mut contents = self.contents.lock().await;
-        if contents.is_none() {
-            tokio::spawn(drop_unused(Arc::downgrade(&self.contents)));
+        if !self.is_watched.swap(true, Ordering::Relaxed) {
+            tokio::spawn(drop_unused(
+                Arc::downgrade(&self.contents),
+                self.is_watched.clone(),
+            ));
         }
         match self.refreshed(&mut contents).await {
             Ok(present) => Ok(present),
@@ -89,8 +101,13 @@ impl HostIndex {
     }
 }
 
+/// The result of a task. A panic goes on here.
+fn finished<T>(task: Result<T, JoinError>) -> T {
+    task.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+}
+
 /// Drops the index when it was not used for a while.
-async fn drop_unused(contents: Weak<Mutex<Option<Contents>>>) {
+async fn drop_unused(contents: Weak<Mutex<Option<Contents>>>, is_watched: Arc<AtomicBool>) {
     loop {
         sleep(LOOK).await;
         let Some(contents) = contents.upgrade() else {
@@ -99,6 +116,7 @@ async fn drop_unused(contents: Weak<Mutex<Option<Contents>>>) {
         let mut contents = contents.lock().await;
         if contents.as_ref().is_none_or(|known| known.is_unused_for(KEPT)) {
             *contents = None;
+            is_watched.store(false, Ordering::Relaxed);
             return;
         }
     }

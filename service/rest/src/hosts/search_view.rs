@@ -15,6 +15,7 @@ pub fn found(found: hosts::FoundHosts) -> FoundHosts {
         total: found.total,
         visible: found.visible,
         facets: found.facets.into_iter().map(facet).collect(),
+        terms: found.terms,
         removals: found.removals.into_iter().map(removal).collect(),
         revision: found.revision.to_string(),
         at: time(found.at),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use http::{HeaderMap, StatusCode, header};
+use http::{StatusCode, header};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::session::{Session, SessionCreateParams};
 use muster_http::body::Body;
@@ -34,13 +34,11 @@ pub async fn begin_session(
     State(cookie): State<SessionCookie>,
     signed_in: Option<Extension<SignedIn>>,
     client: Option<Extension<ConnectInfo<SocketAddr>>>,
-    headers: HeaderMap,
     Body(params): Body<SessionCreateParams>,
 ) -> Result<Response, Problem> {
     if !auth.asks_for_tokens() {
         return Err(no_tokens());
     }
-    cookie.check(&headers)?;
     let new = match (signed_in, params.link) {
         (Some(_), Some(_)) => {
             return Err(Problem::bad_request(

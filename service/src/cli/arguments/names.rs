@@ -33,7 +33,7 @@ pub struct Named {
 
 /// The InfraEnv that `wanted` means.
 pub async fn infra_env(client: &Client, wanted: &str) -> Result<InfraEnv> {
-    let mut all: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let mut all = fleet::infra_envs(client).await?;
     let mut named: Vec<Named> = all.iter().map(named_infra_env).collect();
     let twins = named.iter().filter(|one| one.name == wanted).count();
     if twins > 1 {

@@ -9,6 +9,7 @@ use muster_api::infra_env::InfraEnv;
 
 use crate::cli::arguments::names::{self, Named};
 use crate::cli::failure::{Failure, kind_of};
+use crate::cli::fleet;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 
@@ -59,7 +60,7 @@ pub async fn of_host(client: &Client, pool: InfraEnvId, host: HostId) -> Result<
 pub async fn all(client: &Client, only: Option<&str>) -> Result<Vec<Found>> {
     let pools: Vec<InfraEnv> = match only {
         Some(wanted) => vec![names::infra_env(client, wanted).await?],
-        None => client.get("/infra-envs").await?,
+        None => fleet::infra_envs(client).await?,
     };
     let mut found = Vec::new();
     for pool in pools {

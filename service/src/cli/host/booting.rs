@@ -9,6 +9,7 @@ use muster_api::infra_env::InfraEnv;
 
 use super::rows::last_seen;
 use crate::cli::arguments::names;
+use crate::cli::fleet;
 use crate::cli::output::{Column, OutputArgs, Place, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 
@@ -66,7 +67,7 @@ pub async fn run(args: BootingArgs) -> Result<()> {
 
 /// The machines of one InfraEnv, or of all, each with its InfraEnv.
 async fn booting(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<(InfraEnv, BootingMachine)>> {
-    let mut pools: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let mut pools = fleet::infra_envs(client).await?;
     pools.retain(|pool| only.is_none_or(|id| id == pool.id));
     let mut found = Vec::new();
     for pool in pools {

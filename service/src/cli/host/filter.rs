@@ -7,7 +7,7 @@ use clap::Args;
 use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
 use muster_api::ids::InfraEnvId;
-use muster_api::search::FoundHosts;
+use muster_api::search::{FoundHosts, TermRemoval};
 use muster_core::query::{Key, quoted};
 use url::form_urlencoded::Serializer;
 
@@ -23,7 +23,7 @@ const AT_ONCE: &str = "1000";
 #[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
     /// Only those that fit all terms of this query, e.g. 'cpu:>32 -finding:* switch:sw1'; docs/search.md has its keys
-    #[arg(long, short, value_name = "QUERY")]
+    #[arg(long, short, value_name = "QUERY", allow_hyphen_values = true)]
     query: Option<String>,
 
     /// Only those of this InfraEnv: name, id, or beginning of the id
@@ -94,8 +94,8 @@ fn forms(state: &HostStatus) -> Vec<String> {
     [state.name().to_owned()].into_iter().chain(unbound).collect()
 }
 
-/// The hosts that fit a query, in the order `sort`.
-pub async fn search(client: &Client, query: &str, sort: &str) -> Result<Vec<HostKey>> {
+/// The hosts that fit a query, in the order `sort`; if none fits, the reasons.
+pub async fn search(client: &Client, query: &str, sort: &str) -> Result<(Vec<HostKey>, Vec<TermRemoval>)> {
     let mut keys = Vec::new();
     let mut after = String::new();
     loop {
@@ -111,7 +111,7 @@ pub async fn search(client: &Client, query: &str, sort: &str) -> Result<Vec<Host
         keys.extend(found.hosts.iter().map(|host| (host.infra_env_id, host.id)));
         match found.next {
             Some(next) => after = next,
-            None => return Ok(keys),
+            None => return Ok((keys, found.removals)),
         }
     }
 }
@@ -126,9 +126,11 @@ pub async fn search_words(
     let (mut meant, mut unknown) = (HashSet::new(), Vec::new());
     for word in words {
         let word_is = |term: String| format!("{query} {term}");
-        let mut found = search(client, &word_is(format!("{}:{}", Key::Name, quoted(word))), "").await?;
+        let mut found = search(client, &word_is(format!("{}:{}", Key::Name, quoted(word))), "")
+            .await?
+            .0;
         if found.is_empty() {
-            found = search(client, &word_is(quoted(word)), "").await?;
+            found = search(client, &word_is(quoted(word)), "").await?.0;
         }
         if found.is_empty() {
             unknown.push(word.clone());

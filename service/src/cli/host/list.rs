@@ -7,13 +7,14 @@ use anyhow::Result;
 use chrono::Utc;
 use clap::Args;
 use muster_api::ids::InfraEnvId;
+use muster_api::search::TermRemoval;
 use serde_json::Value;
 
 use super::booting;
 use super::filter::{FilterArgs, ordered, search, search_words};
 use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
 use crate::cli::arguments::names;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, Kind, kind_of};
 use crate::cli::fleet::{self, HostKey, Known, Member};
 use crate::cli::output::{Format, OutputArgs, Table, Watch, show, width};
 use crate::cli::service::{Client, ServiceArgs};
@@ -95,8 +96,22 @@ async fn select(
 ) -> Result<Vec<Member>> {
     let query = args.filter.query(only);
     let is_filtered = !args.filter.query(None).is_empty();
+    let known: Vec<Member> = match is_filtered && !args.hosts.is_empty() {
+        true => all.clone(),
+        false => Vec::new(),
+    };
     if is_filtered || args.sort.is_some() {
-        let keys = search(client, &query, args.sort.as_deref().unwrap_or_default()).await?;
+        let (keys, removals) = search(client, &query, args.sort.as_deref().unwrap_or_default()).await?;
+        if unknown == Unknown::IsAnError {
+            for removal in removals {
+                let TermRemoval {
+                    term,
+                    removes,
+                    removes_alone,
+                } = removal;
+                eprintln!("{term} removes {removes} of the hosts; {removes_alone} would fit without it");
+            }
+        }
         all = match args.sort {
             Some(_) => ordered(all, &keys),
             None => {
@@ -112,6 +127,11 @@ async fn select(
             match names::host_in(&all, &word) {
                 Ok(place) => {
                     meant.insert(all[place].key());
+                }
+                Err(_) if unknown == Unknown::IsAnError && names::host_in(&known, &word).is_ok() => {
+                    return Err(
+                        Failure::not_found(format!("host {word:?} does not pass the filters")).into(),
+                    );
                 }
                 Err(error) if unknown == Unknown::IsAnError => return Err(error.into()),
                 Err(_) => {}
@@ -159,6 +179,10 @@ async fn watch(client: &Client, only: Option<InfraEnvId>, args: &ListArgs, wide:
                 let keys = found.iter().map(|member| member.host.id.to_string()).collect();
                 let urgent: Vec<bool> = found.iter().map(|member| !is_good(member)).collect();
                 watch.show(keys, &urgent, &table(&found, wide));
+            }
+            // Another attempt would be refused as well.
+            Err(error) if matches!(kind_of(&error), Kind::Refused | Kind::NotFound | Kind::Usage) => {
+                return Err(error);
             }
             Err(error) => {
                 if !failed {

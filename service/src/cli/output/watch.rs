@@ -67,7 +67,7 @@ impl Watch {
         let mut gone: Vec<&Vec<String>> = self.shown.values().collect();
         gone.sort();
         for cells in gone {
-            news.push_str(&format!("{} is gone\n", cells[0]));
+            news.push_str(&format!("{} is not in the list any more\n", cells[0]));
         }
         self.shown = shown;
         let first = self.heading.is_none();
@@ -135,7 +135,7 @@ mod tests {
             news(&[["a", "3s", "old"], ["b", "3s", "new"]]),
             "a     3s    old\n"
         );
-        assert_eq!(news(&[["a", "4s", "old"]]), "b is gone\n");
+        assert_eq!(news(&[["a", "4s", "old"]]), "b is not in the list any more\n");
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surround
         stage: progress.map(|progress| progress.stage),
         percentage: progress.map_or(0, |progress| percentage(progress.percentage)),
         role: data.effective_role(),
-        approved: around.infra_env.kube.is_some().then_some(data.approved),
+        approved: HostSummary::needs_approval(around.infra_env).then_some(data.approved),
         labels: labels(&data.node_labels),
         findings: distinct(data.findings.iter().map(|finding| short(&finding.kind))),
         failed_checks: failed_checks(host),
@@ -190,6 +190,11 @@ impl HostSummary {
     /// The name of an InfraEnv as its hosts show it.
     pub fn pool_of(infra_env: &InfraEnv) -> String {
         short(&infra_env.name)
+    }
+
+    /// True for hosts of custom resources. Those of an InfraEnv that REST made need none, although its mirror has Agents.
+    pub fn needs_approval(infra_env: &InfraEnv) -> bool {
+        infra_env.kube.is_some() && infra_env.mirror.is_none()
     }
 
     /// The name of a cluster as its hosts show it; empty: it was deleted.

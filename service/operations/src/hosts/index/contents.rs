@@ -111,7 +111,8 @@ impl Contents {
         let found = hosts.infra_envs.find(id).await?;
         let shows_it = |row: &HostSummary| {
             found.as_ref().is_some_and(|found| {
-                row.pool == HostSummary::pool_of(found) && row.approved.is_some() == found.kube.is_some()
+                row.pool == HostSummary::pool_of(found)
+                    && row.approved.is_some() == HostSummary::needs_approval(found)
             })
         };
         let of_it = self.rows.iter().filter(|((of, _), _)| *of == id);

@@ -39,6 +39,8 @@ pub struct FoundHosts {
     pub visible: usize,
     /// Counts among those that fit.
     pub facets: Vec<Facet>,
+    /// The terms of the query, each in its canonical form.
+    pub terms: Vec<String>,
     /// Where none fits: the hosts that each term removes.
     pub removals: Vec<Removal>,
     /// The place in the log of changes that the result shows.
@@ -70,6 +72,7 @@ impl HostSearch {
             total: fit.len(),
             visible: visible.len(),
             facets: facets(fit.iter().copied(), &self.facets, self.facet_values),
+            terms: self.query.terms().iter().map(ToString::to_string).collect(),
             removals: match explained {
                 true => removals(&self.query, visible.iter().copied(), now),
                 false => Vec::new(),
