@@ -15,7 +15,7 @@ use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use crate::hosts::{Row, mood};
+use crate::hosts::{Row, address, mood};
 use crate::html::{Frame, PAGE, answer};
 use crate::pools;
 use crate::rest::{Form, Refusal, Visitor};
@@ -60,7 +60,7 @@ struct HostPage {
     revision: String,
     /// The refusal of the action.
     problem: Option<String>,
-    /// The commands that do what was just done.
+    /// What was just done.
     done: Option<Done>,
 }
 
@@ -113,16 +113,11 @@ struct EventRow {
     message: String,
 }
 
-/// An action, and the commands that do the same.
+/// An action, and the command that does the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Done {
     what: &'static str,
-    commands: Vec<String>,
-}
-
-/// The path of a host's page.
-fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
-    format!("/ui/hosts/{infra_env_id}/{id}")
+    command: String,
 }
 
 pub async fn show(
@@ -434,10 +429,7 @@ impl Action {
             Self::Install => ("The installation begins.", format!("muster host install {host}")),
             Self::Delete => ("The host is deleted.", format!("muster host delete {host}")),
         };
-        Done {
-            what,
-            commands: vec![command],
-        }
+        Done { what, command }
     }
 }
 

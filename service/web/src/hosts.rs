@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::{FacetCount, FoundHost, FoundHosts, TermRemoval};
 use url::form_urlencoded::Serializer;
 
@@ -183,6 +184,11 @@ impl Wait {
     }
 }
 
+/// The path of a host's page.
+pub fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
+    format!("{PAGE}/{infra_env_id}/{id}")
+}
+
 /// How the state of a host is to be taken.
 pub fn mood(status: HostStatus) -> &'static str {
     match status {
@@ -216,7 +222,7 @@ impl Row {
         let port = hardware.and_then(|hardware| hardware.ports.first());
         let gpus = hardware.map_or(0, |hardware| hardware.gpus.iter().map(|gpus| gpus.count).sum());
         Self {
-            address: format!("/ui/hosts/{}/{}", host.infra_env_id, host.id),
+            address: address(host.infra_env_id, host.id),
             name: host.name.clone(),
             status: host.status.name(),
             mood: mood(host.status),

@@ -14,7 +14,8 @@ use muster_api::time::{millis, now};
 use serde_json::json;
 use url::form_urlencoded;
 
-use crate::html::{Frame, answer};
+use crate::hosts;
+use crate::html::{Frame, PAGE, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -81,7 +82,7 @@ pub fn address(id: InfraEnvId) -> String {
 
 /// The address of the list of an InfraEnv's hosts.
 fn hosts_of(id: InfraEnvId) -> String {
-    format!("/ui/hosts?q=pool:{id}")
+    format!("{PAGE}?q=pool:{id}")
 }
 
 pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
@@ -229,7 +230,7 @@ impl Booting {
             when: words::relative(&last.last_at, now),
             at: last.last_at.clone(),
             refusal: last.refusal.clone(),
-            host: host.map(|id| format!("/ui/hosts/{pool}/{id}")),
+            host: host.map(|id| hosts::address(pool, id)),
         })
     }
 }

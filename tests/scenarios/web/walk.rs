@@ -153,7 +153,7 @@ fn a_page_follows_what_happens_and_catches_up_after_a_restart() {
     tab.click("Set");
     tab.await_text("muster host set");
 
-    // One that is deleted stays on the page, which says so and asks no more.
+    // The page of a deleted host keeps its content, shows that the host is gone, and requests nothing more.
     client.delete(&host).expect(204);
     tab.await_text("gone");
 }

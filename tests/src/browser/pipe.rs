@@ -70,7 +70,7 @@ impl Pipe {
     /// The result of a command.
     ///
     /// # Panics
-    /// If the browser refuses it, ends, or does not answer. A page that goes while it is asked for a value has none.
+    /// If the browser refuses it, ends, or does not answer. A page that goes during the command returns `null`.
     #[track_caller]
     pub(super) fn command(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         self.last += 1;
