@@ -172,6 +172,20 @@ pub struct Disk {
     pub wwn: String,
 }
 
+impl Disk {
+    /// The place of a disk among those that can be installed to, the smallest first: bootable first, NVMe last, then by type, size and
+    /// HCTL.
+    pub fn installation_order(&self) -> (bool, bool, &str, i64, &str) {
+        (
+            !self.bootable,
+            self.name.starts_with("nvme"),
+            &self.drive_type,
+            self.size_bytes,
+            &self.hctl,
+        )
+    }
+}
+
 /// Eligibility of a disk for the installation, with reasons against it. An empty list of reasons is written as `null`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,37 +1,45 @@
 //! One host: why it is as it is, its hardware, its past, and what can be done with it.
 
-use askama::Template;
-use axum::extract::Path;
-use axum::response::{IntoResponse, Redirect, Response};
-use http::{Method, StatusCode};
-use muster_api::MUSTER_PATH;
-use muster_api::cluster::Cluster;
-use muster_api::event::Event;
-use muster_api::host::{Host, HostFinding, HostRole, HostStateChange};
-use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::inventory::{Disk, Interface, Inventory};
-use muster_api::search::{FoundHost, FoundHosts};
-use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo};
-use serde_json::{Value, json};
-use url::form_urlencoded;
+mod actions;
+mod hardware;
+mod labels;
+mod logs;
+mod offers;
+mod past;
+mod power;
 
-use crate::hosts::{Row, address, mood};
+use askama::Template;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use muster_api::bmc::Bmc;
+use muster_api::cluster::{Cluster, IgnoredValidations};
+use muster_api::event::Event;
+use muster_api::host::{Host, HostFinding, HostLogs, HostStateChange};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::inventory::Inventory;
+use muster_api::search::{FoundHost, FoundHosts};
+use muster_api::validation::ValidationsInfo;
+use muster_api::{BASE_PATH, MUSTER_PATH};
+use serde::de::DeserializeOwned;
+use url::form_urlencoded::byte_serialize;
+
+use self::actions::{Action, After, Done, Target, agent_command};
+use self::hardware::{CardRow, DiskRow, Raw};
+use self::logs::LogsView;
+use self::offers::{Next, Offer, Surroundings};
+use self::past::{Change, CheckRow, Checks, EventRow};
+use self::power::PowerView;
+use crate::hosts::{Row, address};
 use crate::html::{Frame, PAGE, answer};
 use crate::pools;
-use crate::rest::{Form, Refusal, Visitor};
+use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
-use crate::words;
 
 /// Events that are shown.
 const EVENTS: u32 = 50;
 
-/// The roles that a user gives.
-const ROLES: [HostRole; 4] = [
-    HostRole::AutoAssign,
-    HostRole::Master,
-    HostRole::Arbiter,
-    HostRole::Worker,
-];
+/// The kind of the finding about a long wait, with its advice.
+const WAITING: &str = "waiting";
 
 #[derive(Template)]
 #[template(path = "host.html")]
@@ -40,397 +48,85 @@ struct HostPage {
     /// The path of the page.
     address: String,
     pool_address: String,
+    /// The path of REST.
+    source: String,
     id: HostId,
     row: Row,
-    role: HostRole,
-    roles: [HostRole; 4],
-    requested_name: String,
-    in_cluster: bool,
     approved: Option<bool>,
-    clusters: Vec<Cluster>,
+    /// What to do about a long wait.
+    advice: Option<String>,
+    next: &'static str,
+    offers: Vec<Offer>,
     findings: Vec<HostFinding>,
     checks: Vec<Checks>,
     disks: Vec<DiskRow>,
     cards: Vec<CardRow>,
+    routes: Vec<String>,
     facts: Vec<(&'static str, String)>,
+    power: Option<PowerView>,
+    logs: LogsView,
     past: Vec<Change>,
     events: Vec<EventRow>,
+    inventory: Option<Raw>,
+    /// The command that prints its Agent; empty: it has none.
+    agent: String,
     at: String,
     /// The place in the stream of changes.
     revision: String,
-    /// The refusal of the action.
+    /// False after a refusal: what was typed stays until the page is loaded again.
+    is_live: bool,
+    /// The refusal of an action that the page does not offer.
     problem: Option<String>,
     /// What was just done.
     done: Option<Done>,
 }
 
-/// The checks of one group.
-struct Checks {
-    group: String,
-    results: Vec<CheckRow>,
+/// What brings the visitor to the page.
+enum Just {
+    Nothing,
+    /// An action was carried out; the keys of the labels that it removed.
+    Did(Action, Vec<String>),
+    Refused(Refused),
 }
 
-struct CheckRow {
-    id: String,
-    mood: &'static str,
-    status: &'static str,
-    message: String,
-}
-
-struct DiskRow {
-    name: String,
-    size: String,
-    kind: String,
-    model: String,
-    serial: String,
-    is_chosen: bool,
-    /// Why nothing is installed to it; empty: it may be.
-    why_not: String,
-}
-
-struct CardRow {
-    name: String,
-    mac: String,
-    addresses: String,
-    speed: String,
-    port: String,
-}
-
-/// A change of the state.
-struct Change {
-    at: String,
-    when: String,
-    to: &'static str,
-    mood: &'static str,
-    who: String,
+/// An action that was refused.
+struct Refused {
+    action: Action,
+    /// In REST's own words.
     reason: String,
+    /// What was typed or chosen.
+    value: String,
 }
 
-struct EventRow {
+/// What REST returns about a host.
+struct Known {
+    host: Host,
+    summary: FoundHost,
+    /// The place in the stream of changes.
+    revision: String,
     at: String,
-    when: String,
-    severity: &'static str,
-    message: String,
-}
-
-/// An action, and the command that does the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Done {
-    what: &'static str,
-    command: String,
+    past: Vec<HostStateChange>,
+    events: Vec<Event>,
+    clusters: Vec<Cluster>,
+    /// The checks that its cluster ignores.
+    ignored: IgnoredValidations,
+    bmc: Option<Bmc>,
+    logs: HostLogs,
 }
 
 pub async fn show(
     visitor: Visitor,
     Path((infra_env_id, id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Response, Refusal> {
-    let [done] = visitor.parameters(["done"]);
-    let page = page(&visitor, infra_env_id, id, None).await?;
-    let done = Action::named(&done).filter(|action| *action != Action::Delete);
-    let done = done.map(|action| action.done(&page.row.name));
-    Ok(answer(&HostPage { done, ..page }))
-}
-
-async fn page(
-    visitor: &Visitor,
-    infra_env_id: InfraEnvId,
-    id: HostId,
-    problem: Option<String>,
-) -> Result<HostPage, Refusal> {
-    let path = format!("/infra-envs/{infra_env_id}/hosts/{id}");
-    let host: Host = visitor.get(&path).await?;
-    let query: String =
-        form_urlencoded::byte_serialize(format!("id:{id} pool:{infra_env_id}").as_bytes()).collect();
-    let found: FoundHosts = visitor.get(&format!("{MUSTER_PATH}/hosts?q={query}")).await?;
-    let Some(summary) = found.hosts.first() else {
-        return Err(visitor.refusal(StatusCode::NOT_FOUND, format!("host {id} was not found")));
+    let [done, removed] = visitor.parameters(["done", "removed"]);
+    let just = match Action::named(&done).filter(|action| *action != Action::Delete) {
+        Some(action) => {
+            let keys = removed.split(',').filter(|key| labels::is_key(key));
+            Just::Did(action, keys.map(str::to_owned).collect())
+        }
+        None => Just::Nothing,
     };
-    let past: Vec<HostStateChange> = visitor.get(&format!("{path}/history")).await?;
-    let events = format!("/events?infra_env_id={infra_env_id}&host_id={id}&order=descending&limit={EVENTS}");
-    let events: Vec<Event> = visitor.get(&events).await?;
-    // A token for one InfraEnv sees no clusters.
-    let clusters = match visitor.get("/clusters").await {
-        Ok(clusters) => clusters,
-        Err(refusal) if refusal.status == StatusCode::FORBIDDEN => Vec::new(),
-        Err(refusal) => return Err(refusal),
-    };
-    let inventory: Inventory = serde_json::from_str(&host.inventory).unwrap_or_default();
-    let checks: ValidationsInfo = serde_json::from_str(&host.validations_info).unwrap_or_default();
-    let now = found.at.clone();
-    Ok(HostPage {
-        frame: frame(visitor).await?,
-        address: address(infra_env_id, id),
-        pool_address: pools::address(infra_env_id),
-        id,
-        row: Row::of(summary, &now),
-        role: host.role,
-        roles: ROLES,
-        requested_name: host.requested_hostname.clone(),
-        in_cluster: host.cluster_id.is_some(),
-        approved: summary.approved,
-        clusters,
-        checks: checks
-            .into_iter()
-            .map(|(group, results)| Checks::of(group, results))
-            .collect(),
-        disks: inventory
-            .disks
-            .iter()
-            .map(|disk| DiskRow::of(disk, &host))
-            .collect(),
-        cards: inventory.interfaces.iter().map(CardRow::of).collect(),
-        facts: facts(summary, &inventory, &host),
-        past: past.iter().rev().map(|change| Change::of(change, &now)).collect(),
-        events: events
-            .into_iter()
-            .map(|event| EventRow::of(event, &now))
-            .collect(),
-        findings: host.findings,
-        at: now,
-        revision: found.revision,
-        problem,
-        done: None,
-    })
-}
-
-impl Checks {
-    /// Failed ones first.
-    fn of(group: String, results: Vec<ValidationResult>) -> Self {
-        let mut results: Vec<(u8, CheckRow)> = results.into_iter().map(CheckRow::of).collect();
-        results.sort_by_key(|(rank, _)| *rank);
-        Self {
-            group,
-            results: results.into_iter().map(|(_, row)| row).collect(),
-        }
-    }
-}
-
-impl CheckRow {
-    fn of(result: ValidationResult) -> (u8, Self) {
-        let (rank, mood, status) = match result.status {
-            ValidationStatus::Failure => (0, "bad", "failed"),
-            ValidationStatus::Error => (1, "bad", "error"),
-            ValidationStatus::Pending => (2, "busy", "pending"),
-            ValidationStatus::Success => (3, "good", "passed"),
-            ValidationStatus::Disabled => (4, "busy", "ignored"),
-        };
-        let row = Self {
-            id: result.id,
-            mood,
-            status,
-            message: result.message,
-        };
-        (rank, row)
-    }
-}
-
-impl DiskRow {
-    fn of(disk: &Disk, host: &Host) -> Self {
-        let eligibility = &disk.installation_eligibility;
-        Self {
-            name: disk.name.clone(),
-            size: words::disk(u64::try_from(disk.size_bytes).unwrap_or_default()),
-            kind: disk.drive_type.clone(),
-            model: format!("{} {}", disk.vendor, disk.model).trim().to_owned(),
-            serial: disk.serial.clone(),
-            is_chosen: !disk.id.is_empty() && disk.id == host.installation_disk_id,
-            why_not: match eligibility.eligible {
-                true => String::new(),
-                false => eligibility.not_eligible_reasons.join("; "),
-            },
-        }
-    }
-}
-
-impl CardRow {
-    fn of(card: &Interface) -> Self {
-        let addresses: Vec<&str> = card
-            .ipv4_addresses
-            .iter()
-            .chain(&card.ipv6_addresses)
-            .map(String::as_str)
-            .collect();
-        Self {
-            name: card.name.clone(),
-            mac: card.mac_address.clone(),
-            addresses: addresses.join(", "),
-            speed: match (card.has_carrier, card.speed_mbps) {
-                (false, _) => "no cable".to_owned(),
-                (true, speed) if speed >= 1000 => format!("{} Gbit/s", speed / 1000),
-                (true, speed) if speed > 0 => format!("{speed} Mbit/s"),
-                (true, _) => String::new(),
-            },
-            port: card
-                .switch_port
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-        }
-    }
-}
-
-impl Change {
-    fn of(change: &HostStateChange, now: &str) -> Self {
-        Self {
-            at: change.at.clone(),
-            when: words::relative(&change.at, now),
-            to: change.to.name(),
-            mood: mood(change.to),
-            who: change.who.clone(),
-            reason: change.reason.clone(),
-        }
-    }
-}
-
-impl EventRow {
-    fn of(event: Event, now: &str) -> Self {
-        Self {
-            when: words::relative(&event.event_time, now),
-            at: event.event_time,
-            severity: event.severity.name(),
-            message: event.message,
-        }
-    }
-}
-
-/// What else is known, by name; nothing that is unknown.
-fn facts(summary: &FoundHost, inventory: &Inventory, host: &Host) -> Vec<(&'static str, String)> {
-    let hardware = summary.hardware.as_ref();
-    let of = |value: Option<String>| value.unwrap_or_default();
-    let cpu = inventory
-        .cpu
-        .as_ref()
-        .map(|cpu| format!("{} × {}", cpu.count, cpu.model_name));
-    let gpus = hardware.map(|hardware| {
-        let gpus = hardware
-            .gpus
-            .iter()
-            .map(|gpus| format!("{} × {}", gpus.count, gpus.model));
-        gpus.collect::<Vec<_>>().join(", ")
-    });
-    let bmc = summary.bmc.as_ref().map(|bmc| match bmc.power.is_empty() {
-        true => format!("{} ({})", bmc.name, bmc.address),
-        false => format!("{} ({}), power {}", bmc.name, bmc.address, bmc.power),
-    });
-    let secure_boot = hardware.and_then(|hardware| hardware.secure_boot);
-    let labels = summary.labels.iter().map(|(key, value)| format!("{key}={value}"));
-    let all = [
-        ("Processor", of(cpu)),
-        ("GPUs", of(gpus)),
-        (
-            "Firmware",
-            of(hardware.and_then(|hardware| hardware.firmware.clone())),
-        ),
-        (
-            "Secure Boot",
-            of(secure_boot.map(|on| if on { "on" } else { "off" }.to_owned())),
-        ),
-        ("TPM", inventory.tpm_version.clone()),
-        ("BMC", of(bmc)),
-        (
-            "BMC, as the host reports it",
-            of(hardware.map(|hardware| hardware.bmc_address.clone())),
-        ),
-        ("Labels", labels.collect::<Vec<_>>().join(", ")),
-        ("Agent", summary.agent_version.clone()),
-        ("Registered", summary.registered_at.clone()),
-        ("Id", host.id.to_string()),
-    ];
-    all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
-}
-
-/// Something that can be done with a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Approve,
-    RevokeApproval,
-    Name,
-    Role,
-    Bind,
-    Unbind,
-    Install,
-    Delete,
-}
-
-impl Action {
-    const ALL: [Self; 8] = [
-        Self::Approve,
-        Self::RevokeApproval,
-        Self::Name,
-        Self::Role,
-        Self::Bind,
-        Self::Unbind,
-        Self::Install,
-        Self::Delete,
-    ];
-
-    /// Its name in addresses.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::RevokeApproval => "revoke-approval",
-            Self::Name => "name",
-            Self::Role => "role",
-            Self::Bind => "bind",
-            Self::Unbind => "unbind",
-            Self::Install => "install",
-            Self::Delete => "delete",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.name() == name)
-    }
-
-    /// The request of REST. `value`: what was typed or chosen.
-    fn request(self, host: &str, value: &str) -> (Method, String, Option<Value>) {
-        match self {
-            Self::Approve => (Method::POST, format!("{MUSTER_PATH}{host}/actions/approve"), None),
-            Self::RevokeApproval => (
-                Method::POST,
-                format!("{MUSTER_PATH}{host}/actions/revoke-approval"),
-                None,
-            ),
-            Self::Name => (Method::PATCH, host.to_owned(), Some(json!({"host_name": value}))),
-            Self::Role => (Method::PATCH, host.to_owned(), Some(json!({"host_role": value}))),
-            Self::Bind => (
-                Method::POST,
-                format!("{host}/actions/bind"),
-                Some(json!({"cluster_id": value})),
-            ),
-            Self::Unbind => (Method::POST, format!("{host}/actions/unbind"), None),
-            Self::Install => (Method::POST, format!("{host}/actions/install"), None),
-            Self::Delete => (Method::DELETE, host.to_owned(), None),
-        }
-    }
-
-    /// What was done to the host of this name.
-    fn done(self, name: &str) -> Done {
-        let host = format!("'{}'", name.replace('\'', r"'\''"));
-        let (what, command) = match self {
-            Self::Approve => ("The host is approved.", format!("muster host approve {host}")),
-            Self::RevokeApproval => (
-                "The approval is revoked.",
-                format!("muster host approve --revoke {host}"),
-            ),
-            Self::Name => (
-                "The host has another name.",
-                format!("muster host set {host} --name NAME"),
-            ),
-            Self::Role => (
-                "The host has another role.",
-                format!("muster host set {host} --role ROLE"),
-            ),
-            Self::Bind => (
-                "The host is bound.",
-                format!("muster host bind {host} --cluster CLUSTER"),
-            ),
-            Self::Unbind => ("The host is unbound.", format!("muster host unbind {host}")),
-            Self::Install => ("The installation begins.", format!("muster host install {host}")),
-            Self::Delete => ("The host is deleted.", format!("muster host delete {host}")),
-        };
-        Done { what, command }
-    }
+    page(&visitor, infra_env_id, id, just).await
 }
 
 pub async fn act(
@@ -446,21 +142,222 @@ pub async fn act(
             format!("{action} is nothing that a host does"),
         ));
     };
-    let (host, value) = (
-        format!("/infra-envs/{infra_env_id}/hosts/{id}"),
-        form.field("value"),
-    );
-    let (method, path, body) = action.request(&host, &value);
-    match visitor.send(method, &path, body.as_ref()).await {
+    let value = form.field("value");
+    let target = Target {
+        visitor: &visitor,
+        infra_env_id,
+        id,
+        path: path(infra_env_id, id),
+        value: &value,
+    };
+    let outcome = target.carry_out(action).await;
+    match outcome {
         Ok(_) if action == Action::Delete => Ok(Redirect::to(PAGE).into_response()),
-        Ok(_) => Ok(Redirect::to(&format!("{address}?done={}", action.name())).into_response()),
+        Ok(removed) => {
+            let mut page = format!("{address}?done={}", action.name());
+            if !removed.is_empty() {
+                page.push_str("&removed=");
+                page.extend(byte_serialize(removed.join(",").as_bytes()));
+            }
+            Ok(Redirect::to(&page).into_response())
+        }
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Err(refusal),
         Err(refusal) => {
-            let mut page = page(&visitor, infra_env_id, id, Some(refusal.reason)).await?;
-            if action == Action::Name {
-                page.requested_name = value;
-            }
-            Ok((refusal.status, answer(&page)).into_response())
+            let status = refusal.status;
+            let refused = Refused {
+                action,
+                reason: refusal.reason,
+                value,
+            };
+            let page = page(&visitor, infra_env_id, id, Just::Refused(refused)).await?;
+            Ok((status, page).into_response())
         }
     }
+}
+
+async fn page(
+    visitor: &Visitor,
+    infra_env_id: InfraEnvId,
+    id: HostId,
+    just: Just,
+) -> Result<Response, Refusal> {
+    let known = known(visitor, infra_env_id, id).await?;
+    let frame = frame(visitor).await?;
+    Ok(answer(&HostPage::of(known, frame, just)))
+}
+
+/// The path of a host in REST.
+fn path(infra_env_id: InfraEnvId, id: HostId) -> String {
+    format!("/infra-envs/{infra_env_id}/hosts/{id}")
+}
+
+async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Result<Known, Refusal> {
+    let path = path(infra_env_id, id);
+    let host: Host = visitor.get(&path).await?;
+    let query: String = byte_serialize(format!("id:{id} pool:{infra_env_id}").as_bytes()).collect();
+    let found: FoundHosts = visitor.get(&format!("{MUSTER_PATH}/hosts?q={query}")).await?;
+    let Some(summary) = found.hosts.into_iter().next() else {
+        return Err(visitor.refusal(StatusCode::NOT_FOUND, format!("host {id} was not found")));
+    };
+    let events = format!("/events?infra_env_id={infra_env_id}&host_id={id}&order=descending&limit={EVENTS}");
+    let ignored = match host.cluster_id {
+        Some(cluster) => {
+            unless_forbidden(visitor, &format!("/clusters/{cluster}/ignored-validations")).await?
+        }
+        None => IgnoredValidations::default(),
+    };
+    // The list of all BMCs is long.
+    let bmc = match summary.bmc {
+        Some(_) => power::bmc_of(visitor, infra_env_id, id).await?,
+        None => None,
+    };
+    Ok(Known {
+        summary,
+        revision: found.revision,
+        at: found.at,
+        past: visitor.get(&format!("{path}/history")).await?,
+        events: visitor.get(&events).await?,
+        // A token for one InfraEnv sees no clusters.
+        clusters: unless_forbidden(visitor, "/clusters").await?,
+        ignored,
+        bmc,
+        logs: unless_forbidden(visitor, &format!("{MUSTER_PATH}{path}/logs")).await?,
+        host,
+    })
+}
+
+/// `GET` of what the visitor's token may not show: then there is nothing. So there is if it was deleted meanwhile.
+async fn unless_forbidden<T: DeserializeOwned + Default>(
+    visitor: &Visitor,
+    path: &str,
+) -> Result<T, Refusal> {
+    match visitor.get(path).await {
+        Err(refusal) if matches!(refusal.status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
+            Ok(T::default())
+        }
+        read => read,
+    }
+}
+
+impl HostPage {
+    fn of(known: Known, frame: Frame, just: Just) -> Self {
+        let (host, now) = (&known.host, known.at.as_str());
+        let (infra_env_id, id) = (host.infra_env_id, host.id);
+        let inventory: Inventory = serde_json::from_str(&host.inventory).unwrap_or_default();
+        let around = Surroundings {
+            host,
+            inventory: &inventory,
+            approved: known.summary.approved,
+            clusters: &known.clusters,
+            bmc: known.bmc.as_ref(),
+        };
+        let Next { advice: next, action } = around.next_step();
+        let row = Row::of(&known.summary, now);
+        let has_agent = known.summary.approved.is_some();
+        let (waits, findings) = host
+            .findings
+            .iter()
+            .cloned()
+            .partition::<Vec<_>, _>(|finding| finding.kind == WAITING);
+        let mut page = Self {
+            frame,
+            address: address(infra_env_id, id),
+            pool_address: pools::address(infra_env_id),
+            source: format!("{BASE_PATH}{}", path(infra_env_id, id)),
+            id,
+            approved: known.summary.approved,
+            advice: waits.into_iter().next().map(|finding| finding.message),
+            next,
+            offers: around.offers(action),
+            findings,
+            checks: checks(host),
+            disks: hardware::disks(&inventory, host),
+            cards: hardware::cards(&inventory),
+            routes: hardware::routes(&inventory),
+            facts: hardware::facts(&known.summary, &inventory, host),
+            power: known.bmc.as_ref().map(|bmc| PowerView::of(bmc, now)),
+            logs: LogsView::of(known.logs.clone(), infra_env_id, id, now),
+            past: known
+                .past
+                .iter()
+                .rev()
+                .map(|change| Change::of(change, now))
+                .collect(),
+            events: known
+                .events
+                .iter()
+                .map(|event| EventRow::of(event, now))
+                .collect(),
+            inventory: hardware::raw(&host.inventory),
+            agent: match has_agent {
+                true => agent_command(id),
+                false => String::new(),
+            },
+            at: now.to_owned(),
+            revision: known.revision.clone(),
+            is_live: true,
+            problem: None,
+            done: None,
+            row,
+        };
+        match just {
+            Just::Nothing => {}
+            Just::Did(action, removed) => page.done = Some(known.done(action, &removed)),
+            Just::Refused(refused) => page.refuse(refused),
+        }
+        page
+    }
+
+    /// Puts a refusal beside the field of its action.
+    fn refuse(&mut self, refused: Refused) {
+        self.is_live = false;
+        let Refused {
+            action,
+            reason,
+            value,
+        } = refused;
+        if let Some(offer) = self.offers.iter_mut().find(|offer| offer.action == action) {
+            offer.refused(reason, value);
+        } else if let Some(check) = self.check(action, &value) {
+            check.refusal = Some(reason);
+        } else {
+            self.problem = Some(reason);
+        }
+    }
+
+    /// The check that an action is about.
+    fn check(&mut self, action: Action, id: &str) -> Option<&mut CheckRow> {
+        let mut rows = self.checks.iter_mut().flat_map(|group| &mut group.results);
+        rows.find(|row| row.id == id && row.change.as_ref().is_some_and(|change| change.action == action))
+    }
+}
+
+impl Known {
+    /// The action that was carried out.
+    fn done(&self, action: Action, removed: &[String]) -> Done {
+        let present = labels::read(&self.host.node_labels);
+        let removed: Vec<String> = removed
+            .iter()
+            .filter(|key| !present.contains_key(*key))
+            .cloned()
+            .collect();
+        let after = After {
+            host: &self.host,
+            cluster: &self.summary.cluster,
+            bmc: self.bmc.as_ref(),
+            ignored: &self.ignored,
+            has_agent: self.summary.approved.is_some(),
+            removed: &removed,
+        };
+        after.done(action)
+    }
+}
+
+fn checks(host: &Host) -> Vec<Checks> {
+    let checks: ValidationsInfo = serde_json::from_str(&host.validations_info).unwrap_or_default();
+    let is_bound = host.cluster_id.is_some();
+    let checks = checks.into_iter();
+    checks
+        .map(|(group, results)| Checks::of(group, results, is_bound))
+        .collect()
 }

@@ -53,9 +53,14 @@ pub fn problem(status: StatusCode, reason: &str) -> Response {
     (status, answer(&page)).into_response()
 }
 
+/// The answer to a path that is no page.
+pub fn no_page() -> Response {
+    problem(StatusCode::NOT_FOUND, "there is no such page")
+}
+
 /// Any path that is no page.
 pub async fn not_found() -> Response {
-    problem(StatusCode::NOT_FOUND, "there is no such page")
+    no_page()
 }
 
 /// A page as an answer.

@@ -1,7 +1,6 @@
 //! InfraEnvs: the sets of machines that boot the same image, and how to boot one.
 
 use askama::Template;
-use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use muster_api::MUSTER_PATH;
@@ -16,7 +15,7 @@ use url::form_urlencoded;
 
 use crate::hosts;
 use crate::html::{Frame, PAGE, answer};
-use crate::rest::{Form, Refusal, Visitor};
+use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
 

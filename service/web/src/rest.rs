@@ -49,6 +49,20 @@ pub struct Visitor {
     pub uri: Uri,
 }
 
+/// The ids in the path of a page. A path with others is no page.
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        axum::extract::Path::<T>::from_request_parts(parts, state)
+            .await
+            .map(|path| Self(path.0))
+            .map_err(|_| html::no_page())
+    }
+}
+
 impl FromRequestParts<Rest> for Visitor {
     type Rejection = std::convert::Infallible;
 

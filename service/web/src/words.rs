@@ -49,6 +49,20 @@ pub fn disk(bytes: u64) -> String {
     }
 }
 
+/// The size of a file in decimal units.
+pub fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        bytes if bytes >= 1e3 => format!("{:.0} kB", bytes / 1e3),
+        bytes => format!("{bytes} bytes"),
+    }
+}
+
+/// A word of a command for the shell.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// `1 host`, `2 hosts`.
 pub fn count(number: usize, thing: &str) -> String {
     match number {
@@ -78,6 +92,11 @@ mod tests {
             [memory(0), memory(34_359_738_368), memory(4_100_000_000)],
             ["", "32 GiB", "3.8 GiB"]
         );
+        assert_eq!(
+            [size(3), size(1_999), size(12_345_678)],
+            ["3 bytes", "2 kB", "12.3 MB"]
+        );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(
             [disk(480_103_981_056), disk(1_920_383_410_176)],
             ["480 GB", "1.92 TB"]

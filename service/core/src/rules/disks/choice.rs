@@ -2,30 +2,19 @@
 
 use muster_api::inventory::Disk;
 
-/// The disk that stays or becomes the installation disk: `current` (an id) while it is eligible, else the first eligible one in the order
-/// bootable first, not NVMe first, drive type, size, HCTL.
+/// The disk that stays or becomes the installation disk: `current` (an id) while it is eligible, else the first eligible one by
+/// [`Disk::installation_order`].
 pub fn choose<'a>(disks: &'a [Disk], current: &str) -> Option<&'a Disk> {
     let mut eligible: Vec<&Disk> = disks
         .iter()
         .filter(|disk| disk.installation_eligibility.eligible)
         .collect();
     // Sorted first, so that of several disks that claim one id the same one is taken each time.
-    eligible.sort_by(|a, b| order(a).cmp(&order(b)));
+    eligible.sort_by(|a, b| a.installation_order().cmp(&b.installation_order()));
     let kept = eligible
         .iter()
         .find(|disk| !current.is_empty() && disk.id == current);
     kept.or(eligible.first()).copied()
-}
-
-/// Smaller is better.
-fn order(disk: &Disk) -> (bool, bool, &str, i64, &str) {
-    (
-        !disk.bootable,
-        disk.name.starts_with("nvme"),
-        &disk.drive_type,
-        disk.size_bytes,
-        &disk.hctl,
-    )
 }
 
 /// The disks to suggest to a user who named none of them: those that can be installed to; all if there is none.
