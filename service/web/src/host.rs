@@ -53,7 +53,7 @@ struct HostPage {
     id: HostId,
     row: Row,
     approved: Option<bool>,
-    /// What to do about a long wait.
+    /// The service's advice about a long wait.
     advice: Option<String>,
     next: &'static str,
     offers: Vec<Offer>,
@@ -77,11 +77,11 @@ struct HostPage {
     is_live: bool,
     /// The refusal of an action that the page does not offer.
     problem: Option<String>,
-    /// What was just done.
+    /// The action that was just carried out.
     done: Option<Done>,
 }
 
-/// What brings the visitor to the page.
+/// The visitor's way to the page.
 enum Just {
     Nothing,
     /// An action was carried out; the keys of the labels that it removed.
@@ -94,11 +94,11 @@ struct Refused {
     action: Action,
     /// In REST's own words.
     reason: String,
-    /// What was typed or chosen.
+    /// The typed or chosen value.
     value: String,
 }
 
-/// What REST returns about a host.
+/// A host as REST returns it, with its surroundings.
 struct Known {
     host: Host,
     summary: FoundHost,
@@ -226,7 +226,7 @@ async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Resul
     })
 }
 
-/// `GET` of what the visitor's token may not show: then there is nothing. So there is if it was deleted meanwhile.
+/// `GET` of a part that the visitor's token may not show, or that was deleted meanwhile: it is empty then.
 async fn unless_forbidden<T: DeserializeOwned + Default>(
     visitor: &Visitor,
     path: &str,
@@ -308,7 +308,7 @@ impl HostPage {
         page
     }
 
-    /// Puts a refusal beside the field of its action.
+    /// Puts a refusal next to the field of its action.
     fn refuse(&mut self, refused: Refused) {
         self.is_live = false;
         let Refused {

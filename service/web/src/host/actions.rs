@@ -1,4 +1,4 @@
-//! What can be done with a host: each action as a request of REST, and as the command that does the same.
+//! Actions with a host: each as a request of REST, and as the command that does the same.
 
 use http::{Method, StatusCode};
 use muster_api::bmc::Bmc;
@@ -96,7 +96,7 @@ pub struct Target<'a> {
     pub id: HostId,
     /// Its path in REST.
     pub path: String,
-    /// What was typed or chosen.
+    /// The typed or chosen value.
     pub value: &'a str,
 }
 
@@ -218,7 +218,7 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
-    /// What was done.
+    /// The action as a sentence and as commands.
     pub fn done(&self, action: Action) -> Done {
         let (id, host) = (self.host.id, self.host);
         let set = |option: &str, value: &str| format!("muster host set {id} --{option} {}", quoted(value));

@@ -23,9 +23,9 @@ pub struct DiskRow {
     /// Devices on it and paths to it; empty: none.
     pub parts: String,
     pub is_chosen: bool,
-    /// Why it is chosen or may be, or why nothing is installed to it.
+    /// The reason for the choice, or against it.
     pub why: String,
-    /// What an installation does with its content; empty: nothing.
+    /// The effect of an installation on its content; empty: none.
     pub fate: &'static str,
 }
 
@@ -193,7 +193,7 @@ pub fn routes(inventory: &Inventory) -> Vec<String> {
         .collect()
 }
 
-/// What else is known, by name; nothing that is unknown.
+/// Further facts by name, without unknown ones.
 pub fn facts(summary: &FoundHost, inventory: &Inventory, host: &Host) -> Vec<(&'static str, String)> {
     let hardware = summary.hardware.as_ref();
     let of = |value: Option<String>| value.unwrap_or_default();

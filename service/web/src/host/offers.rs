@@ -31,9 +31,9 @@ pub struct Offer {
     pub lines: Option<String>,
     /// A field with a choice; exactly one is chosen, unless it is empty.
     pub choices: Vec<Choice>,
-    /// What is shown before the form.
+    /// Shown before the form.
     pub warning: Option<Warning>,
-    /// Why it was refused just now.
+    /// The reason of a refusal just now.
     pub refusal: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Warning {
 
 /// The step that leads on.
 pub struct Next {
-    /// What to do, a sentence; empty: nothing, or the reason of the state has it.
+    /// Advice, a sentence; empty: nothing, or the reason of the state has it.
     pub advice: &'static str,
     pub action: Option<Action>,
 }
@@ -107,7 +107,7 @@ impl Offer {
     }
 }
 
-/// What the visitor may do with a host.
+/// A host and the surroundings on which its actions depend.
 pub struct Surroundings<'a> {
     pub host: &'a Host,
     pub inventory: &'a Inventory,
@@ -291,7 +291,7 @@ fn power() -> Vec<Offer> {
     ]
 }
 
-/// How the power is switched off.
+/// The ways to switch the power off.
 fn ways() -> Vec<Choice> {
     let ways = [
         ("", "only if its system shuts down"),

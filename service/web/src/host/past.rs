@@ -19,9 +19,9 @@ pub struct CheckRow {
     pub mood: &'static str,
     pub status: &'static str,
     pub message: String,
-    /// What its cluster can do with it.
+    /// An action of its cluster.
     pub change: Option<CheckChange>,
-    /// Why that was refused just now.
+    /// The reason of a refusal just now.
     pub refusal: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::words;
 pub struct PowerView {
     pub bmc: String,
     pub address: String,
-    /// What the BMC reported last; empty: it was never requested.
+    /// The last report of the BMC; empty: it was never requested.
     pub state: String,
     pub state_at: String,
     pub when: String,

@@ -1,0 +1,328 @@
+//! The page of one host: its forms, what they change, the commands that do the same, and refusals.
+
+use muster_api::MUSTER_PATH;
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
+use muster_core::record::KubeRef;
+use muster_operations::bridge::BridgeStatus;
+use serde_json::{Value, json};
+
+use super::Browser;
+use crate::world::{Credential, World, host_id};
+
+/// A host, its page, and an operator who sees it.
+struct Scene {
+    world: World,
+    infra_env: InfraEnvId,
+    /// The path of REST.
+    host: String,
+    page: String,
+    visitor: Browser,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let world = World::open().await;
+        let infra_env = world.infra_env(json!({})).await;
+        world.host(infra_env, 1).await;
+        Self::of(world, infra_env).await
+    }
+
+    /// With the host number 1, which has registered.
+    async fn of(world: World, infra_env: InfraEnvId) -> Self {
+        Self {
+            page: format!("/ui/hosts/{infra_env}/{}", host_id(1)),
+            host: format!("/infra-envs/{infra_env}/hosts/{}", host_id(1)),
+            visitor: Browser::operator(&world).await,
+            world,
+            infra_env,
+        }
+    }
+
+    async fn text(&self, query: &str) -> String {
+        let path = format!("{}{query}", self.page);
+        self.visitor.open(&self.world, &path).await.expect(200).text()
+    }
+
+    /// Sends the form of an action; returns the page that follows.
+    async fn submit(&self, action: &str, form: &str) -> String {
+        let path = format!("{}/{action}", self.page);
+        let sent = self.visitor.submit(&self.world, &path, form).await.expect(303);
+        let location = sent.header("location");
+        assert!(
+            location.starts_with(&format!("{}?done={action}", self.page)),
+            "{location}"
+        );
+        self.visitor.open(&self.world, location).await.expect(200).text()
+    }
+
+    /// Sends the form of an action that is refused.
+    async fn refused(&self, action: &str, form: &str, status: u16) -> String {
+        let path = format!("{}/{action}", self.page);
+        let refused = self.visitor.submit(&self.world, &path, form).await;
+        refused.expect(status).text()
+    }
+
+    async fn record(&self) -> Value {
+        self.world
+            .get(&self.world.operator, &self.host)
+            .await
+            .expect(200)
+            .json()
+    }
+}
+
+/// A command as it stands in the page.
+fn escaped(command: &str) -> String {
+    command
+        .replace('&', "&#38;")
+        .replace('"', "&#34;")
+        .replace('\'', "&#39;")
+}
+
+#[track_caller]
+fn assert_has(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+}
+
+#[tokio::test]
+async fn the_disk_is_explained_and_another_one_is_refused_at_its_field() {
+    let scene = Scene::open().await;
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "the only possible one",
+            "all on it is overwritten",
+            "Too small",
+            "default by 198.51.100.1 on eth0",
+            r#"<td data-label="MTU" class="number">1500</td>"#,
+            "<summary>Inventory</summary>",
+            "The host as JSON",
+        ],
+    );
+    let command = format!("muster host set {} --disk '/dev/disk/by-id/wwn-sda'", host_id(1));
+    let done = scene.submit("disk", "value=/dev/disk/by-id/wwn-sda").await;
+    assert_has(&done, &[&escaped(&command)]);
+    let refused = scene.refused("disk", "value=/dev/disk/by-id/wwn-sdb", 409).await;
+    let form = refused.split(r#"/disk">"#).nth(1).unwrap();
+    let form = form.split("</form>").next().unwrap();
+    assert_has(
+        form,
+        &[r#"id="refused-disk" role="alert""#, "cannot be installed to"],
+    );
+    assert_eq!(
+        scene.record().await["installation_disk_id"],
+        "/dev/disk/by-id/wwn-sda"
+    );
+}
+
+#[tokio::test]
+async fn labels_are_set_and_removed_and_the_command_names_both() {
+    let scene = Scene::open().await;
+    let page = scene.submit("labels", "value=rack%3Dr2%0D%0Azone%3Da").await;
+    assert_eq!(scene.record().await["node_labels"], r#"{"rack":"r2","zone":"a"}"#);
+    assert_has(&page, &["\nrack=r2\nzone=a</textarea>"]);
+    let page = scene.submit("labels", "value=rack%3Dr2").await;
+    let command = format!("muster host set {} --label 'rack=r2' --label 'zone-'", host_id(1));
+    assert_has(&page, &[&escaped(&command)]);
+    assert!(!page.contains("kubectl"), "the host has no Agent");
+    let refused = scene.refused("labels", "value=rack", 400).await;
+    assert_has(&refused, &["is no label", "\nrack</textarea>"]);
+    assert_eq!(scene.record().await["node_labels"], r#"{"rack":"r2"}"#);
+    // A link of somebody else puts nothing into the command.
+    let linked = scene.text("?done=labels&removed=x;reboot,%3Cb%3E").await;
+    assert!(!linked.contains("reboot"), "{linked}");
+}
+
+#[tokio::test]
+async fn a_refused_name_stays_in_its_field_with_the_reason() {
+    let scene = Scene::open().await;
+    let page = scene.refused("name", "value=no%20name", 400).await;
+    assert_has(
+        &page,
+        &[
+            r#"value="no name" required maxlength="63" spellcheck="false" autocomplete="off" aria-invalid="true" aria-describedby="refused-name""#,
+            r#"id="refused-name" role="alert""#,
+        ],
+    );
+    // A page that follows changes would replace it.
+    assert!(!page.contains("data-revision"), "{page}");
+    let page = scene.submit("name", "value=node-7").await;
+    let command = format!("muster host set {} --name 'node-7'", host_id(1));
+    assert_has(&page, &[&escaped(&command), "data-revision"]);
+}
+
+#[tokio::test]
+async fn paths_with_ids_that_are_none_are_answered_by_a_page() {
+    let scene = Scene::open().await;
+    for path in ["/ui/hosts/x/y", "/ui/pools/x"] {
+        let answer = scene.visitor.open(&scene.world, path).await.expect(404);
+        assert!(answer.header("content-type").starts_with("text/html"), "{path}");
+        assert_has(&answer.text(), &["there is no such page", "To the hosts"]);
+    }
+    let sent = scene.visitor.submit(&scene.world, "/ui/hosts/x/y/name", "").await;
+    assert_has(&sent.expect(404).text(), &["there is no such page"]);
+}
+
+#[tokio::test]
+async fn the_next_step_stands_first() {
+    let scene = Scene::open().await;
+    let page = scene.text("").await;
+    assert_has(&page, &["muster cluster import"]);
+    let cluster = scene.world.cluster().await;
+    let page = scene.text("").await;
+    let first = page.split("<form").nth(2).unwrap();
+    assert_has(first, &["/bind\"", r#"<button class="first">Bind</button>"#]);
+    let page = scene.submit("bind", &format!("value={cluster}")).await;
+    let command = format!("muster host bind {} --cluster 'day2'", host_id(1));
+    assert_has(&page, &[&escaped(&command)]);
+}
+
+#[tokio::test]
+async fn a_check_is_ignored_for_the_cluster_and_counts_again() {
+    let scene = Scene::open().await;
+    let refused = scene.refused("ignore-check", "value=ntp-synced", 409).await;
+    assert_has(&refused, &["this host is in none"]);
+    let cluster = scene.world.cluster().await;
+    scene.world.bind(&scene.host, cluster).await;
+    let page = scene.submit("ignore-check", "value=ntp-synced").await;
+    let path = format!("/clusters/{cluster}/ignored-validations");
+    let ignored = async || {
+        let found = scene.world.get(&scene.world.operator, &path).await;
+        found.expect(200).json()
+    };
+    assert_eq!(
+        ignored().await,
+        json!({"host-validation-ids": "[\"ntp-synced\"]"})
+    );
+    assert_has(&page, &["curl -X PUT", "[\\&#34;ntp-synced\\&#34;]"]);
+    scene.submit("count-check", "value=ntp-synced").await;
+    assert_eq!(ignored().await, json!({}));
+    scene.refused("count-check", "value=ntp-synced", 409).await;
+    scene.refused("ignore-check", "value=none-such", 400).await;
+}
+
+#[tokio::test]
+async fn logs_are_requested_and_downloaded_with_the_session() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let agent = world.agent(infra_env).await;
+    let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
+    world
+        .post(&agent, &format!("/infra-envs/{infra_env}/hosts"), &body)
+        .await
+        .expect(201);
+    let scene = Scene::of(world, infra_env).await;
+    assert_has(&scene.text("").await, &["not requested"]);
+    let page = scene.submit("logs", "").await;
+    assert_has(&page, &["muster host logs", ">requested<"]);
+    let archive = format!("{MUSTER_PATH}{}/logs/archive", scene.host);
+    let form = "--x\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"logs.tar.gz\"\r\n\r\nall\r\n--x--\r\n";
+    let form = ("multipart/form-data; boundary=x", form.to_owned());
+    scene.world.post_text(&agent, &archive, form).await.expect(204);
+    let page = scene.text("").await;
+    assert_has(&page, &[&format!(r#"<a href="{archive}">"#), "3 bytes", ">came<"]);
+    // As browsers follow a link.
+    let headers = [
+        ("cookie", scene.visitor.cookie.clone()),
+        ("accept", "text/html,application/xhtml+xml,*/*;q=0.8".to_owned()),
+    ];
+    let sent = scene
+        .world
+        .send(&Credential::Nothing, "GET", &archive, None, &headers)
+        .await;
+    assert_eq!(sent.expect(200).text(), "all");
+}
+
+#[tokio::test]
+async fn the_power_is_switched_by_the_bmc() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let bmcs = format!("{MUSTER_PATH}/infra-envs/{infra_env}/bmcs");
+    let body = json!({"name": "r1u7", "address": "bmc.example.test", "user_name": "u", "password": "p", "discover": false});
+    let made = world.post(&world.operator, &bmcs, &body).await.expect(201).json();
+    let bmc: BmcId = made["id"].as_str().unwrap().parse().unwrap();
+    let id: HostId = host_id(1).parse().unwrap();
+    world.host(infra_env, 1).await;
+    let mut found = world.operations.bmcs.get(infra_env, bmc).await.unwrap();
+    found.host_id = Some(id);
+    world.operations.store().update_bmc(&found, &[]).await.unwrap();
+    let scene = Scene::of(world, infra_env).await;
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "BMC <bdi>r1u7</bdi>",
+            "<summary>Power off …</summary>",
+            "Power on",
+        ],
+    );
+    let page = scene.submit("power-off", "value=force").await;
+    let command = format!("muster host power {} off --force", host_id(1));
+    assert_has(&page, &[&command, "off: pending"]);
+    let now = scene
+        .world
+        .get(&scene.world.operator, &format!("{bmcs}/{bmc}"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(now["power"]["request"]["force"], true);
+    let refused = scene.refused("power-reset", "value=", 409).await;
+    assert_has(
+        &refused,
+        &[
+            r#"<details open><summary>Power off and on …</summary>"#,
+            r#"id="refused-power-reset""#,
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_host_without_a_bmc_has_no_power_to_switch() {
+    let scene = Scene::open().await;
+    assert!(!scene.text("").await.contains("Power on"));
+    let refused = scene.refused("power-on", "", 409).await;
+    assert_has(&refused, &["no BMC of this host is known"]);
+}
+
+#[tokio::test]
+async fn a_host_with_an_agent_has_its_commands() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    world
+        .operations
+        .infra_envs
+        .change(infra_env, |found| {
+            let mut next = found.clone();
+            next.kube = Some(KubeRef::new("lab", "hw"));
+            Ok(Some((next, Vec::new())))
+        })
+        .await
+        .unwrap();
+    world.host(infra_env, 1).await;
+    world.operations.bridge.set(BridgeStatus::Leading);
+    let scene = Scene::of(world, infra_env).await;
+    let page = scene.text("?done=approve").await;
+    assert_has(
+        &page,
+        &[
+            "Approve it: nothing is installed",
+            r#"<button class="first">Approve</button>"#,
+            &escaped(r#"--type merge -p '{"spec":{"approved":true}}'"#),
+            &format!("metadata.name={} -o yaml", host_id(1)),
+        ],
+    );
+    let refused = scene.refused("name", "value=node-7", 409).await;
+    assert_has(
+        &refused,
+        &[
+            "kubectl -n lab patch agent",
+            r#"id="refused-name""#,
+            r#"value="node-7""#,
+        ],
+    );
+    assert_ne!(scene.record().await["requested_hostname"], "node-7");
+    assert_eq!(scene.record().await["infra_env_id"], scene.infra_env.to_string());
+}
