@@ -34,6 +34,7 @@ use crate::html::{Frame, PAGE, answer};
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
+use crate::words;
 
 /// Events that are shown.
 const EVENTS: u32 = 50;
@@ -52,6 +53,11 @@ struct HostPage {
     source: String,
     id: HostId,
     row: Row,
+    /// Last change of the state.
+    since: String,
+    since_at: String,
+    /// Progress of the installation; empty: there is none.
+    progress: String,
     approved: Option<bool>,
     /// The service's advice about a long wait.
     advice: Option<String>,
@@ -265,6 +271,9 @@ impl HostPage {
             pool_address: pools::address(infra_env_id),
             source: format!("{BASE_PATH}{}", path(infra_env_id, id)),
             id,
+            since: words::relative(&known.summary.since, now),
+            since_at: known.summary.since.clone(),
+            progress: progress(&known.summary),
             approved: known.summary.approved,
             advice: waits.into_iter().next().map(|finding| finding.message),
             next,
@@ -350,6 +359,14 @@ impl Known {
             removed: &removed,
         };
         after.done(action)
+    }
+}
+
+/// The stage and the percentage.
+fn progress(summary: &FoundHost) -> String {
+    match summary.stage {
+        Some(stage) => format!("{}, {} % of the installation", stage.name(), summary.percentage),
+        None => String::new(),
     }
 }
 
