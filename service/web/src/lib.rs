@@ -21,8 +21,8 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use tower_http::compression::CompressionLayer;
 
-pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use html::OVERVIEW;
+pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use rest::Rest;
 
 /// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate.
