@@ -30,7 +30,7 @@ use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, EventRow};
 use self::power::PowerView;
 use crate::hosts::{Row, address};
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, HOSTS, answer};
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
@@ -158,7 +158,7 @@ pub async fn act(
     };
     let outcome = target.carry_out(action).await;
     match outcome {
-        Ok(_) if action == Action::Delete => Ok(Redirect::to(PAGE).into_response()),
+        Ok(_) if action == Action::Delete => Ok(Redirect::to(HOSTS).into_response()),
         Ok(removed) => {
             let mut page = format!("{address}?done={}", action.name());
             if !removed.is_empty() {

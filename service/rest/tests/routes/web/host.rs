@@ -160,7 +160,7 @@ async fn paths_with_ids_that_are_none_are_answered_by_a_page() {
     for path in ["/ui/hosts/x/y", "/ui/pools/x"] {
         let answer = scene.visitor.open(&scene.world, path).await.expect(404);
         assert!(answer.header("content-type").starts_with("text/html"), "{path}");
-        assert_has(&answer.text(), &["there is no such page", "To the hosts"]);
+        assert_has(&answer.text(), &["there is no such page", "To the overview"]);
     }
     let sent = scene.visitor.submit(&scene.world, "/ui/hosts/x/y/name", "").await;
     assert_has(&sent.expect(404).text(), &["there is no such page"]);
