@@ -15,13 +15,13 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::FoundHosts;
 
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
 use columns::{COLUMNS, Column, Content};
 use groups::{GROUPINGS, Grouping};
 use keys::KeyWords;
-pub use row::Row;
+pub use row::{Row, Wait};
 use table::Found;
 use view::{Link, View};
 
@@ -125,7 +125,7 @@ impl Heading {
 
 /// The path of a host's page.
 pub fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
-    format!("{PAGE}/{infra_env_id}/{id}")
+    format!("{HOSTS}/{infra_env_id}/{id}")
 }
 
 /// How the state of a host is to be taken.

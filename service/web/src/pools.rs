@@ -15,7 +15,7 @@ use serde_json::json;
 use url::form_urlencoded;
 
 use crate::hosts;
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, HOSTS, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -82,7 +82,7 @@ pub fn address(id: InfraEnvId) -> String {
 
 /// The address of the list of an InfraEnv's hosts.
 fn hosts_of(id: InfraEnvId) -> String {
-    format!("{PAGE}?q=pool:{id}")
+    format!("{HOSTS}?q=pool:{id}")
 }
 
 pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {

@@ -7,7 +7,7 @@ use url::form_urlencoded::Serializer;
 
 use super::columns::{self, Column};
 use super::groups::Grouping;
-use crate::html::PAGE;
+use crate::html::HOSTS;
 use crate::rest::Visitor;
 
 /// Views that every visitor has, each with its query.
@@ -105,8 +105,8 @@ impl View {
             }
         }
         match parameters.finish() {
-            empty if empty.is_empty() => PAGE.to_owned(),
-            parameters => format!("{PAGE}?{parameters}"),
+            empty if empty.is_empty() => HOSTS.to_owned(),
+            parameters => format!("{HOSTS}?{parameters}"),
         }
     }
 
