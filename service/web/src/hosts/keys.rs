@@ -48,7 +48,7 @@ const KEYS: [&str; 32] = [
 
 /// All keys. Values that hosts have come from the counts.
 pub fn keys() -> Vec<KeyWords> {
-    KEYS.iter()
+    KEYS.into_iter()
         .map(|key| KeyWords {
             key,
             words: words(key),
