@@ -106,6 +106,7 @@ mod bmc {
 
 /// The page, in a browser.
 mod web {
+    mod filter;
     mod looks;
     mod walk;
 }

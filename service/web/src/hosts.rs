@@ -1,89 +1,90 @@
-//! The list of hosts: filter, counts, order, one window after the other.
+//! The list of hosts: filter, views, counts, order, groups, columns; one window after the other, or one plain table.
+
+mod columns;
+mod groups;
+mod keys;
+mod nearest;
+mod row;
+mod table;
+mod view;
 
 use askama::Template;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
-use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::search::{FacetCount, FoundHost, FoundHosts, TermRemoval};
-use url::form_urlencoded::Serializer;
+use muster_api::search::FoundHosts;
 
 use crate::html::{Frame, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
-use crate::words;
+use columns::{COLUMNS, Column, Content};
+use groups::{GROUPINGS, Grouping};
+use keys::KeyWords;
+pub use row::{Row, Wait};
+use table::Found;
+use view::{Link, View};
 
 /// The keys whose values are counted.
-const FACETS: &str = "state,pool,cluster,role,model,finding";
+const FACETS: &str = "state,pool,cluster,role,model,finding,check,switch";
+
+/// Hosts in a window.
+const WINDOW: usize = 100;
+
+/// Hosts that a request of the plain table reads, the most that REST returns.
+const PART: usize = 1000;
+
+/// Most hosts in the plain table.
+const MOST: usize = 5000;
 
 #[derive(Template)]
 #[template(path = "hosts.html")]
 struct HostsPage {
     frame: Frame,
+    ready: Vec<Link>,
+    keys: Vec<KeyWords>,
+    groupings: &'static [Grouping],
+    choices: Vec<ColumnChoice>,
+    headings: Vec<Heading>,
     view: View,
     /// What is wrong with the query.
-    problem: Option<String>,
+    problem: Option<Problem>,
     found: Option<Found>,
-    columns: [Heading; 14],
 }
 
-/// What the address of the page selects.
-#[derive(Clone)]
-struct View {
-    query: String,
-    sort: String,
-    after: String,
+struct Problem {
+    reason: String,
+    /// What was probably meant.
+    corrected: Option<Link>,
 }
 
-impl View {
-    /// The address of the same page with these values.
-    fn address(&self) -> String {
-        let mut parameters = Serializer::new(String::new());
-        for (name, value) in [("q", &self.query), ("sort", &self.sort), ("after", &self.after)] {
-            if !value.is_empty() {
-                parameters.append_pair(name, value);
-            }
-        }
-        match parameters.finish() {
-            empty if empty.is_empty() => HOSTS.to_owned(),
-            parameters => format!("{HOSTS}?{parameters}"),
-        }
-    }
+/// A column that can be chosen.
+struct ColumnChoice {
+    name: &'static str,
+    heading: &'static str,
+    is_shown: bool,
+    /// True if another one that is shown stands before it.
+    may_be_earlier: bool,
+}
 
-    /// The path of REST for it.
-    fn path(&self) -> String {
-        let mut parameters = Serializer::new(String::new());
-        parameters.extend_pairs([
-            ("q", self.query.as_str()),
-            ("sort", &self.sort),
-            ("after", &self.after),
-            ("facets", FACETS),
-        ]);
-        format!("{MUSTER_PATH}/hosts?{}", parameters.finish())
-    }
-
-    fn with_query(&self, query: String) -> String {
-        let after = String::new();
-        Self {
-            query,
-            after,
-            ..self.clone()
-        }
-        .address()
-    }
-
-    /// The command that shows the same.
-    fn command(&self) -> String {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let mut command = "muster hosts".to_owned();
-        if !self.query.is_empty() {
-            command.push_str(&format!(" --query {}", quoted(&self.query)));
-        }
-        if !self.sort.is_empty() {
-            command.push_str(&format!(" --sort {}", self.sort));
-        }
-        command
+impl ColumnChoice {
+    /// Those that are shown first, in their order.
+    fn all(view: &View) -> Vec<Self> {
+        let shown = view.columns.iter().enumerate().map(|(index, column)| Self {
+            name: column.name,
+            heading: column.heading,
+            is_shown: true,
+            may_be_earlier: index > 0,
+        });
+        let is_shown = |name: &str| view.columns.iter().any(|column| column.name == name);
+        let others = COLUMNS.iter().filter(|column| !is_shown(column.name));
+        let others = others.map(|column| Self {
+            name: column.name,
+            heading: column.heading,
+            is_shown: false,
+            may_be_earlier: false,
+        });
+        shown.chain(others).collect()
     }
 }
 
@@ -99,7 +100,7 @@ struct Heading {
 impl Heading {
     fn new(name: &'static str, key: &str, view: &View) -> Self {
         let descending = format!("-{key}");
-        let order = match view.sort.as_str() {
+        let order = match view.order() {
             sort if sort == key || (sort.is_empty() && key == "name") => "ascending",
             sort if sort == descending => "descending",
             _ => "none",
@@ -108,79 +109,17 @@ impl Heading {
             "ascending" => descending,
             _ => key.to_owned(),
         };
-        let turned = View {
-            sort: next,
-            after: String::new(),
-            ..view.clone()
-        };
         Self {
             name,
-            address: (!key.is_empty()).then(|| turned.address()),
+            address: (!key.is_empty()).then(|| view.in_order(next).address()),
             order,
         }
     }
-}
 
-/// The result as it is shown.
-struct Found {
-    rows: Vec<Row>,
-    total: String,
-    visible: String,
-    is_all: bool,
-    facets: Vec<Facet>,
-    removals: Vec<TermRemoval>,
-    /// The address of the next window.
-    next: Option<String>,
-    /// The place in the stream of changes.
-    revision: String,
-    at: String,
-}
-
-/// A host as a row.
-pub struct Row {
-    pub address: String,
-    pub name: String,
-    pub status: &'static str,
-    /// `good`, `bad` or `busy`.
-    pub mood: &'static str,
-    pub reason: String,
-    pub wait: Option<Wait>,
-    pub infra_env: String,
-    pub cluster: String,
-    pub role: &'static str,
-    pub is_unapproved: bool,
-    pub cpu: String,
-    pub memory: String,
-    pub disks: String,
-    pub gpus: String,
-    pub model: String,
-    pub serial: String,
-    pub ip: String,
-    pub port: String,
-    pub seen: String,
-    pub seen_at: String,
-}
-
-/// Something that a host waits for.
-pub struct Wait {
-    pub what: String,
-    pub since: String,
-    pub until: Option<String>,
-    pub is_overdue: bool,
-}
-
-impl Wait {
-    pub fn of(host: &FoundHost, now: &str) -> Option<Self> {
-        let wait = host.wait.as_ref()?;
-        Some(Self {
-            what: wait.what.clone(),
-            since: words::relative(&wait.since, now),
-            until: wait.until.as_ref().map(|until| words::relative(until, now)),
-            is_overdue: wait
-                .until
-                .as_ref()
-                .is_some_and(|until| words::is_over(until, now)),
-        })
+    fn all(view: &View) -> Vec<Self> {
+        let name = Self::new("Name", "name", view);
+        let of = |column: &&'static Column| Self::new(column.heading, column.sort, view);
+        std::iter::once(name).chain(view.columns.iter().map(of)).collect()
     }
 }
 
@@ -210,118 +149,17 @@ pub fn mood(status: HostStatus) -> &'static str {
     }
 }
 
-impl Row {
-    pub fn of(host: &FoundHost, now: &str) -> Self {
-        let hardware = host.hardware.as_ref();
-        let sizes = |total: u64, number: usize| match number {
-            0 => String::new(),
-            number => format!("{number} · {}", words::disk(total)),
-        };
-        let first =
-            |list: Option<&Vec<String>>| list.and_then(|list| list.first().cloned()).unwrap_or_default();
-        let port = hardware.and_then(|hardware| hardware.ports.first());
-        let gpus = hardware.map_or(0, |hardware| hardware.gpus.iter().map(|gpus| gpus.count).sum());
-        Self {
-            address: address(host.infra_env_id, host.id),
-            name: host.name.clone(),
-            status: host.status.name(),
-            mood: mood(host.status),
-            reason: host.reason.clone(),
-            wait: Wait::of(host, now),
-            infra_env: host.infra_env.clone(),
-            cluster: host.cluster.clone(),
-            role: host.role.name(),
-            is_unapproved: host.approved == Some(false),
-            cpu: hardware
-                .filter(|hardware| hardware.cpu_threads > 0)
-                .map_or_else(String::new, |hardware| hardware.cpu_threads.to_string()),
-            memory: words::memory(hardware.map_or(0, |hardware| hardware.memory_bytes)),
-            disks: hardware.map_or_else(String::new, |hardware| {
-                let total = hardware.disks.iter().map(|disk| disk.bytes).sum();
-                sizes(total, hardware.disks.len())
-            }),
-            gpus: match gpus {
-                0 => String::new(),
-                gpus => gpus.to_string(),
-            },
-            model: hardware.map_or_else(String::new, |hardware| {
-                format!("{} {}", hardware.vendor, hardware.model)
-                    .trim()
-                    .to_owned()
-            }),
-            serial: hardware
-                .map(|hardware| hardware.serial.clone())
-                .unwrap_or_default(),
-            ip: first(hardware.map(|hardware| &hardware.ips)),
-            port: port.map_or_else(String::new, |port| format!("{} {}", port.switch, port.port)),
-            seen: words::relative(&host.seen_at, now),
-            seen_at: host.seen_at.clone(),
-        }
-    }
-}
-
-/// Counts by the values of a key.
-struct Facet {
-    key: String,
-    values: Vec<Choice>,
-    left_out: usize,
-}
-
-/// A value that narrows the list.
-struct Choice {
-    value: String,
-    hosts: usize,
-    address: String,
-    is_chosen: bool,
-}
-
-impl Found {
-    fn of(found: FoundHosts, view: &View) -> Self {
-        let chosen = found.terms;
-        let choice = |value: FacetCount| {
-            let is_chosen = chosen.contains(&value.term);
-            let mut terms: Vec<&str> = chosen.iter().map(String::as_str).collect();
-            match is_chosen {
-                true => terms.retain(|term| *term != value.term),
-                false => terms.push(&value.term),
-            }
-            Choice {
-                address: view.with_query(terms.join(" ")),
-                value: value.value,
-                hosts: value.hosts,
-                is_chosen,
-            }
-        };
-        let facets = found.facets.into_iter().map(|facet| Facet {
-            key: facet.key,
-            left_out: facet.left_out,
-            values: facet.values.into_iter().map(choice).collect(),
-        });
-        let rows = found.hosts.iter().map(|host| Row::of(host, &found.at)).collect();
-        Self {
-            rows,
-            total: words::count(found.total, "host"),
-            visible: found.visible.to_string(),
-            is_all: found.total == found.visible,
-            facets: facets.filter(|facet| !facet.values.is_empty()).collect(),
-            removals: found.removals,
-            next: found.next.map(|after| {
-                View {
-                    after,
-                    ..view.clone()
-                }
-                .address()
-            }),
-            revision: found.revision,
-            at: found.at,
-        }
-    }
-}
-
 pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
-    let [query, sort, after] = visitor.parameters(["q", "sort", "after"]);
-    let view = View { query, sort, after };
-    let (found, problem) = match visitor.get::<FoundHosts>(&view.path()).await {
+    let mut view = View::of(&visitor);
+    let [open, choose, earlier] = visitor.parameters(["open", "choose", "earlier"]);
+    if !(open.is_empty() && choose.is_empty() && earlier.is_empty()) {
+        let address = match open.is_empty() {
+            true => moved(&mut view, &earlier),
+            false => opened(&visitor, &view).await.unwrap_or_else(|| view.address()),
+        };
+        return Ok(Redirect::to(&address).into_response());
+    }
+    let (found, problem) = match find(&visitor, &view).await {
         Ok(found) => (Some(Found::of(found, &view)), None),
         Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => (None, Some(refusal.reason)),
         Err(refusal) => return Err(refusal),
@@ -330,28 +168,62 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         Some(_) => StatusCode::BAD_REQUEST,
         None => StatusCode::OK,
     };
-    let headings = [
-        ("Name", "name"),
-        ("State", "state"),
-        ("InfraEnv", "pool"),
-        ("Cluster", "cluster"),
-        ("Role", ""),
-        ("CPU", "cpu"),
-        ("Memory", "memory"),
-        ("Disks", "disk"),
-        ("GPUs", ""),
-        ("Model", "model"),
-        ("Serial", "serial"),
-        ("Address", ""),
-        ("Switch port", "switch"),
-        ("Seen", "seen"),
-    ];
+    let problem = problem.map(|reason| Problem {
+        corrected: nearest::corrected(&view.query, &reason).map(|query| Link {
+            is_current: false,
+            address: view.with_query(&query),
+            name: query.into(),
+        }),
+        reason,
+    });
     let page = HostsPage {
         frame: frame(&visitor).await?,
-        columns: headings.map(|(name, key)| Heading::new(name, key, &view)),
+        ready: view.ready(),
+        keys: keys::keys(),
+        groupings: &GROUPINGS,
+        choices: ColumnChoice::all(&view),
+        headings: Heading::all(&view),
         view,
         problem,
         found,
     };
     Ok((status, answer(&page)).into_response())
+}
+
+/// A window, or as many hosts as the plain table has.
+async fn find(visitor: &Visitor, view: &View) -> Result<FoundHosts, Refusal> {
+    if !view.is_all {
+        return visitor.get(&view.path(&view.after, WINDOW, FACETS)).await;
+    }
+    let mut found: FoundHosts = visitor.get(&view.path("", PART, FACETS)).await?;
+    while found.hosts.len() < MOST
+        && let Some(after) = found.next.take()
+    {
+        let further: FoundHosts = visitor.get(&view.path(&after, PART, "")).await?;
+        found.hosts.extend(further.hosts);
+        found.next = further.next;
+    }
+    Ok(found)
+}
+
+/// The list after its form: with this column before the one that stood before it.
+fn moved(view: &mut View, name: &str) -> String {
+    let place = view.columns.iter().position(|column| column.name == name);
+    match place {
+        Some(place) if place > 0 => {
+            view.columns.swap(place - 1, place);
+            format!("{}#column-{name}", view.address())
+        }
+        _ => view.address(),
+    }
+}
+
+/// The page of the only host that fits a word.
+async fn opened(visitor: &Visitor, view: &View) -> Option<String> {
+    if !view.is_word() {
+        return None;
+    }
+    let found: FoundHosts = visitor.get(&view.path("", 1, "")).await.ok()?;
+    let host = found.hosts.first().filter(|_| found.total == 1)?;
+    Some(address(host.infra_env_id, host.id))
 }

@@ -151,6 +151,14 @@ impl Visitor {
         })
     }
 
+    /// All values of a query parameter of the page, in their order.
+    pub fn all_parameters(&self, name: &str) -> Vec<String> {
+        let query = self.uri.query().unwrap_or_default();
+        let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
+        let found = pairs.filter(|(key, _)| key == name);
+        found.map(|(_, value)| value).collect()
+    }
+
     /// The same without a session.
     pub fn without_cookie(&self) -> Self {
         let mut headers = self.headers.clone();

@@ -15,7 +15,8 @@ const LONGEST = 30_000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
-const region = document.querySelector('[data-revision]');
+/** The part of the page that is kept up to date; `null`: this page has none. */
+export const region = document.querySelector('[data-revision]');
 const sign = document.getElementById('live');
 const policy = window.trustedTypes?.createPolicy('muster', { createHTML: (text) => text });
 
@@ -71,22 +72,18 @@ async function load() {
     return;
   }
   stale = false;
+  const wanted = address();
   try {
-    const answer = await fetch(address(), { headers: { accept: 'text/html' } });
-    if (answer.redirected) {
-      // The session has ended.
-      location.assign(answer.url);
-      return;
-    }
+    const answer = await fetchPage(wanted);
+    if (!answer) return;
     if (answer.status === 404) {
       show('gone');
       return;
     }
-    if (!answer.ok) throw new Error(answer.statusText);
-    const text = await answer.text();
-    const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
-    const fresh = page.querySelector('[data-revision]');
-    if (fresh && !isInUse()) replace(fresh);
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const fresh = answer.page.querySelector('[data-revision]');
+    // Meanwhile the visitor may have filtered.
+    if (fresh && wanted === address() && !isInUse()) replace(fresh);
     else stale = true;
     wait = PAUSE;
   } catch {
@@ -96,14 +93,33 @@ async function load() {
   again();
 }
 
+/**
+ * A page of the service; `null` if the session has ended: the browser goes to sign in.
+ * @param {string} wanted its address
+ * @param {AbortSignal} [signal]
+ */
+export async function fetchPage(wanted, signal) {
+  const answer = await fetch(wanted, { headers: { accept: 'text/html' }, signal });
+  if (answer.redirected) {
+    location.assign(answer.url);
+    return null;
+  }
+  const text = await answer.text();
+  const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
+  return { ok: answer.ok, status: answer.status, page };
+}
+
 /** Ends a fetch, and begins another if something changed meanwhile. */
 function again() {
   busy = false;
   if (stale) refresh();
 }
 
-/** Puts the fresh content in place; focus, open details and the place of scrolling stay. */
-function replace(fresh) {
+/**
+ * Puts the fresh content in place; focus, open details and the place of scrolling stay.
+ * @param {Element} fresh the same part of a page that was fetched
+ */
+export function replace(fresh) {
   const active = document.activeElement;
   const focused = region.contains(active) ? (active.getAttribute('href') ?? active.textContent) : null;
   const isOpen = new Map([...region.querySelectorAll('details')].map((one) => [one.firstElementChild.textContent, one.open]));

@@ -22,6 +22,7 @@ pub enum Column {
     Role,
     Approved,
     Stage,
+    Percentage,
     Findings,
     FailedChecks,
     WaitsFor,
@@ -45,6 +46,7 @@ pub enum Column {
     SecureBoot,
     Labels,
     Agent,
+    RegisteredAt,
     SeenAt,
 }
 
@@ -91,6 +93,7 @@ impl Column {
                 .stage
                 .map(|stage| stage.name().to_owned())
                 .unwrap_or_default(),
+            Self::Percentage => known(host.percentage.into()),
             Self::Findings => host.findings.join(" "),
             Self::FailedChecks => joined(host.failed_checks.iter().map(|check| check.id().to_owned())),
             Self::WaitsFor => host
@@ -138,6 +141,7 @@ impl Column {
             Self::SecureBoot => hardware(&|hardware| yes_or_no(hardware.secure_boot)),
             Self::Labels => joined(host.labels.iter().map(|(key, value)| format!("{key}={value}"))),
             Self::Agent => host.agent_version.clone(),
+            Self::RegisteredAt => time(host.registered_at),
             Self::SeenAt => time(host.seen_at),
         }
     }

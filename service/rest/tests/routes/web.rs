@@ -3,6 +3,7 @@
 
 mod events;
 mod host;
+mod hosts;
 mod overview;
 
 use axum::body::Body;
