@@ -10,6 +10,7 @@ mod hosts;
 mod html;
 mod pools;
 mod rest;
+mod search;
 mod sign_in;
 mod words;
 
@@ -33,6 +34,8 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
         .route("/ui/pools", get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
+        .route("/ui/search", get(search::page))
+        .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))
