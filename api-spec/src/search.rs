@@ -248,7 +248,7 @@ pub struct FoundRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infra_env_id: Option<InfraEnvId>,
     pub name: String,
-    /// What distinguishes it from others of its name: state, InfraEnv, model, serial number, address.
+    /// State, InfraEnv, model, serial number or address: values that distinguish it from others of its name.
     pub detail: String,
 }
 

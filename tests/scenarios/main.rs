@@ -106,6 +106,7 @@ mod bmc {
 
 /// The page, in a browser.
 mod web {
+    mod keys;
     mod looks;
     mod walk;
 }

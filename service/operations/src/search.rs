@@ -124,7 +124,7 @@ fn of_bmc(words: &Words, bmc: &BmcName, infra_env: &str) -> Option<(Fit, FoundRe
     Some((fit, record))
 }
 
-/// What is known of the parts.
+/// The parts that are known, as one text.
 fn detail(parts: &[&str]) -> String {
     let known: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
     known.join(" · ")

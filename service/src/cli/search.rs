@@ -9,7 +9,7 @@ use url::form_urlencoded::byte_serialize;
 use super::output::{Column, OutputArgs, Place, Table, show};
 use super::service::{Client, ServiceArgs};
 
-/// What to search for.
+/// The text, and the form of the answer.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
     /// Words that a record has in its texts: a name, an id, a serial number, a MAC or IP address, or parts of them

@@ -1,5 +1,7 @@
 //! The page, as browsers get it: who sees it, what it shows, which forms change something.
 
+mod search;
+
 use axum::body::Body;
 use http::Request;
 use muster_tests::http::Answer;

@@ -1,4 +1,4 @@
-//! BMCs in short, without passwords and what they report of their machines.
+//! BMCs in short, without passwords and inventories of their machines.
 
 use muster_api::bmc::BmcPhase;
 use muster_api::ids::{BmcId, InfraEnvId};
@@ -10,7 +10,7 @@ use crate::error::failed;
 use crate::row::{Reading, readable};
 use crate::store::Store;
 
-/// What a BMC is known by, and how far its discovery is.
+/// Name and address of a BMC, and the phase of its discovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BmcName {
     pub id: BmcId,
