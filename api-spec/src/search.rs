@@ -1,8 +1,9 @@
-//! Hosts as a search over all InfraEnvs returns them. An addition to the protocol.
+//! Hosts as a search over all InfraEnvs returns them, and records of all kinds that one text finds. Additions to the protocol.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::host::{HostRole, HostStage, HostStatus};
 use crate::ids::{ClusterId, HostId, InfraEnvId};
@@ -223,4 +224,50 @@ pub struct TermRemoval {
     pub removes: usize,
     /// Hosts that would fit the query without it.
     pub removes_alone: usize,
+}
+
+/// Records of all kinds that fit a text, the best first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FoundRecords {
+    /// Those that are the text (by id, name, serial number or address), then those that begin with it, then those that have its words in them;
+    /// at most 20.
+    pub records: Vec<FoundRecord>,
+    /// Number of all that fit.
+    pub total: usize,
+}
+
+/// A record in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FoundRecord {
+    pub kind: FoundKind,
+    #[cfg_attr(feature = "openapi", schema(format = "uuid"))]
+    pub id: String,
+    /// Of a host and of a BMC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infra_env_id: Option<InfraEnvId>,
+    pub name: String,
+    /// State, InfraEnv, model, serial number or address: values that distinguish it from others of its name.
+    pub detail: String,
+}
+
+/// The kind of a record. Those of which there are fewer are first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FoundKind {
+    InfraEnv,
+    Cluster,
+    Host,
+    Bmc,
+}
+
+impl FoundKind {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }

@@ -6,6 +6,7 @@ use strum::VariantArray;
 use crate::event::{Category, Severity};
 use crate::host::{HostRole, HostStage, HostStatus, LogsProgressState};
 use crate::infra_env::{CpuArchitecture, ImageType};
+use crate::search::FoundKind;
 use crate::steps::StepType;
 
 fn check<T>()
@@ -34,4 +35,5 @@ fn a_name_is_the_same_in_json_and_in_text() {
     check::<Severity>();
     check::<Category>();
     check::<StepType>();
+    check::<FoundKind>();
 }

@@ -16,6 +16,7 @@ pub mod list;
 pub mod open;
 pub mod output;
 pub mod pxe_config;
+pub mod search;
 pub mod service;
 pub mod status;
 pub mod token;

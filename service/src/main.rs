@@ -12,7 +12,9 @@ use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::help::{completion, man, tips};
 use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
-use muster::cli::{bmc, cluster, config, events, host, infra_env, open, pxe_config, status, token, version};
+use muster::cli::{
+    bmc, cluster, config, events, host, infra_env, open, pxe_config, search, status, token, version,
+};
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
@@ -64,6 +66,8 @@ enum Command {
     /// Import, list, show and delete clusters that hosts are added to
     #[command(subcommand, alias = "clusters")]
     Cluster(cluster::ClusterCommand),
+    /// Find hosts, InfraEnvs, clusters and BMCs by a name, a serial number, an address or a part of one
+    Search(search::SearchArgs),
     /// Print the address of the page for browsers, with which one signs in once
     Open(open::OpenArgs),
     /// Show what happened
@@ -167,6 +171,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Hosts(args) => host::list::run(args).await,
             Command::Bmc(command) => bmc::run(command).await,
             Command::Cluster(command) => cluster::run(command).await,
+            Command::Search(args) => search::run(args).await,
             Command::Open(args) => open::run(args).await,
             Command::Events(args) => events::run(args).await,
             Command::Status(args) => status::run(args).await,

@@ -107,6 +107,7 @@ mod bmc {
 /// The page, in a browser.
 mod web {
     mod filter;
+    mod keys;
     mod looks;
     mod walk;
 }

@@ -207,13 +207,38 @@ impl Tab<'_> {
         self.command("Input.insertText", json!({"text": text}));
     }
 
-    /// Presses and releases a key by its name, such as `Enter`.
+    /// Presses and releases a key by its name, such as `Enter`, `j` or `Control+k`.
     #[track_caller]
     pub fn press(&self, key: &str) {
-        let text = if key == "Enter" { "\r" } else { "" };
+        const CONTROL: u8 = 2;
+        let (modifiers, key) = match key.strip_prefix("Control+") {
+            Some(key) => (CONTROL, key),
+            None => (0, key),
+        };
+        let is_letter = key.len() == 1 && key.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+        let number = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            "Escape" => 27,
+            "ArrowUp" => 38,
+            "ArrowDown" => 40,
+            _ if is_letter => key.as_bytes()[0].to_ascii_uppercase(),
+            _ => 0,
+        };
+        let text = match key {
+            "Enter" => "\r",
+            sign if sign.len() == 1 && modifiers == 0 => sign,
+            _ => "",
+        };
+        let code = match is_letter {
+            true => format!("Key{}", key.to_ascii_uppercase()),
+            false => key.to_owned(),
+        };
         for kind in ["keyDown", "keyUp"] {
-            let code = json!({"type": kind, "key": key, "code": key, "text": text, "windowsVirtualKeyCode": if key == "Enter" { 13 } else { 9 }});
-            self.command("Input.dispatchKeyEvent", code);
+            let event = json!({
+                "type": kind, "key": key, "code": code, "text": text, "modifiers": modifiers, "windowsVirtualKeyCode": number,
+            });
+            self.command("Input.dispatchKeyEvent", event);
         }
     }
 

@@ -9,6 +9,7 @@ mod nearest;
 mod removal;
 mod sort;
 mod summary;
+mod words;
 
 pub use facets::{FACETS, Facet, FacetValue, facets};
 pub use language::{
@@ -22,3 +23,4 @@ pub use summary::{
     BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
     Surroundings, WaitSummary, summary,
 };
+pub use words::{Fit, Words};

@@ -14,6 +14,7 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_core::lifecycle::bmc::{BmcEvent, added, advance, create, deleted, update};
 use muster_core::record::{Bmc, BmcLimits, NewEvent};
 use muster_core::rules::input::Invalid;
+use muster_store::bmc::BmcName;
 use muster_store::{Store, StoreError, Subject};
 use tokio::sync::Notify;
 
@@ -114,6 +115,11 @@ impl Bmcs {
     /// The BMCs of an InfraEnv, by name.
     pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
         Ok(self.store.list_bmcs(infra_env_id).await?)
+    }
+
+    /// Names and addresses of the BMCs of an InfraEnv, or of all, by name.
+    pub async fn names(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<BmcName>> {
+        Ok(self.store.list_bmc_names(infra_env_id).await?)
     }
 
     /// One BMC of an InfraEnv.

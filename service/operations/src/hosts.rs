@@ -19,6 +19,6 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
-pub use index::{FoundHosts, HostIndex, HostSearch};
+pub use index::{BestHosts, FoundHosts, HostIndex, HostSearch};
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -25,6 +25,7 @@ pub mod records;
 pub mod request_id;
 pub mod resources;
 mod retry;
+mod search;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;

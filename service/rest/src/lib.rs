@@ -13,6 +13,7 @@ mod operators;
 mod process;
 mod router;
 mod scopes;
+mod search;
 mod sessions;
 mod state;
 mod status;

@@ -25,7 +25,8 @@ use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
-    bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, sessions, status, support, versions,
+    bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, search, sessions, status, support,
+    versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -76,6 +77,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::Scoped => routes
             .merge(changes::routes())
             .merge(events::additions())
+            .merge(search::routes())
             .merge(hosts::scoped_additions()),
         Allowed::Session => routes.merge(sessions::routes()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,

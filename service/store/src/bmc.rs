@@ -2,6 +2,7 @@
 
 mod claim;
 mod hosts;
+mod names;
 mod orphans;
 mod resource;
 
@@ -26,6 +27,7 @@ use crate::store::Store;
 use crate::vault::Vault;
 use resource::note;
 
+pub use names::BmcName;
 pub(crate) use orphans::delete_all;
 
 row! {

@@ -67,6 +67,7 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     golden("host-list", &["host", "list"]);
     golden("hosts", &["hosts", "--mac", "02-00-00-00-00-02", "-o", "wide"]);
     golden("hosts-by-name", &["hosts", "worker-1", "sn-3"]);
+    golden("search", &["search", "worker-2"]);
     golden("host-show", &["host", "show", "worker-1"]);
     let yaml = world.prints(&["host", "show", "worker-1", "-o", "yaml"]);
     assert!(yaml.contains("serial_number: SN-1"), "{yaml}");

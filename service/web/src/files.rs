@@ -40,16 +40,21 @@ impl File {
 /// The files of all pages.
 pub struct Files {
     style: File,
-    script: File,
+    /// Chooses light or dark before anything is shown.
+    theme: File,
+    /// Keeps pages up to date.
+    live: File,
+    keys: File,
+    palette: File,
     filter: File,
     views: File,
     icon: File,
 }
 
 pub static FILES: LazyLock<Files> = LazyLock::new(|| {
-    let script = File::script("live", include_str!("../static/live.js"));
+    let live = File::script("live", include_str!("../static/live.js"));
     // A browser runs a module once for each address: what imports it must use the one of the page.
-    let filter = include_str!("../static/filter.js").replace("./live.js", &format!("./{}", script.name));
+    let filter = include_str!("../static/filter.js").replace("./live.js", &format!("./{}", live.name));
     Files {
         style: File::new(
             "style",
@@ -57,7 +62,10 @@ pub static FILES: LazyLock<Files> = LazyLock::new(|| {
             "text/css; charset=utf-8",
             include_str!("../static/style.css"),
         ),
-        script,
+        theme: File::script("theme", include_str!("../static/theme.js")),
+        live,
+        keys: File::script("keys", include_str!("../static/keys.js")),
+        palette: File::script("palette", include_str!("../static/palette.js")),
         filter: File::script("filter", filter),
         views: File::script("views", include_str!("../static/views.js")),
         icon: File::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")),
@@ -65,41 +73,47 @@ pub static FILES: LazyLock<Files> = LazyLock::new(|| {
 });
 
 impl Files {
-    /// The name of the style.
+    /// The name of the style sheet.
     pub fn style(&self) -> &str {
         &self.style.name
     }
 
-    /// The name of the script.
-    pub fn script(&self) -> &str {
-        &self.script.name
+    /// The name of the script that runs before a page is shown.
+    pub fn theme(&self) -> &str {
+        &self.theme.name
     }
 
-    /// The name of the script of the filter.
-    pub fn filter(&self) -> &str {
-        &self.filter.name
+    /// The names of the modules of every page.
+    pub fn modules(&self) -> [&str; 3] {
+        [&self.live, &self.keys, &self.palette].map(|file| file.name.as_str())
     }
 
-    /// The name of the script that keeps views.
-    pub fn views(&self) -> &str {
-        &self.views.name
+    /// The names of the modules of the list of hosts.
+    pub fn modules_of_hosts(&self) -> [&str; 2] {
+        [&self.filter, &self.views].map(|file| file.name.as_str())
     }
 
     /// The name of the icon.
     pub fn icon(&self) -> &str {
         &self.icon.name
     }
+
+    fn all(&self) -> [&File; 8] {
+        [
+            &self.style,
+            &self.theme,
+            &self.live,
+            &self.keys,
+            &self.palette,
+            &self.filter,
+            &self.views,
+            &self.icon,
+        ]
+    }
 }
 
 pub async fn file(Path(name): Path<String>) -> Response {
-    let all = [
-        &FILES.style,
-        &FILES.script,
-        &FILES.filter,
-        &FILES.views,
-        &FILES.icon,
-    ];
-    let Some(file) = all.into_iter().find(|file| file.name == name) else {
+    let Some(file) = FILES.all().into_iter().find(|file| file.name == name) else {
         return (
             StatusCode::NOT_FOUND,
             "this file is of another release: load the page again",

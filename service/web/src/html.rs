@@ -34,6 +34,11 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// True for a visitor who may see records.
+    pub fn is_known(&self) -> bool {
+        self.is_open || self.who.is_some()
+    }
+
     /// The frame of pages that do not know their visitor.
     pub fn plain() -> Self {
         Self {

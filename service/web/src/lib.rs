@@ -12,6 +12,7 @@ mod html;
 mod overview;
 mod pools;
 mod rest;
+mod search;
 mod sign_in;
 mod words;
 
@@ -37,6 +38,8 @@ pub fn pages(api: Router) -> Router {
         .route(events::ADDRESS, get(events::list))
         .route("/ui/pools", get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
+        .route("/ui/search", get(search::page))
+        .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))

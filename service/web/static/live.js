@@ -165,6 +165,12 @@ function follow(pass) {
 }
 
 if (region) {
+  // Of the key for it (keys.js): at once, whatever the last fetch was.
+  document.addEventListener('muster:refresh', () => {
+    wait = PAUSE;
+    lastFetch = 0;
+    refresh();
+  });
   document.addEventListener('visibilitychange', () => { if (stale) refresh(); });
   document.addEventListener('pointerdown', () => { pressedAt = Date.now(); });
   if (navigator.locks && window.BroadcastChannel) {

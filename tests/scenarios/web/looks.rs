@@ -45,6 +45,8 @@ fn pages_fit_every_width_and_scheme_whatever_hosts_report() {
         ("hosts", "/ui/hosts".to_owned()),
         ("wrong-query", "/ui/hosts?q=modle:x".to_owned()),
         ("no-host-fits", "/ui/hosts?q=cpu:%3E900".to_owned()),
+        ("search", "/ui/search?q=host".to_owned()),
+        ("nothing-found", "/ui/search?q=nowhere".to_owned()),
         ("pools", "/ui/pools".to_owned()),
         (
             "pool",

@@ -7,17 +7,17 @@ use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 
 /// A service that requires tokens, with an operator's token that the browser has.
-fn serve() -> (Served, String) {
+pub fn serve() -> (Served, String) {
     let service = Database::Sqlite.serve_with(|settings| settings.auth_local());
     let token = service.token(None);
     (service, token)
 }
 
-fn base(service: &Served) -> String {
+pub fn base(service: &Served) -> String {
     format!("http://127.0.0.1:{}", service.port())
 }
 
-fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
+pub fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
     tab.open(&format!("{}/ui/hosts", base(service)));
     tab.await_text("Token of an operator");
     tab.fill("#token", token);

@@ -25,6 +25,7 @@ mod values;
 pub use error::{Problem, QueryError, QueryErrors};
 pub use key::Key;
 pub use lex::{MAX_QUERY_BYTES, MAX_TERMS, MAX_VALUE_BYTES, MAX_VALUES};
+pub(super) use mac::{digits as mac_digits, part as mac_part};
 pub(super) use pattern::fold;
 pub use pattern::quoted;
 pub use term::{Query, Term};

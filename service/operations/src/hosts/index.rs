@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use muster_core::query::HardwareSummary;
+use muster_api::ids::InfraEnvId;
+use muster_core::query::{HardwareSummary, Words};
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinError;
@@ -20,7 +21,7 @@ use super::Hosts;
 use crate::changes::log::ChangeLog;
 use contents::Contents;
 
-pub use search::{FoundHosts, HostSearch};
+pub use search::{BestHosts, FoundHosts, HostSearch};
 
 /// Time after which an index that nobody uses is dropped.
 const KEPT: Duration = Duration::from_secs(600);
@@ -56,14 +57,34 @@ impl HostIndex {
     /// # Errors
     /// Fails if the database does.
     pub async fn search(&self, search: HostSearch) -> Result<FoundHosts, StoreError> {
-        let index = self.clone();
-        // In a task of its own: what was read is kept although the client goes.
-        let present = tokio::spawn(async move { index.present().await });
-        let (rows, revision) = finished(present.await)?;
+        let (rows, revision) = self.rows().await?;
         let now = self.hosts.now();
         // Ten thousand hosts take some ten milliseconds, in which no poll should wait.
         let found = tokio::task::spawn_blocking(move || search.of(&rows, revision, now)).await;
         Ok(finished(found))
+    }
+
+    /// The hosts that fit words, at most `limit`, the best first; with `scope` of that InfraEnv alone.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn best(
+        &self,
+        scope: Option<InfraEnvId>,
+        words: Words,
+        limit: usize,
+    ) -> Result<BestHosts, StoreError> {
+        let (rows, _) = self.rows().await?;
+        let now = self.hosts.now();
+        let found =
+            tokio::task::spawn_blocking(move || BestHosts::of(&rows, scope, &words, limit, now)).await;
+        Ok(finished(found))
+    }
+
+    /// As [`Self::present`], in a task of its own: what was read is kept although the client goes.
+    async fn rows(&self) -> Result<contents::Present, StoreError> {
+        let index = self.clone();
+        finished(tokio::spawn(async move { index.present().await }).await)
     }
 
     /// The present rows, and the place in the log of changes that they show.

@@ -1,6 +1,8 @@
-//! The search for hosts over all InfraEnvs.
+//! The searches over all InfraEnvs: for hosts, and for records of all kinds.
 
+use muster_api::ids::InfraEnvId;
 use serde_json::{Value, json};
+use url::form_urlencoded::byte_serialize;
 
 use crate::tokens::scopes::operator;
 use crate::world::{Credential, World};
@@ -120,4 +122,117 @@ async fn a_table_has_a_line_of_names_and_no_formulas() {
         table.text(),
         "name,infra_env,cpu_threads\nhost-1,\"'=HYPERLINK(\"\"http://203.0.113.1\"\")\",8\n"
     );
+}
+
+const RECORDS: &str = "/api/muster/v1/search";
+
+/// The records that a text finds, each as its kind and its name.
+async fn records(world: &World, who: &Credential, text: &str) -> Vec<(String, String)> {
+    let text: String = byte_serialize(text.as_bytes()).collect();
+    let found = world.get(who, &format!("{RECORDS}?q={text}")).await;
+    let found = found.expect(200).json();
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let records = found["records"].as_array().unwrap().iter();
+    records
+        .map(|record| (word(&record["kind"]), word(&record["name"])))
+        .collect()
+}
+
+fn of(kind: &str, name: &str) -> (String, String) {
+    (kind.to_owned(), name.to_owned())
+}
+
+/// A BMC of an InfraEnv.
+async fn bmc(world: &World, infra_env: InfraEnvId, name: &str) {
+    let body = json!({
+        "name": name, "address": format!("{name}.example.test"), "user_name": "u", "password": "p", "discover": false,
+    });
+    let path = format!("/api/muster/v1/infra-envs/{infra_env}/bmcs");
+    world.post(&world.operator, &path, &body).await.expect(201);
+}
+
+#[tokio::test]
+async fn one_text_finds_records_of_all_kinds_and_the_best_are_first() {
+    let world = World::open().await;
+    let (zebra, rack) = (
+        world.infra_env(json!({"name": "zebra"})).await,
+        world.infra_env(json!({"name": "rack"})).await,
+    );
+    let cluster = world.cluster().await;
+    for number in [10, 1] {
+        world.host(zebra, number).await;
+    }
+    world.host(rack, 2).await;
+    bmc(&world, rack, "sn-1-bmc").await;
+    let find = async |text: &str| records(&world, &world.operator, text).await;
+    assert_eq!(
+        find("sn-1").await,
+        [of("host", "host-1"), of("host", "host-10"), of("bmc", "sn-1-bmc")]
+    );
+    for text in [
+        "02:00:00:00:00:02",
+        "0200.0000.0002",
+        "SN-2",
+        "  HOST-2 ",
+        "acme sn-2",
+    ] {
+        assert_eq!(find(text).await, [of("host", "host-2")], "{text}");
+    }
+    assert_eq!(find("zebra").await, [of("infra-env", "zebra")]);
+    assert_eq!(find(&rack.to_string()).await, [of("infra-env", "rack")]);
+    assert_eq!(find("day2").await, [of("cluster", "day2")]);
+    assert_eq!(find(&cluster.to_string()).await, [of("cluster", "day2")]);
+    for nothing in ["", "   ", "state:*", "sn-1 nowhere"] {
+        assert_eq!(find(nothing).await, [], "{nothing}");
+    }
+
+    let path = format!("{RECORDS}?q=sn-2");
+    let found = world.get(&world.operator, &path).await.expect(200).json();
+    let record = &found["records"][0];
+    assert_eq!(record["infra_env_id"], json!(rack));
+    let detail = record["detail"].as_str().unwrap();
+    assert!(detail.contains("rack · ACME Server 1 · SN-2"), "{detail}");
+    let refused = world
+        .get(&world.operator, &format!("{RECORDS}?q={}", "x".repeat(5000)))
+        .await;
+    let message = refused.expect(400).error_message();
+    assert!(message.starts_with("q: "), "{message}");
+}
+
+#[tokio::test]
+async fn an_answer_has_twenty_records_and_the_number_of_all() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    for number in 1..=23 {
+        world.host(infra_env, number).await;
+    }
+    bmc(&world, infra_env, "host-2-bmc").await;
+    let path = format!("{RECORDS}?q=host");
+    let found = world.get(&world.operator, &path).await.expect(200).json();
+    assert_eq!(found["records"].as_array().unwrap().len(), 20);
+    assert_eq!(found["total"], json!(24));
+    assert_eq!(found["records"][19]["name"], "host-20");
+}
+
+#[tokio::test]
+async fn a_token_for_one_infra_env_finds_its_records_alone() {
+    let world = World::open().await;
+    let (own, other) = (
+        world.infra_env(json!({"name": "zebra-1"})).await,
+        world.infra_env(json!({"name": "zebra-2"})).await,
+    );
+    world.cluster().await;
+    for (infra_env, number) in [(own, 1), (other, 2)] {
+        world.host(infra_env, number).await;
+        bmc(&world, infra_env, &format!("zebra-bmc-{number}")).await;
+    }
+    let (_, guest) = operator(&world, true, Some(own)).await;
+    assert_eq!(
+        records(&world, &guest, "zebra").await,
+        [of("infra-env", "zebra-1"), of("bmc", "zebra-bmc-1")]
+    );
+    assert_eq!(records(&world, &guest, "acme").await, [of("host", "host-1")]);
+    assert_eq!(records(&world, &guest, "day2").await, []);
+    let agent = world.agent(own).await;
+    world.get(&agent, &format!("{RECORDS}?q=zebra")).await.expect(401);
 }

@@ -6,6 +6,8 @@ mod host;
 mod hosts;
 mod overview;
 
+mod search;
+
 use axum::body::Body;
 use http::Request;
 use muster_tests::http::Answer;

@@ -22,6 +22,7 @@ mod cases {
         Bmc, BmcAsked, BmcPower, BmcResource, BmcStage, HostState, ImageReads, KubeRef, Leftover, Medium,
         PowerRequest, PowerSeen, Secret,
     };
+    use muster_store::bmc::BmcName;
     use muster_store::{Deletion, OutboxScope, StoreError, Subject};
 
     use crate::world::{World, at, bmc, event};
@@ -103,6 +104,19 @@ mod cases {
         assert_eq!(world.store.find_bmc(BmcId::random()).await.unwrap(), None);
         let pool = full.infra_env_id;
         assert_eq!(world.store.list_bmcs(pool).await.unwrap(), [full.clone()]);
+        let name = BmcName {
+            id: full.id,
+            infra_env_id: pool,
+            name: full.name.clone(),
+            address: "192.0.2.1".into(),
+            phase: full.stage.phase(),
+        };
+        for scope in [Some(pool), None] {
+            let names = world.store.list_bmc_names(scope).await.unwrap();
+            assert_eq!(names, [name.clone()]);
+        }
+        let other = Some(InfraEnvId::random());
+        assert_eq!(world.store.list_bmc_names(other).await.unwrap(), []);
         for (due_at, awaiting) in [(Some(at(9)), 1), (None, 0)] {
             full.progress.due_at = due_at;
             full.version = world.store.update_bmc(&full, &[]).await.unwrap();

@@ -9,12 +9,12 @@ const FEWEST: usize = 6;
 const LENGTHS: [usize; 3] = [12, 16, 40];
 
 /// `text` without separators, in lower case.
-pub(super) fn digits(text: &str) -> String {
+pub(in crate::query) fn digits(text: &str) -> String {
     text.replace(SEPARATORS, "").to_ascii_lowercase()
 }
 
 /// The digits of a word that is the spelling of an address, or of the beginning of a part of one.
-pub(super) fn part(word: &str) -> Option<String> {
+pub(in crate::query) fn part(word: &str) -> Option<String> {
     let digits = digits(word);
     let is_bare = digits.len() == word.len() && digits.len() >= FEWEST;
     let is_part = is_bare || is_grouped(word, ':', 2) || is_grouped(word, '-', 2) || is_grouped(word, '.', 4);

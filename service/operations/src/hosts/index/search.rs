@@ -3,7 +3,8 @@
 use muster_api::ids::InfraEnvId;
 use muster_api::time::Timestamp;
 use muster_core::query::{
-    Cursor, Facet, HostSummary, Key, Query, Removal, Sort, Window, facets, removals, window,
+    Cursor, Facet, Fit, HostSummary, Key, Query, Removal, Sort, Window, Words, facets, natural_order,
+    removals, window,
 };
 
 use super::contents::Rows;
@@ -79,6 +80,44 @@ impl HostSearch {
             },
             revision,
             at: now,
+        }
+    }
+}
+
+/// The hosts that fit words.
+#[derive(Debug, Clone)]
+pub struct BestHosts {
+    /// The best first, those that fit as well as each other by name.
+    pub hosts: Vec<(Fit, HostSummary)>,
+    /// Number of all that fit.
+    pub total: usize,
+}
+
+impl BestHosts {
+    pub(super) fn of(
+        rows: &Rows,
+        scope: Option<InfraEnvId>,
+        words: &Words,
+        limit: usize,
+        now: Timestamp,
+    ) -> Self {
+        let mut fit: Vec<(Fit, &HostSummary)> = rows
+            .values()
+            .map(|row| &**row)
+            .filter(|row| scope.is_none_or(|scope| row.infra_env_id == scope))
+            .filter(|row| words.query().matches(row, now))
+            .map(|row| (words.fit_of(row), row))
+            .collect();
+        let total = fit.len();
+        fit.sort_unstable_by(|(a_fit, a), (b_fit, b)| {
+            let by_fit = a_fit.cmp(b_fit);
+            let by_name = by_fit.then_with(|| natural_order(&a.name, &b.name));
+            by_name.then_with(|| (a.infra_env_id, a.id).cmp(&(b.infra_env_id, b.id)))
+        });
+        fit.truncate(limit);
+        Self {
+            hosts: fit.into_iter().map(|(fit, row)| (fit, row.clone())).collect(),
+            total,
         }
     }
 }

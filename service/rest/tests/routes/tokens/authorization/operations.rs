@@ -233,6 +233,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         refusable("MusterFollowChanges", OPERATOR_ONLY, 406, None),
         operation("MusterListEvents", OPERATOR_ONLY, "", None),
         operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
+        operation("MusterSearchRecords", OPERATOR_ONLY, "q=host", None),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.
