@@ -106,7 +106,9 @@ mod bmc {
 
 /// The page, in a browser.
 mod web {
+    mod axe;
     mod looks;
+    mod machine;
     mod walk;
 }
 
