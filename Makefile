@@ -91,8 +91,8 @@ quick-programs:
 	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
 	@.ci/tests compile
 
-test: quick-programs try-image ## Test a change in minutes: libraries, both APIs on SQLite, and a machine that boots, is known and has its disk written
-	@.ci/deps test
+test: quick-programs try-image ## Test a change in minutes: libraries, both APIs on SQLite, a machine that boots, is known and has its disk written, the page in a browser
+	@.ci/deps test web
 	@.ci/tests quick
 	@echo "make: not run: PostgreSQL, a real Kubernetes, network segments, installations: make test-AREA (AREA is one of: $(AREAS)), make test-all, make test-long"
 
@@ -133,7 +133,7 @@ demo: image-under-test ## Three blank machines under QEMU become nodes of a real
 	MUSTER_LIVE_IMAGE=$(abspath $(RELEASED_LIVE_IMAGE)) cargo run -q -p muster-tests --bin demo -- $(if $(ONCE),--once)
 
 ci: ## What CI runs: format, generated files, make test, and the areas whose sources did not pass here before
-	@.ci/deps rust build image test
+	@.ci/deps rust build image test web
 	cargo fmt --all --check
 	.ci/deny
 	@areas=$$(echo $$(.ci/passed missing)); \

@@ -7,10 +7,11 @@
     reason = "a scenario that gets no answer has failed, and its machine and service show why"
 )]
 
-/// The main job, for `make test`: QEMU, and SQLite as the database.
+/// The main job, for `make test`: QEMU, a browser, and SQLite as the database.
 mod smoke {
     mod discovery;
     mod installed_disk;
+    mod page;
     mod service;
 }
 
@@ -106,9 +107,11 @@ mod bmc {
 
 /// The page, in a browser.
 mod web {
+    mod axe;
     mod filter;
     mod keys;
     mod looks;
+    mod machine;
     mod walk;
 }
 

@@ -1,6 +1,7 @@
 //! A headless Chromium, driven over its debugging pipe: messages are JSON that ends with a zero byte. It has no port and no driver program, and
 //! ends with this process. Source: <https://chromedevtools.github.io/devtools-protocol/>; docs/protocol/browser-lab.md compares the ways.
 
+mod axe;
 mod pipe;
 
 use std::path::Path;
@@ -119,11 +120,24 @@ impl Tab<'_> {
     /// The value of an expression of JavaScript; `null` where the page just goes.
     #[track_caller]
     pub fn value(&self, expression: &str) -> Value {
-        let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true});
+        self.evaluate(json!({"expression": expression, "userGesture": true}))
+    }
+
+    /// The value of the expression in these parameters of `Runtime.evaluate`, once its promise is kept.
+    #[track_caller]
+    fn evaluate(&self, mut parameters: Value) -> Value {
+        parameters["returnByValue"] = true.into();
+        parameters["awaitPromise"] = true.into();
+        let beginning: String = parameters["expression"]
+            .as_str()
+            .unwrap_or_default()
+            .chars()
+            .take(400)
+            .collect();
         let found = self.command("Runtime.evaluate", parameters);
         assert!(
             found.get("exceptionDetails").is_none(),
-            "{expression}: {}",
+            "{beginning}: {}",
             found["exceptionDetails"]
         );
         found["result"]["value"].clone()

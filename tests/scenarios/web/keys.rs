@@ -18,7 +18,7 @@ fn await_keys(tab: &Tab<'_>) {
 
 #[test]
 fn a_list_is_walked_and_everything_is_reached_by_keys() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     for number in 1..=3 {
@@ -87,7 +87,7 @@ fn a_list_is_walked_and_everything_is_reached_by_keys() {
 
 #[test]
 fn keys_can_be_switched_off_and_stay_off() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let browser = Browser::start();
     let tab = browser.tab();
     sign_in(&tab, &service, &token);
@@ -121,7 +121,7 @@ fn keys_can_be_switched_off_and_stay_off() {
 
 #[test]
 fn the_box_finds_without_scripts() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     for number in 1..=2 {
@@ -141,7 +141,7 @@ fn the_box_finds_without_scripts() {
 
 #[test]
 fn the_theme_that_was_chosen_stays() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let browser = Browser::start();
     let tab = browser.tab();
     tab.resize(1440, Theme::Light);

@@ -1,23 +1,30 @@
 //! An operator signs in, finds a host, changes it and signs out, by the page alone.
 
 use muster_tests::browser::{Browser, Tab};
-use muster_tests::database::{Database, Served};
+use muster_tests::database::{Database, Served, on_each_database};
 use muster_tests::hosts::plain::{host_id, infra_env, known_host};
 use muster_tests::rest::PULL_SECRET;
+use muster_tests::service::Service;
 use serde_json::json;
 
+on_each_database!(an_operator_finds_and_changes_a_host_by_the_page);
+
 /// A service that requires tokens, with an operator's token that the browser has.
-pub fn serve() -> (Served, String) {
-    let service = Database::Sqlite.serve_with(|settings| settings.auth_local());
+#[track_caller]
+pub fn serve(database: Database) -> (Served, String) {
+    let service = database.serve_with(|settings| settings.auth_local());
     let token = service.token(None);
     (service, token)
 }
 
-pub fn base(service: &Served) -> String {
+/// The URL of a service, without a path.
+pub fn base(service: &Service) -> String {
     format!("http://127.0.0.1:{}", service.port())
 }
 
-pub fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
+/// Signs in by a token.
+#[track_caller]
+pub fn sign_in(tab: &Tab<'_>, service: &Service, token: &str) {
     tab.open(&format!("{}/ui/hosts", base(service)));
     tab.await_text("Token of an operator");
     tab.fill("#token", token);
@@ -25,9 +32,8 @@ pub fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
     tab.await_text("Filter");
 }
 
-#[test]
-fn an_operator_finds_and_changes_a_host_by_the_page() {
-    let (service, token) = serve();
+fn an_operator_finds_and_changes_a_host_by_the_page(database: Database) {
+    let (service, token) = serve(database);
     let client = service.http().with_token(&token);
     let browser = Browser::start();
     let tab = browser.tab();
@@ -100,7 +106,7 @@ fn an_operator_finds_and_changes_a_host_by_the_page() {
 
 #[test]
 fn a_page_follows_what_happens_and_catches_up_after_a_restart() {
-    let (mut service, token) = serve();
+    let (mut service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     known_host(&client, &pool, 1);
@@ -160,7 +166,7 @@ fn a_page_follows_what_happens_and_catches_up_after_a_restart() {
 
 #[test]
 fn ten_tabs_have_one_stream_and_all_are_live() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     let browser = Browser::start();
@@ -184,7 +190,7 @@ fn ten_tabs_have_one_stream_and_all_are_live() {
 
 #[test]
 fn events_and_the_overview_follow_what_happens() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     let browser = Browser::start();
@@ -203,7 +209,7 @@ fn events_and_the_overview_follow_what_happens() {
 
 #[test]
 fn everything_can_be_read_and_done_without_scripts() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let client = service.http().with_token(&token);
     let pool = infra_env(&client);
     known_host(&client, &pool, 1);
@@ -221,7 +227,7 @@ fn everything_can_be_read_and_done_without_scripts() {
 
 #[test]
 fn a_link_signs_in_once() {
-    let (service, token) = serve();
+    let (service, token) = serve(Database::Sqlite);
     let printed = service.muster(&["open", "--url", &base(&service), "--token", &token]);
     let link = printed.lines().find(|line| line.starts_with("http")).unwrap();
     let browser = Browser::start();

@@ -242,6 +242,10 @@ async fn forms_change_what_the_service_lets_them_and_those_of_other_pages_nothin
     let reader = Browser::signed_in(&world, &reader).await;
     let list = reader.open(&world, "/ui/hosts").await.expect(200).text();
     assert!(list.contains("only reads"), "{list}");
+    assert!(
+        list.contains("<section aria-label=\"About this visit\">"),
+        "{list}"
+    );
     reader
         .submit(&world, &format!("{page}/delete"), "")
         .await
