@@ -12,6 +12,7 @@ mod smoke {
     mod discovery;
     mod installed_disk;
     mod service;
+    mod simulated;
 }
 
 /// REST over a listener: cases that the routes of `service/rest/tests` cannot cover in process.
