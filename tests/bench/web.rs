@@ -43,7 +43,7 @@ const PER_SECOND: &str = "400";
 /// Time in which what was just done ends: Agents are made, freed memory is given back, streams of ended clients are closed.
 const SETTLE: Duration = Duration::from_secs(25);
 
-/// A figure beside its budget.
+/// A figure and its budget.
 struct Figure {
     what: String,
     /// `None`: it could not be measured.
@@ -235,7 +235,7 @@ fn open_browsers(world: &World, tokens: &[String], figures: &mut Figures) -> Res
     Ok(())
 }
 
-/// Hosts that register while nobody looks, while pages are open, and while nobody looks again.
+/// Hosts that register while no page is open, while some are, and while none is again.
 fn registrations(world: &World, tokens: &[String], figures: &mut Figures) -> Result<()> {
     eprintln!("{PER_SECOND} registrations a second, without pages and with {PAGES} ...");
     sleep(SETTLE);

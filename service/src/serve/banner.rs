@@ -66,7 +66,7 @@ impl Banner<'_> {
         let _ = std::io::stdout().flush();
     }
 
-    /// Prints how to fill the page without hardware, where the simulator stands beside this program.
+    /// Prints how to fill the page without hardware, where the simulator is in the folder of this program.
     fn print_simulation(&self) {
         let needs_token = self.args.auth_mode() == AuthMode::Local;
         if needs_token || !self.api.ip().is_loopback() {
@@ -157,7 +157,7 @@ fn program() -> String {
     std::env::args().next().unwrap_or_else(|| "muster".into())
 }
 
-/// The simulator as one calls it who called this program so; `None`: it is not beside this program.
+/// The simulator as one calls it who called this program so; `None`: it is not in the same folder.
 fn simulator(program: &str) -> Option<String> {
     const NAME: &str = "muster-fleet";
     if program.contains('/') {

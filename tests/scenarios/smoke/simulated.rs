@@ -1,4 +1,4 @@
-//! The two lines that `make run` prints beside the page's address: twenty simulated machines come, and go.
+//! The two lines that `make run` prints with the page's address: twenty simulated machines come, and go.
 
 use muster_tests::artifacts::fleet_program;
 use muster_tests::condition::{LEAST_LIMIT, await_condition};
@@ -26,12 +26,18 @@ fn twenty_machines_come_by_one_line_and_go_by_another() {
         (known == 20).then_some(()).ok_or_else(|| known.to_string())
     });
     let has_some = |query: &str| {
-        let found = search(query)["total"].as_u64().unwrap();
-        assert!((1..20).contains(&found), "{query}: {found}");
+        await_condition(query, LEAST_LIMIT, || {
+            let found = search(query)["total"].as_u64().unwrap();
+            (1..20)
+                .contains(&found)
+                .then_some(())
+                .ok_or_else(|| found.to_string())
+        });
     };
     has_some("q=gpu:%3E0");
     has_some("q=switch:tor000-a");
     has_some("q=state:insufficient*");
+    has_some("q=state:known*");
     has_some("q=vendor:HPE");
     let report = fleet.end();
     let infra_env = format!("/infra-envs/{}", report.infra_env_id());

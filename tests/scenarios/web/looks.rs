@@ -84,8 +84,9 @@ fn pages_fit_every_width_and_scheme_whatever_hosts_report() {
 #[test]
 fn the_page_of_simulated_machines_is_drawn() {
     let service = Database::Sqlite.serve();
-    let twenty = ["--hosts", "20", "--infra-env", "simulated", "--until-inventory"];
-    fleet(&service, &twenty);
+    // Until they have answered what decides whether they are fit.
+    let arguments = "--hosts 20 --infra-env simulated --until-inventory --duration 10s";
+    fleet(&service, &arguments.split(' ').collect::<Vec<_>>());
     let browser = Browser::start();
     let tab = browser.tab();
     tab.resize(1440, Theme::Light);
