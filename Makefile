@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # The folders of tests/scenarios, but for `smoke`, which is part of `make test`.
 AREAS := rest faults kube cluster_api boot install bmc web clients
 
-.PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench demo release ci fmt lint generated deps clean
+.PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench picture demo release ci fmt lint generated deps clean
 .PHONY: try-programs try-image release-programs released-agent static-program programs-under-test quick-programs image-under-test areas areas-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
@@ -123,10 +123,20 @@ release: image static-program ## Pack what `make image` made: archive, Debian pa
 	@.ci/deps release
 	.ci/release
 
-bench: image ## Measure image downloads beside nginx, polls, fleets of 3,000 and 10,000 hosts, custom resources, 200 BMCs, attacks; draw flame graphs; prints tables
-	@.ci/deps test bench
+bench: image ## Measure image downloads beside nginx, polls, fleets of 3,000 and 10,000 hosts, custom resources, 200 BMCs, attacks, the page in a browser; draw flame graphs; prints tables
+	@.ci/deps test bench web
 	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
 	cargo run --release -p muster-tests --bin bench
+
+# It is committed: one of more than 150 KB would be in every clone for ever.
+PICTURE := docs/pictures/hosts.png
+
+picture: programs-under-test ## Draw the page of hosts for the documentation again, docs/pictures/hosts.png
+	@.ci/deps web
+	cargo test -p muster-tests --test scenarios -- --exact web::looks::the_page_of_simulated_machines_is_drawn
+	@[ "$$(stat -c %s $(TARGET)/web/simulated-light-1440.png)" -le 150000 ] || { \
+	  echo "make: $(TARGET)/web/simulated-light-1440.png is above 150 KB: draw it in a smaller window (tests/scenarios/web/looks.rs)" >&2; exit 1; }
+	install -D -m 644 $(TARGET)/web/simulated-light-1440.png $(PICTURE)
 
 demo: image-under-test ## Three blank machines under QEMU become nodes of a real cluster, and come back; ends with Ctrl-C (ONCE=1: by itself)
 	@.ci/needs install

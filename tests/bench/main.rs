@@ -18,6 +18,7 @@ mod polls;
 mod profile;
 mod table;
 mod usage;
+mod web;
 mod wire;
 mod writes;
 
@@ -57,6 +58,8 @@ enum Subject {
     Bmcs,
     /// Attacks, each alone and all at once beside 3,000 hosts: what others notice; some twenty-five minutes.
     Attacks,
+    /// The page with 10,000 hosts, in a browser: its budgets; some fifteen minutes.
+    Web,
     /// Flame graphs, shares of the time and allocations of registrations, polls and lists; some three minutes.
     Profile,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
@@ -103,6 +106,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Attacks) {
         attacks::measure()?;
+    }
+    if wanted(Subject::Web) {
+        web::measure()?;
     }
     if wanted(Subject::Profile) {
         profile::measure()?;

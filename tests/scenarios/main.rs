@@ -13,6 +13,7 @@ mod smoke {
     mod installed_disk;
     mod page;
     mod service;
+    mod simulated;
 }
 
 /// REST over a listener: cases that the routes of `service/rest/tests` cannot cover in process.

@@ -256,6 +256,12 @@ impl Tab<'_> {
         }
     }
 
+    /// Empties the browser's cache: what is loaded next is transferred.
+    #[track_caller]
+    pub fn forget_files(&self) {
+        self.command("Network.clearBrowserCache", json!({}));
+    }
+
     /// Switches JavaScript off or on, for pages that are opened from now on.
     #[track_caller]
     pub fn script(&self, runs: bool) {

@@ -39,6 +39,7 @@ impl Banner<'_> {
                 self.url_from_here(),
                 muster_web::PAGE
             );
+            self.print_simulation();
         }
         tell!("hosts report to {}", self.operations.urls.public);
         tell!("live image: {}", self.operations.live_images.describe().await);
@@ -65,6 +66,34 @@ impl Banner<'_> {
         let _ = std::io::stdout().flush();
     }
 
+    /// Prints how to fill the page without hardware, where the simulator is in the folder of this program.
+    fn print_simulation(&self) {
+        let needs_token = self.args.auth_mode() == AuthMode::Local;
+        if needs_token || !self.api.ip().is_loopback() {
+            return;
+        }
+        let Some(fleet) = simulator(&program()) else {
+            return;
+        };
+        let flags = self.flags("--ca-cert");
+        tell!(
+            "  {fleet} --hosts 20 --infra-env simulated{flags}   # in another terminal: twenty simulated machines, until Ctrl-C"
+        );
+        tell!("  {fleet} --infra-env simulated --remove{flags}   # and they are gone");
+    }
+
+    /// The flags by which a client on this computer finds the service; `ca`: that of the authorities that it trusts. None
+    /// where clients find it without.
+    fn flags(&self, ca: &str) -> String {
+        let protocol = self.args.protocol();
+        if self.api.port() == 8090 && protocol == Protocol::Plain {
+            return String::new();
+        }
+        let file = self.ca_file.filter(|_| protocol.scheme() == "https");
+        let authorities = file.map_or_else(String::new, |file| format!(" {ca} {}", file.display()));
+        format!(" --url {}{authorities}", self.url_from_here())
+    }
+
     pub(super) fn url(&self) -> String {
         format!("{}://{}", self.args.protocol().scheme(), self.api)
     }
@@ -83,8 +112,6 @@ impl Banner<'_> {
     /// Prints commands that can be typed as they stand.
     fn print_next_steps(&self) {
         let muster = program();
-        let protocol = self.args.protocol();
-        let is_default = self.api.port() == 8090 && protocol == Protocol::Plain;
         tell!("\nNext, in another terminal:");
         match self.args.auth_mode() {
             AuthMode::None => {
@@ -100,13 +127,7 @@ impl Banner<'_> {
                 );
             }
         }
-        let flags = if is_default {
-            String::new()
-        } else {
-            let ca = self.ca_file.filter(|_| protocol.scheme() == "https");
-            let ca = ca.map_or_else(String::new, |file| format!(" --ca {}", file.display()));
-            format!(" --url {}{ca}", self.url_from_here())
-        };
+        let flags = self.flags("--ca");
         tell!(
             "  {muster} infra-env create --name lab{flags}   # prints the ISO's URL; boot machines from it"
         );
@@ -134,4 +155,31 @@ impl Banner<'_> {
 /// The program as it was called.
 fn program() -> String {
     std::env::args().next().unwrap_or_else(|| "muster".into())
+}
+
+/// The simulator as one calls it who called this program so; `None`: it is not in the same folder.
+fn simulator(program: &str) -> Option<String> {
+    const NAME: &str = "muster-fleet";
+    if program.contains('/') {
+        let beside = Path::new(program).with_file_name(NAME);
+        return beside.is_file().then(|| beside.display().to_string());
+    }
+    // Found by PATH.
+    let beside = std::env::current_exe().ok()?.with_file_name(NAME);
+    beside.is_file().then(|| NAME.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simulator_is_named_as_the_program_was_called() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("muster").display().to_string();
+        assert_eq!(simulator(&program), None);
+        let fleet = folder.path().join("muster-fleet");
+        std::fs::write(&fleet, "").unwrap();
+        assert_eq!(simulator(&program), Some(fleet.display().to_string()));
+    }
 }

@@ -28,10 +28,7 @@ pub async fn run(options: Options) -> Result<Report> {
     let parts = cast(options.hosts, options.seed, &options.faults)?;
     let wires = Wires::new(&options)?;
     let operator = Operator::new(&options, &wires)?;
-    let infra_env = match options.infra_env_id {
-        Some(id) => id,
-        None => operator.create_infra_env(options.seed, options.cluster).await?,
-    };
+    let infra_env = operator.infra_env(&options).await?;
     let credential = operator.agent_credential(&options, infra_env).await?;
     eprintln!(
         "{} hosts for InfraEnv {infra_env} of {}",

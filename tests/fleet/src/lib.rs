@@ -14,6 +14,7 @@ mod on_demand;
 mod operator;
 mod options;
 mod progress;
+mod removal;
 mod report;
 mod steps;
 mod wire;
@@ -24,7 +25,7 @@ pub use machine::Machine;
 pub use on_demand::{Agents, Power};
 pub use options::Options;
 
-/// Runs a fleet to its end and prints its report.
+/// Runs a fleet to its end and prints its report; with `--remove` deletes what earlier runs made.
 ///
 /// # Errors
 /// If the options contradict each other, or the fleet cannot begin.
@@ -36,6 +37,10 @@ pub fn run(options: Options) -> Result<()> {
         .enable_all()
         .build()
         .context("the runtime does not start")?;
+    if options.remove {
+        println!("{}", runtime.block_on(removal::remove(&options))?);
+        return Ok(());
+    }
     let json = options.json;
     let report = runtime.block_on(fleet::run(options))?;
     // Waiting agents end with the process.

@@ -134,7 +134,11 @@ impl Machine {
     pub fn hostname(self) -> String {
         match self.flaw() {
             Some(Flaw::ForbiddenName) => "localhost".into(),
-            _ => format!("rack{:03}-u{:02}", self.number / 40, self.number % 40 + 1),
+            _ => format!(
+                "rack{:03}-u{:02}",
+                self.number / network::PER_RACK,
+                self.number % network::PER_RACK + 1
+            ),
         }
     }
 
@@ -240,6 +244,7 @@ mod tests {
         let mut macs = HashSet::new();
         let mut addresses = HashSet::new();
         let mut disks = HashSet::new();
+        let mut ports = HashSet::new();
         for inventory in machines.iter().map(|machine| machine.inventory()) {
             for interface in inventory
                 .interfaces
@@ -250,6 +255,12 @@ mod tests {
                     interface.kind == "bond" || macs.insert(interface.mac_address.clone()),
                     "{interface:?}"
                 );
+                if let Some(port) = &interface.switch_port {
+                    assert!(
+                        ports.insert((port.switch.clone(), port.port.clone())),
+                        "{port} twice"
+                    );
+                }
                 for address in &interface.ipv4_addresses {
                     assert!(addresses.insert(address.clone()), "{address} twice");
                 }
@@ -274,8 +285,27 @@ mod tests {
         };
         assert!(counts(&|inventory| inventory.disks.len()) >= 5);
         assert!(counts(&|inventory| inventory.interfaces.len()) >= 4);
+        let with_gpus = inventories.iter().filter(|inventory| !inventory.gpus.is_empty());
+        assert!(with_gpus.count() > 50);
         let unfit = (0..1000).filter(|n| Machine::new(1, *n).flaw().is_some()).count();
         assert!((50..150).contains(&unfit), "{unfit} of 1000");
+    }
+
+    #[test]
+    fn the_first_twenty_machines_show_what_there_is_to_see() {
+        let machines: Vec<Machine> = (0..20).map(|number| Machine::new(1, number)).collect();
+        let inventories: Vec<Inventory> = machines.iter().map(|machine| machine.inventory()).collect();
+        let vendors = inventories
+            .iter()
+            .filter_map(|inventory| inventory.system_vendor.as_ref());
+        let vendors: HashSet<&str> = vendors.map(|vendor| vendor.manufacturer.as_str()).collect();
+        assert_eq!(vendors.len(), 8, "{vendors:?}");
+        assert!(inventories.iter().any(|inventory| !inventory.gpus.is_empty()));
+        assert!(machines.iter().any(|machine| machine.flaw().is_some()));
+        let cards = inventories.iter().flat_map(|inventory| &inventory.interfaces);
+        let switches = cards.filter_map(|card| card.switch_port.as_ref());
+        let switches: HashSet<&str> = switches.map(|port| port.switch.as_str()).collect();
+        assert_eq!(switches, HashSet::from(["tor000-a", "tor000-b"]));
     }
 
     #[test]

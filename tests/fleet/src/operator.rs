@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, Method, header};
 use muster_api::AGENT_TOKEN_HEADER;
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{HostId, InfraEnvId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -45,13 +45,71 @@ impl Operator {
         })
     }
 
-    /// Creates an InfraEnv; with `of_cluster` a cluster is imported for it, to which its hosts are bound from the
-    /// start.
+    /// The InfraEnv that the options name; it is created if there is none.
     ///
     /// # Errors
     /// If the service refuses, or does not respond.
-    pub async fn create_infra_env(&self, seed: u64, of_cluster: bool) -> Result<InfraEnvId> {
-        let name = format!("fleet-{seed}");
+    pub async fn infra_env(&self, options: &Options) -> Result<InfraEnvId> {
+        if let Some(id) = options.infra_env_id {
+            return Ok(id);
+        }
+        let Some(name) = &options.infra_env else {
+            let name = format!("fleet-{}", options.seed);
+            return self.create_infra_env(&name, options.seed, options.cluster).await;
+        };
+        match self.find_infra_env(name).await? {
+            Some(id) => Ok(id),
+            None => self.create_infra_env(name, options.seed, false).await,
+        }
+    }
+
+    /// The InfraEnv of that name, the first of several.
+    ///
+    /// # Errors
+    /// If the service refuses, or does not respond.
+    pub async fn find_infra_env(&self, name: &str) -> Result<Option<InfraEnvId>> {
+        #[derive(Deserialize)]
+        struct Seen {
+            id: InfraEnvId,
+            #[serde(default)]
+            name: Option<String>,
+        }
+        let ask = Ask::new(Operation::Download, Method::GET, "/infra-envs");
+        let body = self.answer(ask, "the InfraEnvs cannot be listed").await?;
+        let all: Vec<Seen> = serde_json::from_slice(&body).context("the list of InfraEnvs cannot be read")?;
+        let found = all.into_iter().find(|one| one.name.as_deref() == Some(name));
+        Ok(found.map(|one| one.id))
+    }
+
+    /// The ids of an InfraEnv's hosts.
+    ///
+    /// # Errors
+    /// If the service refuses, or does not respond.
+    pub async fn hosts(&self, infra_env: InfraEnvId) -> Result<Vec<HostId>> {
+        #[derive(Deserialize)]
+        struct Seen {
+            id: HostId,
+        }
+        let path = format!("/infra-envs/{infra_env}/hosts");
+        let ask = Ask::new(Operation::Download, Method::GET, &path);
+        let body = self.answer(ask, "the hosts cannot be listed").await?;
+        let all: Vec<Seen> = serde_json::from_slice(&body).context("the list of hosts cannot be read")?;
+        Ok(all.into_iter().map(|one| one.id).collect())
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// If the service refuses, or does not respond.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        let ask = Ask::new(Operation::Download, Method::DELETE, path);
+        self.answer(ask, &format!("DELETE {path} failed")).await?;
+        Ok(())
+    }
+
+    /// Creates an InfraEnv; with `of_cluster` a cluster is imported for it, to which its hosts are bound from the
+    /// start.
+    async fn create_infra_env(&self, name: &str, seed: u64, of_cluster: bool) -> Result<InfraEnvId> {
         let mut body = json!({"name": name, "pull_secret": PULL_SECRET});
         if of_cluster {
             let imported = json!({

@@ -10,8 +10,13 @@ use url::Url;
 
 use crate::faults::FaultShare;
 
+/// Most hosts of a fleet.
+pub const MOST_HOSTS: u32 = 200_000;
+
 const AFTER_HELP: &str = "\
 Examples:
+  muster-fleet --hosts 20 --infra-env simulated             twenty machines in the InfraEnv of that name, until Ctrl-C
+  muster-fleet --infra-env simulated --remove               they and the InfraEnv are gone
   muster-fleet --hosts 300 --duration 5m                    register 300 hosts and poll as the service says
   muster-fleet --hosts 3000 --register-rate 0 --until-inventory --json
   muster-fleet --hosts 3000 --resume --infra-env-id ID --poll-interval 1500ms --duration 30s     2,000 polls/s
@@ -47,9 +52,17 @@ pub struct Options {
     #[arg(long, value_name = "ID")]
     pub infra_env_id: Option<InfraEnvId>,
 
+    /// The InfraEnv of that name, which is created unless there is one
+    #[arg(long, value_name = "NAME", conflicts_with = "infra_env_id")]
+    pub infra_env: Option<String>,
+
     /// Import a cluster, and have all hosts belong to it
-    #[arg(long, conflicts_with = "infra_env_id")]
+    #[arg(long, conflicts_with_all = ["infra_env_id", "infra_env"])]
     pub cluster: bool,
+
+    /// In place of a run: delete the hosts that earlier runs with the same seed made in the InfraEnv, and the InfraEnv
+    #[arg(long)]
+    pub remove: bool,
 
     /// The operator's token, for creating an InfraEnv, learning the agents' token, and the states at the end
     #[arg(long, env = "MUSTER_TOKEN", hide_env_values = true, value_name = "TOKEN")]
@@ -65,7 +78,7 @@ pub struct Options {
     pub agent_token: Option<String>,
 
     /// Number of hosts
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_HOSTS)))]
     pub hosts: u32,
 
     /// Hosts that boot each second; 0 for all at once
@@ -147,6 +160,10 @@ impl Options {
             self.register_rate
         );
         ensure!(
+            !self.remove || self.infra_env.is_some() || self.infra_env_id.is_some(),
+            "--remove: give --infra-env NAME or --infra-env-id ID, whose hosts are to go"
+        );
+        ensure!(
             self.poll_interval.is_none_or(|pace| !pace.is_zero()),
             "--poll-interval 0 would be a tight loop: give at least 1ms"
         );
@@ -166,5 +183,20 @@ impl Options {
     pub fn base(&self) -> String {
         let url = self.url.as_str().trim_end_matches('/');
         format!("{url}{}", muster_api::BASE_PATH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_names_its_infra_env() {
+        let check = |arguments: &[&str]| Options::try_parse_from(arguments).unwrap().check();
+        let refused = check(&["muster-fleet", "--remove"]).unwrap_err();
+        assert!(refused.to_string().contains("--infra-env"), "{refused}");
+        check(&["muster-fleet", "--remove", "--infra-env", "simulated"]).unwrap();
+        let both = ["muster-fleet", "--infra-env", "simulated", "--cluster"];
+        assert!(Options::try_parse_from(both).is_err());
     }
 }

@@ -262,6 +262,15 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
             asks,
             "{address} {more:?}: {text}"
         );
+        // The simulator is in the same folder, and needs neither a token nor another address.
+        let simulated =
+            format!("muster-fleet --hosts 20 --infra-env simulated --url http://127.0.0.1:{port} ");
+        let is_for_here = address.starts_with("127.0.0.1") && !asks;
+        assert_eq!(
+            text.contains(&simulated),
+            is_for_here,
+            "{address} {more:?}: {text}"
+        );
         let client = HttpClient::new(&format!("http://127.0.0.1:{port}"));
         await_condition("the service to answer", LIMIT, || {
             client

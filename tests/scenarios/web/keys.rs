@@ -1,6 +1,7 @@
 //! Lists, pages and records by keys alone, and the theme that was chosen.
 
 use muster_tests::browser::{Browser, Tab, Theme};
+use muster_tests::database::Database;
 use muster_tests::hosts::plain::{host_id, infra_env, known_host};
 use serde_json::Value;
 

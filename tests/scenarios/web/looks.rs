@@ -3,6 +3,7 @@
 use muster_tests::artifacts::target_folder;
 use muster_tests::browser::{Browser, Theme};
 use muster_tests::database::Database;
+use muster_tests::hosts::fleet::fleet;
 use muster_tests::hosts::plain::{host_id, inventory, known_host, register, reply};
 use muster_tests::http::HttpClient;
 use muster_tests::rest::PULL_SECRET;
@@ -89,4 +90,24 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]
+}
+
+/// `make picture` puts it into the documentation: as a reader sees it who typed the line that `make run` prints.
+#[test]
+fn the_page_of_simulated_machines_is_drawn() {
+    let service = Database::Sqlite.serve();
+    // Until they have answered what decides whether they are fit.
+    let arguments = "--hosts 20 --infra-env simulated --until-inventory --duration 10s";
+    fleet(&service, &arguments.split(' ').collect::<Vec<_>>());
+    let browser = Browser::start();
+    let tab = browser.tab();
+    tab.resize(1440, Theme::Light);
+    tab.open(&format!("http://127.0.0.1:{}/ui/hosts", service.port()));
+    tab.await_text("20 hosts");
+    tab.await_text("live");
+    let shown = tab.text();
+    for text in ["simulated", "rack000-u03", "tor000-a", "PowerEdge R650"] {
+        assert!(shown.contains(text), "no {text} in {shown}");
+    }
+    tab.picture(&target_folder().join("web/simulated-light-1440.png"));
 }

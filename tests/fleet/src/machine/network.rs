@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use muster_api::inventory::{Interface, Route};
+use muster_api::inventory::{Interface, Route, SwitchPort};
 use rand::RngExt;
 
 use super::Machine;
@@ -30,6 +30,26 @@ fn network(address: Ipv4Addr) -> Ipv4Addr {
 
 pub fn bmc_address(machine: Machine) -> String {
     address(machine, 2).to_string()
+}
+
+/// Machines of one rack, which has two switches at its top.
+pub const PER_RACK: u32 = 40;
+
+/// The other end of a card's cable: the first two cards of a machine that is none of a hypervisor, one at each switch of
+/// the rack.
+fn switch_port(machine: Machine, nth: u32) -> Option<SwitchPort> {
+    let switch = match nth {
+        0 => "a",
+        1 => "b",
+        _ => return None,
+    };
+    let (rack, place) = (machine.number() / PER_RACK, machine.number() % PER_RACK);
+    (!machine.model().is_virtual).then(|| SwitchPort {
+        switch: format!("tor{rack:03}-{switch}"),
+        port: format!("Ethernet1/{}", place + 1),
+        native_vlan: 100,
+        ..SwitchPort::default()
+    })
 }
 
 /// Locally administered, and different from all others of the fleet.
@@ -121,6 +141,7 @@ fn card(machine: Machine, nth: u32) -> Interface {
         product: product.into(),
         speed_mbps: speed,
         kind: "physical".into(),
+        switch_port: switch_port(machine, nth),
         vendor: vendor.into(),
         ..Interface::default()
     }

@@ -86,10 +86,13 @@ impl Contents {
             }
         }
         let keys: Vec<HostKey> = keys.into_iter().collect();
+        let is_due = self.read_at.elapsed() > READ_AGAIN;
         // A host that registers may be the machine of a BMC.
-        let is_new = |key: &HostKey| !self.rows.contains_key(key);
-        if has_bmcs || self.read_at.elapsed() > READ_AGAIN || keys.iter().any(is_new) {
-            self.read_again(hosts).await?;
+        if is_due || has_bmcs || keys.iter().any(|key| !self.rows.contains_key(key)) {
+            self.read_bmcs(hosts).await?;
+        }
+        if is_due {
+            self.read_polls(hosts).await?;
         }
         self.read_hosts(hosts, &keys).await?;
         self.poll(hosts);
@@ -185,10 +188,13 @@ impl Contents {
         Ok(())
     }
 
-    /// Reads the facts whose changes are not in the log.
-    async fn read_again(&mut self, hosts: &Hosts) -> Result<(), StoreError> {
-        let read_at = Instant::now();
-        self.bmcs = bmcs(hosts).await?;
+    /// Reads the BMCs of hosts, whose changes of power are not in the log.
+    async fn read_bmcs(&mut self, hosts: &Hosts) -> Result<(), StoreError> {
+        let found = bmcs(hosts).await?;
+        if found == self.bmcs {
+            return Ok(());
+        }
+        self.bmcs = found;
         let rows = Arc::make_mut(&mut self.rows);
         for (key, row) in rows.iter_mut() {
             let bmc = self.bmcs.get(key);
@@ -196,6 +202,12 @@ impl Contents {
                 Arc::make_mut(row).bmc = bmc.cloned();
             }
         }
+        Ok(())
+    }
+
+    /// Reads the polls that other replicas received. Each read has those of a minute at least, so it is not for each search.
+    async fn read_polls(&mut self, hosts: &Hosts) -> Result<(), StoreError> {
+        let read_at = Instant::now();
         if hosts.store.kind() == Kind::Postgres {
             let since = TimeDelta::from_std(self.read_at.elapsed()).unwrap_or_default();
             // Other replicas write polls up to half a minute late.
