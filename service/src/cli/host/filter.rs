@@ -74,7 +74,7 @@ impl FilterArgs {
     /// The query for the hosts that pass the filters, of the InfraEnv `only` if one is given; empty: all.
     pub fn query(&self, only: Option<InfraEnvId>) -> String {
         let term = |key: Key, value: &str| format!("{key}:{}", quoted(value));
-        let states: Vec<String> = self.state.iter().flat_map(forms).collect();
+        let states: Vec<&str> = self.state.iter().map(|state| state.name()).collect();
         let mut terms: Vec<String> = self.query.iter().cloned().collect();
         terms.extend(only.map(|id| term(Key::Pool, &id.to_string())));
         terms.extend(self.cluster.as_deref().map(|wanted| term(Key::Cluster, wanted)));
@@ -85,13 +85,6 @@ impl FilterArgs {
         terms.extend(self.text.as_deref().map(quoted));
         terms.join(" ")
     }
-}
-
-/// The names of a state with and without a cluster.
-fn forms(state: &HostStatus) -> Vec<String> {
-    let unbound = format!("{}-unbound", state.name());
-    let unbound = unbound.parse::<HostStatus>().map(|state| state.name().to_owned());
-    [state.name().to_owned()].into_iter().chain(unbound).collect()
 }
 
 /// The hosts that fit a query, in the order `sort`; if none fits, the reasons.
@@ -165,7 +158,7 @@ mod tests {
             (&["--serial", "sn-0007"][..], "serial:sn-0007"),
             (&["--mac", "02-00-00-00-00-07"], "mac:02-00-00-00-00-07"),
             (&["--mac", "02:00:00:00:00:07"], r#"mac:"02:00:00:00:00:07""#),
-            (&["--state", "known"], "state:known,known-unbound"),
+            (&["--state", "known"], "state:known"),
             (&["--state", "installed,error"], "state:installed,error"),
             (&["--text", "ProLiant DL360"], r#""ProLiant DL360""#),
             (

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 
 use super::error::{Problem, QueryError, QueryErrors};
-use super::key::{Key, Kind};
+use super::key::{Key, Kind, only_word};
 use super::lex::{self, MAX_VALUE_BYTES, MAX_VALUES, RawTerm, RawValue};
 use super::mac;
 use super::pattern::Pattern;
@@ -65,9 +65,10 @@ impl FromStr for Query {
 impl Term {
     /// The term for hosts with exactly this text of a key with texts or words; empty: for those without one.
     pub(in crate::query) fn exactly(key: Key, text: &str) -> Self {
-        let value = match text {
-            "" => Value::None,
-            text => Value::Text(Pattern::exactly(text)),
+        let value = match (key, text) {
+            (_, "") => Value::None,
+            (Key::State, name) => Value::Text(Pattern::exactly(only_word(name))),
+            (_, text) => Value::Text(Pattern::exactly(text)),
         };
         Self {
             is_negated: false,

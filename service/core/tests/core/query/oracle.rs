@@ -130,6 +130,8 @@ const TEXTS: &[&str] = &[
 const WORD_KEYS: &[(&str, &str)] = &[
     ("state", "known"),
     ("state", "KNOWN*"),
+    ("state", "Known-Bound"),
+    ("state", "known-unbound"),
     ("role", "worker"),
     ("finding", "waiting"),
     ("check", "*connected"),
@@ -271,7 +273,14 @@ fn texts(key: &str, host: &HostSummary) -> Vec<String> {
     let texts = match key {
         "name" => vec![host.name.clone()],
         "pool" => vec![host.pool.clone(), host.infra_env_id.to_string()],
-        "state" => vec![host.status.to_string()],
+        "state" => {
+            let other = match host.status {
+                HostStatus::Known => "known-bound",
+                HostStatus::KnownUnbound => "known",
+                _ => "",
+            };
+            vec![host.status.to_string(), other.to_owned()]
+        }
         "role" => vec![host.role.to_string()],
         "finding" => host.findings.clone(),
         "check" => host

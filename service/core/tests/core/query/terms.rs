@@ -1,6 +1,7 @@
 //! Each key and operator of filters.
 
-use muster_core::query::{Key, Query};
+use muster_api::host::HostStatus;
+use muster_core::query::{HostSummary, Key, Query};
 
 use super::sample::{bare, host, passes, query};
 
@@ -247,6 +248,25 @@ fn each_key_and_operator_lets_the_right_hosts_pass() {
     for text in STOPPED {
         assert!(!passes(text, &host), "{text}");
     }
+}
+
+#[test]
+fn a_state_is_found_in_clusters_and_outside_by_its_name() {
+    let in_state = |status| HostSummary { status, ..host() };
+    let (bound, unbound) = (HostStatus::Disconnected, HostStatus::DisconnectedUnbound);
+    for (text, passed) in [
+        ("state:disconnected", [true, true]),
+        ("state:Disconnected*", [true, true]),
+        ("state:disconnected-bound", [true, false]),
+        ("state:disconnected-unbound", [false, true]),
+        ("-state:disconnected", [false, false]),
+    ] {
+        let found = [bound, unbound].map(|status| passes(text, &in_state(status)));
+        assert_eq!(found, passed, "{text}");
+    }
+    assert!(passes("state:error", &in_state(HostStatus::Error)));
+    assert!(!passes("state:known", &in_state(bound)));
+    assert!(Query::parse("state:error-bound").is_err());
 }
 
 #[test]

@@ -304,7 +304,11 @@ async fn a_session_ends_when_its_browser_signs_in_again() {
             .expect(401);
         world.get(&former, "/infra-envs").await.expect(200);
         let begun = match by_link {
-            false => world.send(&token, "POST", SESSIONS, Some(&json!({})), &cookie).await,
+            false => {
+                world
+                    .send(&token, "POST", SESSIONS, Some(&json!({})), &cookie)
+                    .await
+            }
             true => {
                 let link = world.post(&token, LINKS, &json!({})).await.expect(201).json();
                 let body = json!({"link": link["secret"]});
