@@ -87,19 +87,19 @@ impl FilterArgs {
     }
 }
 
+/// The path of at most `limit` hosts that fit a query.
+pub fn search_path(query: &str, sort: &str, after: &str, limit: &str) -> String {
+    let mut parameters = Serializer::new(String::new());
+    parameters.extend_pairs([("q", query), ("sort", sort), ("after", after), ("limit", limit)]);
+    format!("{MUSTER_PATH}/hosts?{}", parameters.finish())
+}
+
 /// The hosts that fit a query, in the order `sort`; if none fits, the reasons.
 pub async fn search(client: &Client, query: &str, sort: &str) -> Result<(Vec<HostKey>, Vec<TermRemoval>)> {
     let mut keys = Vec::new();
     let mut after = String::new();
     loop {
-        let mut parameters = Serializer::new(String::new());
-        parameters.extend_pairs([
-            ("q", query),
-            ("sort", sort),
-            ("after", &after),
-            ("limit", AT_ONCE),
-        ]);
-        let path = format!("{MUSTER_PATH}/hosts?{}", parameters.finish());
+        let path = search_path(query, sort, &after, AT_ONCE);
         let found: FoundHosts = client.get(&path).await?;
         keys.extend(found.hosts.iter().map(|host| (host.infra_env_id, host.id)));
         match found.next {
