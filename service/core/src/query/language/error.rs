@@ -39,6 +39,8 @@ pub enum Problem {
     NothingNegated,
     #[error("there is no text to search for")]
     NoText,
+    #[error("write {key}:{value}, with a colon; to search for it as text, put it in quotation marks")]
+    NoColon { key: Key, value: String },
     #[error("{key} has no value; {key}:* means any, {key}:\"\" none")]
     NoValue { key: Key },
     #[error("{name:?} is no key{}; to search for it as text, put it in quotation marks", hint(.nearest))]
