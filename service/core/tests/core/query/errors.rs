@@ -112,6 +112,22 @@ fn every_wrong_term_is_named_in_order() {
 }
 
 #[test]
+fn the_words_of_a_key_are_listed_once() {
+    let told = errors("role:wroker,boss firmware:efi disk:nvme cpu:x").to_string();
+    for words in [
+        "at byte 5: \"wroker\" is no role; is it worker? ; ",
+        "\"boss\" is no role ; ",
+        " ; role takes auto-assign, master, arbiter, worker, bootstrap",
+        " ; firmware takes bios, uefi",
+        " ; disk takes a number, a size, hdd, ssd,",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
+    let told = errors("secureboot:yess").to_string();
+    assert!(told.ends_with("is it yes? ; secureboot takes yes, no"), "{told}");
+}
+
+#[test]
 fn too_much_is_refused_with_its_limit() {
     let of = |text: String| errors(&text).0.remove(0).problem;
     let (bytes, limit) = (10 << 20, MAX_QUERY_BYTES);
