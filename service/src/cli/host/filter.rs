@@ -8,7 +8,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
 use muster_api::ids::InfraEnvId;
 use muster_api::search::{FoundHosts, TermRemoval};
-use muster_core::query::{Key, quoted};
+use muster_core::query::{Key, Query, quoted};
 use url::form_urlencoded::Serializer;
 
 use crate::cli::arguments::names;
@@ -109,8 +109,23 @@ pub async fn search(client: &Client, query: &str, sort: &str) -> Result<(Vec<Hos
     }
 }
 
-/// The hosts among those of `query` that `words` mean: each the one of that name, else those with that text. Words that mean none are
-/// returned, too.
+/// The terms that find the hosts that a word means, in the order in which they are tried: those of the first list that finds any count.
+fn meanings(word: &str) -> [Vec<String>; 3] {
+    let word = quoted(word);
+    let whole = |key: Key| format!("{key}:{word}");
+    let part = |key: Key| format!("{key}:*{word}*");
+    let named = [Key::Id, Key::Serial, Key::Mac, Key::Ip].map(whole);
+    let like = [part(Key::Name), part(Key::Serial), format!("{}:{word}*", Key::Id)];
+    // Most words are no address.
+    let readable = |terms: &[String]| {
+        let terms = terms.iter().filter(|term| Query::parse(term).is_ok());
+        terms.cloned().collect::<Vec<_>>()
+    };
+    [readable(&[whole(Key::Name)]), readable(&named), readable(&like)]
+}
+
+/// The hosts among those of `query` that `words` mean: by name, else by another mark of theirs, else by a part of one. Words that mean none
+/// are returned, too.
 pub async fn search_words(
     client: &Client,
     query: &str,
@@ -118,19 +133,30 @@ pub async fn search_words(
 ) -> Result<(HashSet<HostKey>, Vec<String>)> {
     let (mut meant, mut unknown) = (HashSet::new(), Vec::new());
     for word in words {
-        let word_is = |term: String| format!("{query} {term}");
-        let mut found = search(client, &word_is(format!("{}:{}", Key::Name, quoted(word))), "")
-            .await?
-            .0;
-        if found.is_empty() {
-            found = search(client, &word_is(quoted(word)), "").await?.0;
-        }
+        let found = search_word(client, query, word).await?;
         if found.is_empty() {
             unknown.push(word.clone());
         }
         meant.extend(found);
     }
     Ok((meant, unknown))
+}
+
+async fn search_word(client: &Client, query: &str, word: &str) -> Result<Vec<HostKey>> {
+    // A part of nothing is in every name.
+    if word.is_empty() {
+        return Ok(Vec::new());
+    }
+    for terms in meanings(word) {
+        let mut found = Vec::new();
+        for term in terms {
+            found.extend(search(client, &format!("{query} {term}"), "").await?.0);
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The hosts of `all` with these keys, in the order of the keys.
@@ -142,7 +168,6 @@ pub fn ordered(all: Vec<Member>, keys: &[HostKey]) -> Vec<Member> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use muster_core::query::Query;
 
     use super::*;
 
@@ -177,5 +202,24 @@ mod tests {
             Query::parse(query).unwrap();
         }
         assert!(Cli::try_parse_from(["x", "--state", "knwon"]).is_err());
+    }
+
+    #[test]
+    fn a_word_means_a_name_or_another_mark_before_a_part_of_one() {
+        assert_eq!(
+            meanings("sn-3"),
+            [
+                vec!["name:sn-3"],
+                vec!["id:sn-3", "serial:sn-3"],
+                vec!["name:*sn-3*", "serial:*sn-3*", "id:sn-3*"],
+            ]
+        );
+        let mac = meanings("02:00:00:00:00:07");
+        assert!(
+            mac[1].contains(&r#"mac:"02:00:00:00:00:07""#.to_owned()),
+            "{mac:?}"
+        );
+        let ip = meanings("198.51.100.7");
+        assert!(ip[1].contains(&"ip:198.51.100.7".to_owned()), "{ip:?}");
     }
 }
