@@ -8,7 +8,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
 use muster_api::ids::InfraEnvId;
 use muster_api::search::{FoundHosts, TermRemoval};
-use muster_core::query::{Key, Query, quoted};
+use muster_core::query::{Key, Query, QueryErrors, quoted};
 use url::form_urlencoded::Serializer;
 
 use crate::cli::arguments::names;
@@ -35,7 +35,7 @@ pub struct FilterArgs {
     cluster: Option<String>,
 
     /// Only those with this text in name, id, model, serial numbers, addresses, switch port or reason, in any case
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = text)]
     text: Option<String>,
 
     /// Only the machine with this serial number (or a disk of it)
@@ -43,7 +43,7 @@ pub struct FilterArgs {
     serial: Option<String>,
 
     /// Only the machine with this MAC address; with colons, dashes, dots or nothing
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = mac)]
     mac: Option<String>,
 
     /// Only those in one of these states, e.g. known,insufficient; each also in its -unbound form
@@ -60,6 +60,25 @@ fn state(text: &str) -> std::result::Result<HostStatus, String> {
         "it is the name of no state; usual ones are known, insufficient, disconnected, discovering, binding, installing, installed, error"
             .into()
     })
+}
+
+fn mac(written: &str) -> std::result::Result<String, String> {
+    match Query::parse(&format!("{}:{}", Key::Mac, quoted(written))) {
+        Ok(_) if !written.is_empty() => Ok(written.to_owned()),
+        _ => Err(
+            "it is no MAC address: write 12 hexadecimal digits, with colons, dashes, dots or nothing".into(),
+        ),
+    }
+}
+
+fn text(written: &str) -> std::result::Result<String, String> {
+    match Query::parse(&quoted(written)) {
+        Ok(_) => Ok(written.to_owned()),
+        Err(QueryErrors(faults)) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            Err(faults.join("; "))
+        }
+    }
 }
 
 impl FilterArgs {
@@ -171,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Parser)]
+    #[derive(Debug, Parser)]
     struct Cli {
         #[command(flatten)]
         filter: FilterArgs,
@@ -201,7 +220,16 @@ mod tests {
             assert_eq!(filter.query(None), query, "{arguments:?}");
             Query::parse(query).unwrap();
         }
-        assert!(Cli::try_parse_from(["x", "--state", "knwon"]).is_err());
+        for (option, wrong, words) in [
+            ("--state", "knwon", "it is the name of no state"),
+            ("--mac", "02:00:zz", "it is no MAC address: write 12"),
+            ("--mac", "02:00*", "it is no MAC address"),
+            ("--mac", "", "it is no MAC address"),
+            ("--text", "", "there is no text to search for"),
+        ] {
+            let refused = Cli::try_parse_from(["x", option, wrong]).unwrap_err().to_string();
+            assert!(refused.contains(option) && refused.contains(words), "{refused}");
+        }
     }
 
     #[test]
