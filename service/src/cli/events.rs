@@ -9,7 +9,7 @@ use muster_api::event::{Event, Severity};
 use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 use super::arguments::names;
-use super::output::{Column, Format, OutputArgs, Place, Table, show};
+use super::output::{Column, Fit, Format, OutputArgs, Table, show};
 use super::service::{Client, ServiceArgs};
 
 /// How many events are printed, and in which form.
@@ -95,11 +95,11 @@ impl Query {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("TIME", Place::Always),
-    Column("SEVERITY", Place::Always),
-    Column("EVENT", Place::Wide),
-    Column("HOST", Place::Wide),
-    Column("MESSAGE", Place::Text),
+    Column("TIME", Fit::Always),
+    Column("SEVERITY", Fit::Always),
+    Column("EVENT", Fit::Wide),
+    Column("HOST", Fit::Wide),
+    Column("MESSAGE", Fit::Text),
 ];
 
 /// Shows the events.

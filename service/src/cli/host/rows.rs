@@ -5,26 +5,26 @@ use muster_api::host::HostStatus;
 use muster_core::rules::disks::si_size;
 
 use crate::cli::fleet::Member;
-use crate::cli::output::{Column, Place};
+use crate::cli::output::{Column, Fit};
 
 /// Columns of a list of hosts.
 pub const COLUMNS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("INFRAENV", Place::Room(0)),
-    Column("STATE", Place::Always),
-    Column("CPU", Place::Room(2)),
-    Column("MEMORY", Place::Room(3)),
-    Column("DISK", Place::Room(1)),
-    Column("MODEL", Place::Wide),
-    Column("SERIAL", Place::Room(5)),
-    Column("MAC", Place::Wide),
-    Column("ADDRESS", Place::Room(4)),
-    Column("BMC", Place::Wide),
-    Column("ROLE", Place::Wide),
-    Column("CLUSTER", Place::Room(6)),
-    Column("ID", Place::Wide),
-    Column("LAST SEEN", Place::Room(7)),
-    Column("WHY", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("INFRAENV", Fit::Room(0)),
+    Column("STATE", Fit::Always),
+    Column("CPU", Fit::Room(2)),
+    Column("MEMORY", Fit::Room(3)),
+    Column("DISK", Fit::Room(1)),
+    Column("MODEL", Fit::Wide),
+    Column("SERIAL", Fit::Room(5)),
+    Column("MAC", Fit::Wide),
+    Column("ADDRESS", Fit::Room(4)),
+    Column("BMC", Fit::Wide),
+    Column("ROLE", Fit::Wide),
+    Column("CLUSTER", Fit::Room(6)),
+    Column("ID", Fit::Wide),
+    Column("LAST SEEN", Fit::Room(7)),
+    Column("WHY", Fit::Text),
 ];
 
 /// The index of the column that changes all the time.

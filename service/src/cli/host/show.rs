@@ -16,7 +16,7 @@ use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
 use crate::cli::fleet::Member;
-use crate::cli::output::{Column, Details, OutputArgs, Place};
+use crate::cli::output::{Column, Details, Fit, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The host to show.
@@ -37,21 +37,21 @@ pub struct ShowArgs {
 }
 
 const DISKS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("SIZE", Place::Always),
-    Column("TYPE", Place::Room(1)),
-    Column("MODEL", Place::Room(0)),
-    Column("SERIAL", Place::Room(2)),
-    Column("ID", Place::Room(3)),
-    Column("INSTALL", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("SIZE", Fit::Always),
+    Column("TYPE", Fit::Room(1)),
+    Column("MODEL", Fit::Room(0)),
+    Column("SERIAL", Fit::Room(2)),
+    Column("ID", Fit::Room(3)),
+    Column("INSTALL", Fit::Text),
 ];
 
 const INTERFACES: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("MAC", Place::Always),
-    Column("LINK", Place::Room(1)),
-    Column("MTU", Place::Room(0)),
-    Column("ADDRESSES", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("MAC", Fit::Always),
+    Column("LINK", Fit::Room(1)),
+    Column("MTU", Fit::Room(0)),
+    Column("ADDRESSES", Fit::Text),
 ];
 
 /// Shows the host.
