@@ -3,7 +3,8 @@
 use chrono::Duration;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
-use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, PortSummary, WaitSummary};
+use muster_api::search::HostSwitchPort;
+use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, WaitSummary};
 use muster_core::record::CheckId;
 use proptest::collection::vec;
 use proptest::option;
@@ -25,8 +26,8 @@ fn disk(terabytes: u64) -> DiskSummary {
     }
 }
 
-fn port(switch: &str) -> PortSummary {
-    PortSummary {
+fn port(switch: &str) -> HostSwitchPort {
+    HostSwitchPort {
         switch: switch.into(),
         port: "Eth1".into(),
     }
