@@ -5,13 +5,13 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
 use muster_api::search::FoundHosts;
+use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
-use muster_core::rules::disks::si_size;
 use muster_core::rules::findings::has_problem;
 
 use super::checks::checks;
 use super::filter::search_path;
-use super::rows::{gib, last_seen, real_address};
+use super::rows::{last_seen, real_address};
 use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
