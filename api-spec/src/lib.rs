@@ -29,6 +29,7 @@ mod tests;
 pub mod time;
 pub mod validation;
 pub mod versions;
+pub mod words;
 
 /// The path of every v2 operation.
 pub const BASE_PATH: &str = "/api/assisted-install/v2";

@@ -175,6 +175,8 @@ pub struct HostDisk {
     pub serial: String,
 }
 
+// The service also stores this and the next one, in summaries of inventories (`host_summaries`): other fields are another form of these.
+
 /// The GPUs of one model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

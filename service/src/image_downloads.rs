@@ -334,7 +334,8 @@ async fn finish(
     part: &Path,
     validator: &Path,
 ) -> Result<(), Failure> {
-    images.accept(wanted, part).await.map_err(Failure::Unusable)?;
+    let accepted = images.accept(wanted, part).await;
+    accepted.map_err(|error| Failure::Unusable(error.to_string()))?;
     let _ = tokio::fs::remove_file(validator).await;
     Ok(())
 }

@@ -20,7 +20,7 @@ pub use natural::natural_order;
 pub use removal::{Removal, removals};
 pub use sort::{Cursor, CursorError, Sort, SortKey, UnknownSort, Window, window};
 pub use summary::{
-    BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
-    Surroundings, WaitSummary, summary,
+    BmcSummary, DiskSummary, DriveType, Firmware, HardwareSummary, HostSummary, Surroundings, WaitSummary,
+    summary,
 };
 pub use words::{Fit, Words};

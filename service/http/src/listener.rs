@@ -1,4 +1,5 @@
-//! Adds to a router what every listener has: request ids, 500 for panics, answers for unknown paths and methods, tolerance for `//`.
+//! Adds to a router what every listener has: request ids, 500 for panics, answers for unknown paths and methods, tolerance for `//`, and
+//! that browsers take answers for nothing but their type.
 
 use axum::Router;
 use axum::body::Body;
@@ -21,11 +22,21 @@ pub fn whole(router: Router) -> Router {
         .layer(middleware::from_fn(request_id::trace));
     // Paths are rewritten before routing, and `Allow` is known only after it, hence a router around the router.
     let whole = tower::ServiceBuilder::new()
+        .layer(middleware::map_response(no_sniffing))
         .layer(middleware::from_fn(one_host))
         .layer(middleware::map_request(clean_path))
         .layer(middleware::map_response(unknown_method))
         .service(router);
     Router::new().fallback_service(whole)
+}
+
+/// A browser that guessed a type could run what a host reported as a script.
+async fn no_sniffing(mut response: Response) -> Response {
+    let nosniff = HeaderValue::from_static("nosniff");
+    response
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }
 
 /// Refuses a request of HTTP/1.1 without a Host header, or with two (RFC 9112, 3.2): a proxy in front might have taken the other one.

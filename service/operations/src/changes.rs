@@ -47,7 +47,7 @@ impl Changes {
         self.inner.hosts.subscribe()
     }
 
-    /// BMCs of custom resources that were changed, added or deleted. Endless.
+    /// BMCs that were changed, added or deleted. Endless.
     pub fn subscribe_bmcs(&self) -> impl Stream<Item = BmcId> + Send + use<> {
         self.inner.bmcs.subscribe()
     }

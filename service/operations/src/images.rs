@@ -8,8 +8,11 @@ pub mod boot_scripts;
 pub mod cache;
 pub mod coreos;
 pub mod discovery;
+mod error;
 pub mod live;
 pub mod make;
 pub mod mounted_media;
 pub mod options;
 pub mod os;
+
+pub use error::ImageError;

@@ -9,7 +9,7 @@ use muster_api::event::{Event, Severity};
 use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 use super::arguments::names;
-use super::output::{Column, OutputArgs, Place, Table, show};
+use super::output::{Column, Fit, Format, OutputArgs, Table, show};
 use super::service::{Client, ServiceArgs};
 
 /// How many events are printed, and in which form.
@@ -95,11 +95,11 @@ impl Query {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("TIME", Place::Always),
-    Column("SEVERITY", Place::Always),
-    Column("EVENT", Place::Wide),
-    Column("HOST", Place::Wide),
-    Column("MESSAGE", Place::Text),
+    Column("TIME", Fit::Always),
+    Column("SEVERITY", Fit::Always),
+    Column("EVENT", Fit::Wide),
+    Column("HOST", Fit::Wide),
+    Column("MESSAGE", Fit::Text),
 ];
 
 /// Shows the events.
@@ -125,10 +125,12 @@ pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Re
     if tell.follow {
         return follow::print_all(client, query, tell.limit, format).await;
     }
+    if matches!(format, Format::Name) {
+        return follow::print_ids(client, query, tell.limit).await;
+    }
     let mut last: Vec<Event> = client.get(&query.newest(tell.limit)).await?;
     last.reverse();
-    let names: Vec<String> = last.iter().filter_map(|event| event.name.clone()).collect();
-    show(format, || table(&last), &serde_json::to_value(&last)?, &names)
+    show(format, || table(&last), &serde_json::to_value(&last)?, &[])
 }
 
 /// A time as tables show it, in whole seconds.

@@ -5,7 +5,7 @@ mod table;
 mod watch;
 
 pub use details::Details;
-pub use table::{Column, Place, Table};
+pub use table::{Column, Fit, Table};
 pub use watch::Watch;
 
 use std::io::{ErrorKind, IsTerminal, Write};

@@ -68,6 +68,13 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     golden("hosts", &["hosts", "--mac", "02-00-00-00-00-02", "-o", "wide"]);
     golden("hosts-by-name", &["hosts", "worker-1", "sn-3"]);
     golden("search", &["search", "worker-2"]);
+    // Reasons are not searched for words: all three hosts are "fit".
+    let by = |word: &str| world.prints(&["hosts", word, "-o", "jsonpath={[*].inventory.hostname}"]);
+    for word in ["02-00-00-00-00-02", "198.51.100.2", "SN-2", "worker-2", "ker-2"] {
+        assert_eq!(by(word), "worker-2\n", "{word}");
+    }
+    let fit = world.muster(&["hosts", "fit"]).output().unwrap();
+    assert_eq!(fit.status.code(), Some(3));
     golden("host-show", &["host", "show", "worker-1"]);
     let yaml = world.prints(&["host", "show", "worker-1", "-o", "yaml"]);
     assert!(yaml.contains("serial_number: SN-1"), "{yaml}");

@@ -79,22 +79,25 @@ fn new_events_are_printed_in_each_format_until_it_is_interrupted() {
         let arguments = ["events", "-f", "--infra-env", "lab", "--limit", "1", "-o", format];
         Running::start(world.muster(&arguments))
     };
-    let [table, lines, names, messages] = ["table", "json", "name", "jsonpath={[*].message}"].map(follow);
+    let [table, lines, ids, messages] = ["table", "json", "name", "jsonpath={[*].message}"].map(follow);
     assert!(table.line().starts_with("TIME "));
     let first: Value = serde_json::from_str(&lines.line()).unwrap();
     assert_eq!(first["infra_env_id"], lab.trim_start_matches("/infra-envs/"));
     // Each has what was there before it.
-    for running in [&table, &names, &messages] {
+    for running in [&table, &ids, &messages] {
         running.line();
     }
     world.host(&lab, 1, "worker-0");
     let name = "host_registration_succeeded";
     let registered: Value = serde_json::from_str(&lines.line_with(name)).unwrap();
     let message = registered["message"].as_str().unwrap();
-    assert_eq!(names.line_with(name), name);
+    let id = registered["id"].as_str().unwrap();
+    assert_eq!(ids.line_with(id), id);
+    let printed = world.prints(&["events", "--infra-env", "lab", "-o", "name"]);
+    assert!(printed.lines().any(|line| line == id), "{printed}");
     assert_eq!(messages.line_with(message), message);
     assert!(table.line_with(message).contains("  info  "));
-    for running in [table, lines, names, messages] {
+    for running in [table, lines, ids, messages] {
         assert_eq!(running.interrupt(), (Some(0), String::new()));
     }
 }

@@ -159,18 +159,6 @@ impl Visitor {
         found.map(|(_, value)| value).collect()
     }
 
-    /// The same without a session.
-    pub fn without_cookie(&self) -> Self {
-        let mut headers = self.headers.clone();
-        headers.remove(header::COOKIE);
-        Self {
-            rest: self.rest.clone(),
-            headers,
-            client: self.client,
-            uri: self.uri.clone(),
-        }
-    }
-
     /// Sends this credential with each request.
     pub fn identify(&mut self, mut credential: HeaderValue) {
         credential.set_sensitive(true);

@@ -81,17 +81,15 @@ fn page(next: &str, link: &str, problem: Option<String>) -> Response {
     })
 }
 
-pub async fn sign_in(visitor: Visitor, form: Form) -> Response {
+pub async fn sign_in(mut visitor: Visitor, form: Form) -> Response {
     let [token, link, next] = ["token", "link", "next"].map(|name| form.field(name));
     let asked = match link.is_empty() {
         true => json!({}),
         false => json!({"link": link}),
     };
-    // A session that is there already cannot begin another.
-    let mut stranger = visitor.without_cookie();
     if link.is_empty() {
         match HeaderValue::from_str(&format!("Bearer {token}")) {
-            Ok(value) => stranger.identify(value),
+            Ok(value) => visitor.identify(value),
             Err(_) => {
                 return refused(
                     StatusCode::BAD_REQUEST,
@@ -102,7 +100,7 @@ pub async fn sign_in(visitor: Visitor, form: Form) -> Response {
             }
         }
     }
-    match stranger
+    match visitor
         .send(Method::POST, &format!("{MUSTER_PATH}/sessions"), Some(&asked))
         .await
     {

@@ -1,6 +1,7 @@
 //! Times and sizes as people write them.
 
 use muster_api::time::Timestamp;
+use muster_api::words;
 
 /// The distance of `time` from `now` (both RFC 3339), such as `42 s ago` or `in 5 min`. A text that is no time is returned unchanged.
 pub fn relative(time: &str, now: &str) -> String {
@@ -22,12 +23,7 @@ pub fn seconds_since(time: &str, now: &str) -> Option<i64> {
 
 /// A number of seconds in its largest unit.
 fn length(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    words::in_largest_unit(seconds, [" s", " min", " h", " d"])
 }
 
 /// True if `time` (RFC 3339) is before `now`.
@@ -38,20 +34,19 @@ pub fn is_over(time: &str, now: &str) -> bool {
 
 /// Memory in binary units, as it is sold; empty: not known.
 pub fn memory(bytes: u64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
     match bytes {
         0 => String::new(),
-        _ if gib >= 10.0 => format!("{gib:.0} GiB"),
-        _ => format!("{gib:.1} GiB"),
+        _ => words::gib(signed(bytes)),
     }
 }
 
 /// The size of a disk in decimal units, as it is sold.
 pub fn disk(bytes: u64) -> String {
-    match bytes as f64 {
-        bytes if bytes >= 1e12 => format!("{:.2} TB", bytes / 1e12),
-        bytes => format!("{:.0} GB", bytes / 1e9),
-    }
+    words::si_size(signed(bytes))
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The size of a file in decimal units.

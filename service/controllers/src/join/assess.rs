@@ -288,7 +288,8 @@ impl<'a> Case<'a> {
                 Decision::Pending if csr.sort == Sort::Serving && self.joined.is_none() => {}
                 Decision::Pending => match csr.check(&self.identity, names, &self.view.own) {
                     Ok(()) => self.approve_unless_held(csr, &mut requests, next),
-                    Err(why) => {
+                    Err(refusal) => {
+                        let why = refusal.to_string();
                         next.warnings.push(words::refused(csr, &why));
                         requests.refused = Some(words::request_refused(&csr.name, &why));
                     }

@@ -4,6 +4,8 @@
 //! reached. The rules are stricter than upstream's: a client certificate is approved only until the node has joined, and names and
 //! addresses in a serving certificate must be the host's own, not merely those in the Node, which its kubelet reports.
 
+mod refusal;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -12,6 +14,7 @@ use kube::ResourceExt;
 use muster_api::time::Timestamp;
 use muster_controller::times::timestamp;
 
+pub use self::refusal::CsrRefusal;
 use super::own_names::OwnNames;
 use super::request::{self, Request, RequestError};
 
@@ -174,73 +177,75 @@ impl Csr {
     /// addresses of the cluster's API and services.
     ///
     /// # Errors
-    /// Returns the reason why the request must not be approved, as a sentence.
-    pub fn check(&self, host: &Identity, node: Option<NodeNames<'_>>, own: &OwnNames) -> Result<(), String> {
-        let request = self.request.as_ref().map_err(ToString::to_string)?;
+    /// Returns the reason why the request must not be approved.
+    pub fn check(
+        &self,
+        host: &Identity,
+        node: Option<NodeNames<'_>>,
+        own: &OwnNames,
+    ) -> Result<(), CsrRefusal> {
+        let request = self.request.as_ref().map_err(Clone::clone)?;
         if let Some(odd) = request.oddities.first() {
-            return Err(odd.clone());
+            return Err(CsrRefusal::Odd(odd.clone()));
         }
         if !self.is_for(&host.hostname) {
-            return Err(format!(
-                "it is for the node {:?}, and the host is called {:?}",
-                self.node, host.hostname
-            ));
+            return Err(CsrRefusal::OtherNode {
+                node: self.node.clone(),
+                hostname: host.hostname.clone(),
+            });
         }
         if own.has_name(&self.node) {
-            return Err(format!(
-                "{:?} is a name of the cluster's API or services",
-                self.node
-            ));
+            return Err(CsrRefusal::NameOfCluster {
+                node: self.node.clone(),
+            });
         }
         if request.organisations != [NODES] {
-            return Err(format!(
-                "its organisation is {:?} instead of {NODES}",
-                request.organisations.join(", ")
-            ));
+            return Err(CsrRefusal::Organisation {
+                found: request.organisations.join(", "),
+            });
         }
         match (self.sort, node) {
             (Sort::Client, None) => self.check_client(request),
-            (Sort::Client, Some(node)) => Err(format!(
-                "the node {} has already joined with a certificate of its own",
-                node.name
-            )),
+            (Sort::Client, Some(node)) => Err(CsrRefusal::HasJoined {
+                node: node.name.to_owned(),
+            }),
             (Sort::Serving, Some(node)) => self.check_serving(request, host, node, own),
-            (Sort::Serving, None) => Err("its node has not joined yet".into()),
+            (Sort::Serving, None) => Err(CsrRefusal::NotJoined),
         }
     }
 
-    fn check_client(&self, request: &Request) -> Result<(), String> {
+    fn check_client(&self, request: &Request) -> Result<(), CsrRefusal> {
         self.check_common_name(request)?;
         if !(request.dns_names.is_empty() && request.addresses.is_empty()) {
-            return Err("it has alternative names, and a client certificate of a node has none".into());
+            return Err(CsrRefusal::AlternativeNames);
         }
         self.check_usages("client auth")?;
         self.check_requester()
     }
 
     /// Checks the whole name, including the prefix.
-    fn check_common_name(&self, request: &Request) -> Result<(), String> {
+    fn check_common_name(&self, request: &Request) -> Result<(), CsrRefusal> {
         let wanted = format!("{NODE_PREFIX}{}", self.node);
         if request.common_name == wanted {
             return Ok(());
         }
-        Err(format!(
-            "its common name is {:?} instead of {wanted:?}",
-            request.common_name
-        ))
+        Err(CsrRefusal::CommonName {
+            found: request.common_name.clone(),
+            wanted,
+        })
     }
 
-    fn check_usages(&self, wanted: &str) -> Result<(), String> {
+    fn check_usages(&self, wanted: &'static str) -> Result<(), CsrRefusal> {
         let allowed = ["digital signature", "key encipherment", wanted];
         let complete = self.usages.contains("digital signature") && self.usages.contains(wanted);
         if complete && self.usages.iter().all(|usage| allowed.contains(&usage.as_str())) {
             return Ok(());
         }
         let usages: Vec<&str> = self.usages.iter().map(String::as_str).collect();
-        Err(format!(
-            "its usages are {:?} instead of digital signature and {wanted}",
-            usages.join(", ")
-        ))
+        Err(CsrRefusal::Usages {
+            found: usages.join(", "),
+            wanted,
+        })
     }
 
     fn has_group(&self, group: &str) -> bool {
@@ -248,8 +253,13 @@ impl Csr {
     }
 
     /// Checks that the requester is OpenShift's node-bootstrapper or a bootstrap token of Kubernetes.
-    fn check_requester(&self) -> Result<(), String> {
-        let refused = |why: &str| Err(format!("it was made by {:?}, {why}", self.user));
+    fn check_requester(&self) -> Result<(), CsrRefusal> {
+        let refused = |why: &'static str| {
+            Err(CsrRefusal::Requester {
+                user: self.user.clone(),
+                why,
+            })
+        };
         if self.user == NODE_BOOTSTRAPPER {
             let wanted: BTreeSet<String> = NODE_BOOTSTRAPPER_GROUPS.map(str::to_owned).into();
             if self.groups == wanted {
@@ -286,33 +296,32 @@ impl Csr {
         host: &Identity,
         node: NodeNames<'_>,
         own: &OwnNames,
-    ) -> Result<(), String> {
-        if self.user != format!("{NODE_PREFIX}{}", node.name) {
-            return Err(format!(
-                "it was made by {:?} instead of {NODE_PREFIX}{}",
-                self.user, node.name
-            ));
+    ) -> Result<(), CsrRefusal> {
+        let wanted = format!("{NODE_PREFIX}{}", node.name);
+        if self.user != wanted {
+            return Err(CsrRefusal::OtherRequester {
+                user: self.user.clone(),
+                wanted,
+            });
         }
         self.check_common_name(request)?;
         if !(self.has_group(NODES) && self.has_group(AUTHENTICATED)) {
-            return Err(format!(
-                "its requester is not in the groups {NODES} and {AUTHENTICATED}"
-            ));
+            return Err(CsrRefusal::Groups);
         }
         self.check_usages("server auth")?;
         if request.dns_names.is_empty() && request.addresses.is_empty() {
-            return Err("it has neither a name nor an address".into());
+            return Err(CsrRefusal::Nameless);
         }
         let mut names = request.dns_names.iter();
         if let Some(name) = names.find(|name| !is_name_of(name, host, node, own)) {
-            return Err(format!(
-                "its name {name:?} is neither the node's, {:?}, nor the one below the cluster's domain",
-                node.name
-            ));
+            return Err(CsrRefusal::Name {
+                name: name.clone(),
+                node: node.name.to_owned(),
+            });
         }
         for address in &request.addresses {
             if !node.addresses.contains(address) {
-                return Err(format!("its address {address} is not one of the node's"));
+                return Err(CsrRefusal::NotOfNode(*address));
             }
             check_address(*address, host, node, own)?;
         }
@@ -336,21 +345,17 @@ fn check_address(
     host: &Identity,
     node: NodeNames<'_>,
     own: &OwnNames,
-) -> Result<(), String> {
+) -> Result<(), CsrRefusal> {
     if own.has_address(address) {
-        return Err(format!(
-            "its address {address} is one of the cluster's API or services"
-        ));
+        return Err(CsrRefusal::AddressOfCluster(address));
     }
     if node.of_others.contains(&address) {
-        return Err(format!("its address {address} is another node's"));
+        return Err(CsrRefusal::AddressOfOther(address));
     }
     if host.addresses.contains(&address) {
         return Ok(());
     }
-    Err(format!(
-        "its address {address} is none that the host reported before its installation"
-    ))
+    Err(CsrRefusal::NotReported(address))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use kube::client::{Body, ClientBuilder, ConfigExt};
 use muster_outgoing::{NetworkError, Networks};
 use tower::{Service, ServiceBuilder};
 
-use super::kubeconfig::Found;
+use super::kubeconfig::{Found, KubeconfigError};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -33,8 +33,8 @@ const RESOLVE_LIMIT: Duration = Duration::from_secs(5);
 /// a later change of the name's address has no effect. An operator's proxy may have any address.
 ///
 /// # Errors
-/// Returns a sentence that names what cannot be used.
-pub fn client(found: Found, networks: &Arc<Networks>) -> Result<Client, String> {
+/// [`KubeconfigError::BadKeys`]
+pub fn client(found: Found, networks: &Arc<Networks>) -> Result<Client, KubeconfigError> {
     let proxy = found.config.proxy_url.as_ref().and_then(|url| {
         let matcher = Matcher::builder().all(url.to_string()).build();
         matcher.intercept(&found.config.cluster_url)
@@ -56,7 +56,7 @@ pub fn client(found: Found, networks: &Arc<Networks>) -> Result<Client, String> 
             _ => over(tunnel(&proxy, connector), found),
         },
     };
-    built.map_err(|_| "its certificates or keys cannot be used; they are PEM in base64".to_owned())
+    built.map_err(|_| KubeconfigError::BadKeys)
 }
 
 fn tunnel<C>(proxy: &Intercept, connector: C) -> Tunnel<C> {

@@ -9,13 +9,55 @@ use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
-use muster_outgoing::Networks;
+use muster_outgoing::{NetworkError, Networks};
 
 /// Longest kubeconfig, bytes. Ordinary ones have 5 to 20 KB.
 const LONGEST: usize = 256 * 1024;
 
 /// Limit of establishing a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// A kubeconfig that cannot be used. Its text names the mistake, with advice, and quotes nothing of the kubeconfig but names of its fields.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KubeconfigError {
+    #[error("it has {bytes} bytes; at most {max} are read", max = LONGEST)]
+    TooLong { bytes: usize },
+    #[error("it is no kubeconfig in YAML or JSON")]
+    NoKubeconfig,
+    #[error("it has no current-context; set it")]
+    NoContext,
+    #[error("its current-context names no context of it")]
+    UnknownContext,
+    #[error("its current context names no {what} of it")]
+    Unknown { what: &'static str },
+    #[error(
+        "its user is to be authenticated by a program (exec), and none is run here; give a token or a client certificate"
+    )]
+    Program,
+    #[error("its user has an auth-provider, and none is used here; give a token or a client certificate")]
+    AuthProvider,
+    #[error("its {field} names a file, and none is read here; give {instead}")]
+    File {
+        field: &'static str,
+        instead: &'static str,
+    },
+    #[error("its {field} must be a URL that begins with {}://", .schemes.join(":// or "))]
+    Url {
+        field: &'static str,
+        schemes: &'static [&'static str],
+    },
+    #[error(
+        "its {field}: {refusal}; the operator of this service may name its network in --workload-networks"
+    )]
+    Network {
+        field: &'static str,
+        refusal: NetworkError,
+    },
+    #[error("its certificates or its server cannot be read; they are PEM in base64")]
+    Unreadable,
+    #[error("its certificates or keys cannot be used; they are PEM in base64")]
+    BadKeys,
+}
 
 /// The current context of a kubeconfig.
 #[derive(Debug)]
@@ -29,14 +71,13 @@ pub struct Found {
 /// resolving names; the connection checks the rest.
 ///
 /// # Errors
-/// Returns a sentence that names the mistake, with advice.
-pub fn config(text: &str, networks: &Networks) -> Result<Found, String> {
+/// [`KubeconfigError`]
+pub fn config(text: &str, networks: &Networks) -> Result<Found, KubeconfigError> {
     if text.len() > LONGEST {
-        return Err(format!("it has {} bytes; at most {LONGEST} are read", text.len()));
+        return Err(KubeconfigError::TooLong { bytes: text.len() });
     }
     // The parser's error may quote the text.
-    let mut kubeconfig =
-        Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig in YAML or JSON".to_owned())?;
+    let mut kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| KubeconfigError::NoKubeconfig)?;
     let (cluster, user) = current(&kubeconfig)?;
     check_cluster(&cluster)?;
     check_user(&user)?;
@@ -53,8 +94,7 @@ pub fn config(text: &str, networks: &Networks) -> Result<Found, String> {
             cluster.proxy_url = Some(server.to_string());
         }
     }
-    let mut config = Config::try_from(kubeconfig)
-        .map_err(|_| "its certificates or its server cannot be read; they are PEM in base64".to_owned())?;
+    let mut config = Config::try_from(kubeconfig).map_err(|_| KubeconfigError::Unreadable)?;
     config.proxy_url = proxy;
     config.connect_timeout = Some(CONNECT_LIMIT);
     // The circuit does the retries.
@@ -66,50 +106,50 @@ pub fn config(text: &str, networks: &Networks) -> Result<Found, String> {
 }
 
 /// The cluster and the user of the current context.
-fn current(kubeconfig: &Kubeconfig) -> Result<(Cluster, AuthInfo), String> {
+fn current(kubeconfig: &Kubeconfig) -> Result<(Cluster, AuthInfo), KubeconfigError> {
     let name = kubeconfig
         .current_context
         .as_deref()
         .filter(|name| !name.is_empty())
-        .ok_or("it has no current-context; set it")?;
+        .ok_or(KubeconfigError::NoContext)?;
     let context = kubeconfig
         .contexts
         .iter()
         .find(|one| one.name == name)
         .and_then(|one| one.context.as_ref())
-        .ok_or("its current-context names no context of it")?;
+        .ok_or(KubeconfigError::UnknownContext)?;
     let cluster = kubeconfig
         .clusters
         .iter()
         .find(|one| one.name == context.cluster)
         .and_then(|one| one.cluster.clone())
-        .ok_or("its current context names no cluster of it")?;
+        .ok_or(KubeconfigError::Unknown { what: "cluster" })?;
     let user = context.user.as_deref().unwrap_or_default();
     let user = kubeconfig
         .auth_infos
         .iter()
         .find(|one| one.name == user)
         .and_then(|one| one.auth_info.clone())
-        .ok_or("its current context names no user of it")?;
+        .ok_or(KubeconfigError::Unknown { what: "user" })?;
     Ok((cluster, user))
 }
 
-fn check_cluster(cluster: &Cluster) -> Result<(), String> {
+fn check_cluster(cluster: &Cluster) -> Result<(), KubeconfigError> {
     if cluster.certificate_authority.is_some() {
-        return Err(file("certificate-authority", "certificate-authority-data"));
+        return Err(KubeconfigError::File {
+            field: "certificate-authority",
+            instead: "certificate-authority-data",
+        });
     }
     Ok(())
 }
 
-fn check_user(user: &AuthInfo) -> Result<(), String> {
+fn check_user(user: &AuthInfo) -> Result<(), KubeconfigError> {
     if user.exec.is_some() {
-        return Err("its user is to be authenticated by a program (exec), and none is run here; give a token or a client certificate".into());
+        return Err(KubeconfigError::Program);
     }
     if user.auth_provider.is_some() {
-        return Err(
-            "its user has an auth-provider, and none is used here; give a token or a client certificate"
-                .into(),
-        );
+        return Err(KubeconfigError::AuthProvider);
     }
     let files = [
         (&user.token_file, "tokenFile", "token"),
@@ -120,38 +160,27 @@ fn check_user(user: &AuthInfo) -> Result<(), String> {
         ),
         (&user.client_key, "client-key", "client-key-data"),
     ];
-    match files.iter().find(|(named, ..)| named.is_some()) {
-        Some((_, field, instead)) => Err(file(field, instead)),
+    match files.into_iter().find(|(named, ..)| named.is_some()) {
+        Some((_, field, instead)) => Err(KubeconfigError::File { field, instead }),
         None => Ok(()),
     }
 }
 
-fn file(field: &str, instead: &str) -> String {
-    format!("its {field} names a file, and none is read here; give {instead}")
-}
-
-fn uri(field: &str, text: &str, networks: &Networks) -> Result<Uri, String> {
+fn uri(field: &'static str, text: &str, networks: &Networks) -> Result<Uri, KubeconfigError> {
     let parsed: Option<Uri> = text.parse().ok();
-    let allowed: &[&str] = if field == "server" {
+    let schemes: &'static [&'static str] = if field == "server" {
         &["https"]
     } else {
         &["http", "https", "socks5"]
     };
     let found = parsed
         .filter(|uri| {
-            uri.host().is_some() && uri.scheme_str().is_some_and(|scheme| allowed.contains(&scheme))
+            uri.host().is_some() && uri.scheme_str().is_some_and(|scheme| schemes.contains(&scheme))
         })
-        .ok_or_else(|| {
-            format!(
-                "its {field} must be a URL that begins with {}://",
-                allowed.join(":// or ")
-            )
-        })?;
+        .ok_or(KubeconfigError::Url { field, schemes })?;
     networks
         .check_unresolved(found.host().unwrap_or_default())
-        .map_err(|refusal| {
-            format!("its {field}: {refusal}; the operator of this service may name its network in --workload-networks")
-        })?;
+        .map_err(|refusal| KubeconfigError::Network { field, refusal })?;
     Ok(found)
 }
 
@@ -174,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    fn config(text: &str) -> Result<Found, String> {
+    fn config(text: &str) -> Result<Found, KubeconfigError> {
         super::config(text, &Networks::of_api_servers(&[], false))
     }
 
@@ -207,7 +236,7 @@ mod tests {
         let with = |name: &str, value: Value| {
             let mut user = json!({"token": "hunter2"});
             user[name] = value;
-            config(&kubeconfig(server(), user)).unwrap_err()
+            config(&kubeconfig(server(), user)).unwrap_err().to_string()
         };
         let exec = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/true"});
         for (refused, word) in [
@@ -223,7 +252,10 @@ mod tests {
         let mut cluster = server();
         cluster["certificate-authority"] = json!("/etc/ssl/ca.pem");
         let refused = config(&kubeconfig(cluster, json!({"token": "hunter2"}))).unwrap_err();
-        assert!(refused.contains("certificate-authority-data"), "{refused}");
+        assert!(
+            refused.to_string().contains("certificate-authority-data"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -238,7 +270,8 @@ mod tests {
         ] {
             let cluster = json!({"server": server, "proxy-url": proxy});
             let refused = config(&kubeconfig(cluster, json!({"token": "hunter2"}))).unwrap_err();
-            assert!(refused.contains("--workload-networks"), "{server}: {refused}");
+            let told = refused.to_string();
+            assert!(told.contains("--workload-networks"), "{server}: {told}");
         }
     }
 
@@ -264,7 +297,7 @@ mod tests {
             &huge,
         ] {
             let refused = config(text).unwrap_err();
-            assert!(!refused.contains("hunter2"), "{refused}");
+            assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused}");
         }
     }
 

@@ -28,6 +28,7 @@ mod secret;
 
 pub use clients::{Workload, Workloads};
 pub use gate::REQUEST_LIMIT;
+pub use kubeconfig::KubeconfigError;
 pub use secret::Unreachable;
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use muster_controller::secrets::{self, ReferenceError};
 use muster_core::record::{KubeRef, Secret};
 use muster_resources::{ClusterDeployment, names};
 
+use super::kubeconfig::KubeconfigError;
+
 /// A cluster for which there is no client. The texts are for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
@@ -16,7 +18,7 @@ pub enum Unreachable {
     Secret(String),
     /// The kubeconfig cannot be used.
     #[error("the kubeconfig in the Secret {0} cannot be used: {1}")]
-    Kubeconfig(KubeRef, String),
+    Kubeconfig(KubeRef, KubeconfigError),
     /// The management cluster does not respond.
     #[error("the Secret {0} cannot be read: {1}")]
     Hub(KubeRef, String),

@@ -5,7 +5,7 @@
 mod hardware;
 mod host;
 
-pub use hardware::{DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, PortSummary};
+pub use hardware::{DiskSummary, DriveType, Firmware, HardwareSummary};
 pub use host::{BmcSummary, HostSummary, Surroundings, WaitSummary, summary};
 
 use crate::text::one_line;

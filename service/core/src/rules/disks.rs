@@ -5,7 +5,6 @@ mod eligibility;
 mod formatting;
 mod listed;
 mod settle;
-mod size;
 mod unit;
 
 pub use choice::{choose, find, suggested};
@@ -14,6 +13,5 @@ pub(crate) use eligibility::holds;
 pub use formatting::to_be_formatted;
 pub use listed::{listed, none_listed};
 pub use settle::{adopt, evaluate, missing, select, settle};
-pub use size::si_size;
 pub use unit::is_protected;
 pub(crate) use unit::main_path;

@@ -11,7 +11,9 @@ use muster_connections::{KeyedLimiter, network_of};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 
-use super::{Allowed, Gate, Target, by_token, credentials, leave};
+use super::caller::{Allowed, Target};
+use super::decide::{Gate, by_token, credentials};
+use super::leave;
 use crate::audit;
 use crate::cookie::SessionCookie;
 use crate::origin::only_own_pages;

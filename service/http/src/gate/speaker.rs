@@ -11,7 +11,8 @@ use muster_api::{AGENT_TOKEN_HEADER, REPLACING_TOKEN_HEADER};
 use muster_core::record::InfraEnv;
 use muster_operations::auth::Claims;
 
-use super::{Admitted, Allowed, Caller, Carrier, Gate, Target, opens_infra_env};
+use super::caller::{Admitted, Allowed, Caller, Target};
+use super::decide::{Carrier, Gate, opens_infra_env};
 use crate::problem::Problem;
 use crate::proof;
 

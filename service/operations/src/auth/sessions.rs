@@ -149,6 +149,17 @@ impl Sessions {
         Ok(())
     }
 
+    /// Ends the session with this secret, if it is in force.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn end_by_secret(&self, secret: &str, at: Timestamp) -> Result<(), StoreError> {
+        match self.find(secret, at).await? {
+            Some((session, _)) => self.end(&session.id).await,
+            None => Ok(()),
+        }
+    }
+
     /// What is stored in place of a secret, in hex. It needs the key of tokens: like them, sessions end when that is replaced.
     fn digest(&self, what: &str, secret: &str) -> String {
         hex::encode(self.auth.keys.code(&format!("{what}\n{secret}")))

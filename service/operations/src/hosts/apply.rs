@@ -31,7 +31,10 @@ impl Hosts {
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         let subject = Subject::Host { infra_env_id, id };
         // Boxed, since otherwise each caller's future would have its size.
-        retry(subject, || Box::pin(self.try_apply(&infra_env, id, &event))).await
+        retry(subject, || {
+            Box::pin(self.try_apply(&infra_env, self.get(infra_env_id, id), &event))
+        })
+        .await
     }
 
     /// Applies an event to a host as it registered; its latest state is read.
@@ -43,19 +46,9 @@ impl Hosts {
         let (infra_env_id, id) = (known.infra_env_id, known.id);
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         retry(Subject::Host { infra_env_id, id }, || {
-            Box::pin(self.try_apply_registered(&infra_env, known, &event))
+            Box::pin(self.try_apply(&infra_env, self.registered(known), &event))
         })
         .await
-    }
-
-    async fn try_apply_registered(
-        &self,
-        infra_env: &Arc<InfraEnv>,
-        known: &Host,
-        event: &HostEvent,
-    ) -> Result<Option<Host>> {
-        let found = self.registered(known).await?;
-        self.try_apply_to(infra_env, &found, event).await
     }
 
     /// Returns the latest state of a host that has not been deleted since `known` was read.
@@ -68,13 +61,14 @@ impl Hosts {
         Ok(found)
     }
 
+    /// `read`: the host's latest state.
     async fn try_apply(
         &self,
         infra_env: &Arc<InfraEnv>,
-        id: HostId,
+        read: impl Future<Output = Result<Host>>,
         event: &HostEvent,
     ) -> Result<Option<Host>> {
-        let found = self.get(infra_env.id, id).await?;
+        let found = read.await?;
         self.try_apply_to(infra_env, &found, event).await
     }
 

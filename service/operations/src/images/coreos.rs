@@ -12,7 +12,7 @@ use muster_core::rules::os_image::{Digest, OsImage, Source};
 use muster_image::CoreOsImage;
 use sha2::{Digest as _, Sha256};
 
-use crate::chain;
+use crate::images::ImageError;
 use crate::images::base_file::{BaseFile, FileStamp};
 
 /// Entries of the list differ in these.
@@ -157,12 +157,12 @@ impl CoreOsImages {
     /// Checks a finished download, and moves it to its place.
     ///
     /// # Errors
-    /// The reason why it must not be used. The file stays in place.
-    pub async fn accept(&self, wanted: &WantedImage, part: &Path) -> Result<(), String> {
+    /// [`ImageError`]; the file stays in place.
+    pub async fn accept(&self, wanted: &WantedImage, part: &Path) -> Result<(), ImageError> {
         let (from, to, sha256) = (part.to_owned(), wanted.path.clone(), wanted.sha256.clone());
         let moved = move || {
             open(&from, sha256.as_ref())?;
-            std::fs::rename(&from, &to).map_err(|error| format!("it cannot be renamed: {error}"))
+            std::fs::rename(&from, &to).map_err(ImageError::NotRenamed)
         };
         let moved = tokio::task::spawn_blocking(moved).await;
         moved.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
@@ -225,7 +225,8 @@ impl Place {
                 state.open = Some(open.clone());
                 Ok(open)
             }
-            Err(why) => {
+            Err(error) => {
+                let why = error.to_string();
                 tracing::error!(image = self.wanted.name, why, "a CoreOS image is not served");
                 state.open = None;
                 if let Ok(stamp) = stamp {
@@ -294,20 +295,24 @@ impl Place {
 }
 
 /// Opens and reads the whole file; blocks.
-fn open(path: &Path, sha256: Option<&Digest>) -> Result<OpenCoreOsImage, String> {
+fn open(path: &Path, sha256: Option<&Digest>) -> Result<OpenCoreOsImage, ImageError> {
     let opened = File::open(path).and_then(|file| {
         let modified = file.metadata()?.modified()?;
         Ok((BaseFile::new(file)?, modified))
     });
-    let (base, modified) = opened.map_err(|error| format!("{}: {error}", path.display()))?;
-    let image = CoreOsImage::open(base.file()).map_err(|error| chain(&error))?;
+    let (base, modified) = opened.map_err(|source| ImageError::Unopened {
+        path: path.to_owned(),
+        source,
+    })?;
+    let image = CoreOsImage::open(base.file()).map_err(ImageError::NotCoreOs)?;
     let found = hex::encode(image.digest);
     match sha256 {
         Some(wanted) if wanted.as_str() != found => {
-            return Err(format!(
-                "it has the SHA-256 {found}, and the list names {}; download it again, or correct the list",
-                wanted.as_str()
-            ));
+            return Err(ImageError::OtherDigest {
+                what: "it",
+                found,
+                wanted: wanted.as_str().to_owned(),
+            });
         }
         _ => {}
     }

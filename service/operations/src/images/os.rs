@@ -159,7 +159,8 @@ impl OsImages {
                 let size = Some(open.size);
                 (Some(Arc::new(open)), Some(sha256), Availability::Ready { size })
             }
-            Err(why) => {
+            Err(error) => {
+                let why = error.to_string();
                 tracing::error!(path, why, "an OS image is not served");
                 (None, metal.sha256.clone(), Availability::Unusable(why))
             }

@@ -8,6 +8,7 @@ use muster_store::{Resealed, StoreError};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::until_done;
 use crate::{Operations, chain};
 
 /// Values in one transaction.
@@ -19,23 +20,17 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Values between two lines in the log.
 const SHOWN_EVERY: usize = 5000;
 
-/// Pause before another attempt if the database does not respond.
-const RETRY: Duration = Duration::from_secs(60);
-
 /// Runs until `stop`; most of the time it has nothing to do.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
-    let work = async {
-        while let Err(error) = reseal(&operations).await {
-            tracing::warn!(error = %chain(&error), "encrypting stored secrets is tried again in a minute");
-            sleep(RETRY).await;
-        }
-        std::future::pending::<()>().await;
-    };
     // Each batch is a transaction of its own, so the work may be dropped between two of them.
-    tokio::select! {
-        () = work => {}
-        () = stop.cancelled() => {}
-    }
+    until_done(
+        &stop,
+        || reseal(&operations),
+        |error| {
+            tracing::warn!(error = %chain(error), "encrypting stored secrets is tried again in a minute");
+        },
+    )
+    .await;
 }
 
 /// Stores values again that are not stored as the key file requires.

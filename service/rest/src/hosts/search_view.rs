@@ -1,8 +1,7 @@
 //! Found hosts on the wire.
 
 use muster_api::search::{
-    FacetCount, FoundHost, FoundHosts, HostBmc, HostDisk, HostFacet, HostGpus, HostHardware, HostSwitchPort,
-    HostWait, TermRemoval,
+    FacetCount, FoundHost, FoundHosts, HostBmc, HostDisk, HostFacet, HostHardware, HostWait, TermRemoval,
 };
 use muster_api::time::{Timestamp, millis};
 use muster_core::query::{BmcSummary, Facet, HardwareSummary, HostSummary, Removal, WaitSummary};
@@ -79,14 +78,6 @@ fn hardware(hardware: HardwareSummary) -> HostHardware {
         drive_type: disk.drive_type.name().to_owned(),
         serial: disk.serial,
     });
-    let gpus = hardware.gpus.into_iter().map(|gpus| HostGpus {
-        model: gpus.model,
-        count: gpus.count,
-    });
-    let ports = hardware.ports.into_iter().map(|port| HostSwitchPort {
-        switch: port.switch,
-        port: port.port,
-    });
     HostHardware {
         vendor: hardware.vendor,
         model: hardware.model,
@@ -94,11 +85,11 @@ fn hardware(hardware: HardwareSummary) -> HostHardware {
         cpu_threads: hardware.cpu_threads,
         memory_bytes: hardware.memory_bytes,
         disks: disks.collect(),
-        gpus: gpus.collect(),
+        gpus: hardware.gpus,
         nic_speed_mbps: hardware.nic_speed_mbps,
         macs: hardware.macs,
         ips: hardware.ips,
-        ports: ports.collect(),
+        ports: hardware.ports,
         vlans: hardware.vlans,
         bmc_address: hardware.bmc_address,
         firmware: hardware.firmware.map(|firmware| firmware.name().to_owned()),

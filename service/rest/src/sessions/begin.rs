@@ -4,7 +4,7 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::session::{Session, SessionCreateParams};
 use muster_http::body::Body;
@@ -18,7 +18,7 @@ use super::visitor::{no_tokens, token_id, view};
 /// Begin a session
 ///
 /// By the operator's token in `Authorization`, or by the secret of a link. The session is in the cookie of the answer; it opens what its
-/// token opens, and ends with it, after twelve hours at the latest.
+/// token opens, and ends with it, after twelve hours at the latest. A session in the cookie of the request ends: the new one replaces it.
 #[utoipa::path(
     post, path = "/sessions", operation_id = "MusterBeginSession", tag = "sessions",
     request_body = SessionCreateParams,
@@ -34,6 +34,7 @@ pub async fn begin_session(
     State(cookie): State<SessionCookie>,
     signed_in: Option<Extension<SignedIn>>,
     client: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
     Body(params): Body<SessionCreateParams>,
 ) -> Result<Response, Problem> {
     if !auth.asks_for_tokens() {
@@ -55,6 +56,9 @@ pub async fn begin_session(
         }
         (None, None) => return Err(gate::no_credential()),
     };
+    for former in cookie.find(&headers) {
+        sessions.end_by_secret(former, now()).await?;
+    }
     let set_cookie = [(header::SET_COOKIE, cookie.set(&new.secret))];
     let shown = view(SignedIn {
         claims: new.claims,

@@ -117,6 +117,30 @@ async fn a_client_receives_each_changed_record_and_continues_where_it_was() {
 }
 
 #[tokio::test]
+async fn a_bmc_that_is_added_changed_or_deleted_is_a_change() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let mut stream = Stream::open(&world, &world.operator, PATH).await;
+    assert_eq!(stream.next().await.unwrap().name, "alive");
+    let bmcs = format!("/api/muster/v1/infra-envs/{infra_env}/bmcs");
+    let body = json!({"address": "bmc.example.test", "user_name": "u", "password": "p", "discover": false});
+    let made = world.post(&world.operator, &bmcs, &body).await.expect(201).json();
+    let expected = json!({"kind": "bmc", "id": made["id"]});
+    assert_eq!(stream.records().await.0, [expected.clone()]);
+    let path = format!("{bmcs}/{}", made["id"].as_str().unwrap());
+    world
+        .patch(&world.operator, &path, &json!({"name": "r1u7"}))
+        .await
+        .expect(200);
+    assert_eq!(stream.records().await.0, [expected.clone()]);
+    world
+        .ask(&world.operator, "DELETE", &path, None)
+        .await
+        .expect(204);
+    assert_eq!(stream.records().await.0, [expected]);
+}
+
+#[tokio::test]
 async fn a_client_of_another_process_or_without_sense_reads_everything_again() {
     let world = World::open().await;
     for after in ["abcdefgh-3", "nonsense", "-", "0"] {

@@ -221,7 +221,7 @@ fn unknown_paths_and_methods_are_refused_with_what_there_is() {
 }
 
 #[test]
-fn every_answer_has_the_request_id() {
+fn every_answer_has_the_request_id_and_a_type_that_browsers_keep() {
     let service = Service::start();
     let client = service.http();
     let infra_env = infra_env(&client);
@@ -235,10 +235,13 @@ fn every_answer_has_the_request_id() {
         ("GET", format!("{BASE_PATH}{infra_env}")),
         ("GET", format!("{BASE_PATH}/infra-envs/no-id")),
     ] {
-        let made = client
-            .request(method, &path, None)
-            .header("x-request-id")
-            .to_owned();
+        let answer = client.request(method, &path, None);
+        assert_eq!(
+            answer.header("x-content-type-options"),
+            "nosniff",
+            "{method} {path}"
+        );
+        let made = answer.header("x-request-id").to_owned();
         assert!(made.len() >= 16, "{method} {path}: {made:?}");
         assert!(seen.insert(made), "{method} {path}: an id was given twice");
         let given = client

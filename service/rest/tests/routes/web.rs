@@ -120,6 +120,19 @@ async fn a_visitor_signs_in_sees_the_hosts_and_signs_out() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let (_, other) = operator(&world, true, None).await;
+    let Credential::Operator(token) = other else {
+        unreachable!("it is an operator's")
+    };
+    let again = visitor
+        .submit(&world, "/ui/sign-in", &format!("token={token}"))
+        .await
+        .expect(303);
+    visitor.open(&world, "/ui/hosts").await.expect(303);
+    let (cookie, _) = again.header("set-cookie").split_once(';').unwrap();
+    let visitor = Browser {
+        cookie: cookie.to_owned(),
+    };
     let out = visitor.submit(&world, "/ui/sign-out", "").await.expect(303);
     assert_eq!(out.header("location"), "/ui/sign-in");
     visitor.open(&world, "/ui/hosts").await.expect(303);

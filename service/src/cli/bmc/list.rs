@@ -4,17 +4,17 @@ use anyhow::Result;
 use clap::Args;
 
 use super::chosen::{Found, all};
-use crate::cli::output::{Column, OutputArgs, Place, Table, show};
+use crate::cli::output::{Column, Fit, OutputArgs, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 
 const COLUMNS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("PHASE", Place::Always),
-    Column("INFRA-ENV", Place::Room(1)),
-    Column("ADDRESS", Place::Room(0)),
-    Column("HOST", Place::Wide),
-    Column("ID", Place::Wide),
-    Column("REASON", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("PHASE", Fit::Always),
+    Column("INFRA-ENV", Fit::Room(1)),
+    Column("ADDRESS", Fit::Room(0)),
+    Column("HOST", Fit::Wide),
+    Column("ID", Fit::Wide),
+    Column("REASON", Fit::Text),
 ];
 
 /// The service, and which of its BMCs.

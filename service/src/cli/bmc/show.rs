@@ -6,28 +6,28 @@ use muster_api::bmc::{Bmc, BmcInventory};
 
 use super::chosen::{all, place_of};
 use super::power::power;
-use crate::cli::output::{Column, Details, OutputArgs, Place};
+use crate::cli::output::{Column, Details, Fit, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 
 const CHECKS: &[Column] = &[
-    Column("CHECK", Place::Always),
-    Column("OUTCOME", Place::Always),
-    Column("SEEN", Place::Text),
+    Column("CHECK", Fit::Always),
+    Column("OUTCOME", Fit::Always),
+    Column("SEEN", Fit::Text),
 ];
 const DIFFERENCES: &[Column] = &[
-    Column("WHAT", Place::Always),
-    Column("BMC", Place::Always),
-    Column("AGENT", Place::Text),
+    Column("WHAT", Fit::Always),
+    Column("BMC", Fit::Always),
+    Column("AGENT", Fit::Text),
 ];
 const NICS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("MAC", Place::Always),
-    Column("LINK", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("MAC", Fit::Always),
+    Column("LINK", Fit::Text),
 ];
 const DRIVES: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("SERIAL", Place::Room(0)),
-    Column("MODEL", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("SERIAL", Fit::Room(0)),
+    Column("MODEL", Fit::Text),
 ];
 
 /// The BMC to show.
@@ -146,4 +146,4 @@ fn inventory(details: &mut Details, told: &BmcInventory) {
     details.sentences("not reported", &told.notes);
 }
 
-const MACHINE: &[Column] = &[Column("WHAT", Place::Always), Column("VALUE", Place::Text)];
+const MACHINE: &[Column] = &[Column("WHAT", Fit::Always), Column("VALUE", Fit::Text)];

@@ -5,16 +5,16 @@ use muster_api::cluster::Cluster;
 
 use super::show::status;
 use crate::cli::list::ListArgs;
-use crate::cli::output::{Column, Place};
+use crate::cli::output::{Column, Fit};
 use crate::cli::service::Client;
 
 const COLUMNS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("STATUS", Place::Always),
-    Column("OPENSHIFT", Place::Room(0)),
-    Column("HOSTS", Place::Room(2)),
-    Column("API", Place::Room(1)),
-    Column("ID", Place::Always),
+    Column("NAME", Fit::Always),
+    Column("STATUS", Fit::Always),
+    Column("OPENSHIFT", Fit::Room(0)),
+    Column("HOSTS", Fit::Room(2)),
+    Column("API", Fit::Room(1)),
+    Column("ID", Fit::Always),
 ];
 
 /// Lists all.

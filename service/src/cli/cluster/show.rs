@@ -6,7 +6,7 @@ use muster_api::cluster::Cluster;
 use serde_json::Value;
 
 use crate::cli::arguments::names;
-use crate::cli::output::{Column, Details, OutputArgs, Place};
+use crate::cli::output::{Column, Details, Fit, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The cluster to show.
@@ -23,11 +23,11 @@ pub struct ShowArgs {
 }
 
 const HOSTS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("STATE", Place::Always),
-    Column("ROLE", Place::Room(0)),
-    Column("ID", Place::Room(1)),
-    Column("WHY", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("STATE", Fit::Always),
+    Column("ROLE", Fit::Room(0)),
+    Column("ID", Fit::Room(1)),
+    Column("WHY", Fit::Text),
 ];
 
 /// Shows the cluster.

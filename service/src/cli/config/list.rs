@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::output::{Column, OutputArgs, Place, Table, show};
+use crate::cli::output::{Column, Fit, OutputArgs, Table, show};
 use crate::cli::service::contexts::Config;
 
 /// Options of the list.
@@ -15,11 +15,11 @@ pub struct ListArgs {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("", Place::Always),
-    Column("NAME", Place::Always),
-    Column("URL", Place::Always),
-    Column("CA", Place::Room(0)),
-    Column("TOKEN FILE", Place::Room(1)),
+    Column("", Fit::Always),
+    Column("NAME", Fit::Always),
+    Column("URL", Fit::Always),
+    Column("CA", Fit::Room(0)),
+    Column("TOKEN FILE", Fit::Room(1)),
 ];
 
 /// Lists the contexts.

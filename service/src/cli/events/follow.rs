@@ -1,4 +1,4 @@
-//! `muster events --follow`.
+//! `muster events --follow`, and ids of events, which only the answers for it have.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -41,13 +41,31 @@ pub async fn print_all(client: &Client, query: &Query, limit: u32, format: &Form
     }
 }
 
-async fn follow(client: &Client, query: &Query, limit: u32, format: &Format) -> Result<()> {
+/// Prints the ids of the newest events.
+pub async fn print_ids(client: &Client, query: &Query, limit: u32) -> Result<()> {
+    if limit > AT_ONCE {
+        return Err(Failure::usage(format!(
+            "-o name prints {AT_ONCE} ids at most: give a --limit up to {AT_ONCE}, or take -o json"
+        ))
+        .into());
+    }
+    let (_, events) = newest(client, query, limit).await?;
+    print_first(&events, &Format::Name)
+}
+
+/// The newest events, oldest first, and the position after them.
+async fn newest(client: &Client, query: &Query, limit: u32) -> Result<(Position, Vec<FollowedEvent>)> {
     let mut position = Position::start();
     let first = client.get::<FollowedEvents>(&query.by_id(None, limit)).await?;
-    let events = position.take(first);
+    let mut events = position.take(first);
     // The last seconds may have more.
-    let skipped = events.len().saturating_sub(usize::try_from(limit)?);
-    print_first(&events[skipped..], format)?;
+    events.drain(..events.len().saturating_sub(usize::try_from(limit)?));
+    Ok((position, events))
+}
+
+async fn follow(client: &Client, query: &Query, limit: u32, format: &Format) -> Result<()> {
+    let (mut position, events) = newest(client, query, limit).await?;
+    print_first(&events, format)?;
     let mut failures = 0;
     loop {
         if failures > 0 || !position.more {
@@ -157,9 +175,13 @@ fn print_alone(followed: &FollowedEvent, format: &Format) -> Result<()> {
         print(&format!("{value}\n"));
         return Ok(());
     }
-    let names: Vec<String> = followed.event.name.iter().cloned().collect();
     let event = || table([&followed.event]);
-    show(format, event, &Value::from(vec![value]), &names)
+    show(
+        format,
+        event,
+        &Value::from(vec![value]),
+        &[followed.id.to_string()],
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use muster_api::infra_env::InfraEnv;
 use super::rows::last_seen;
 use crate::cli::arguments::names;
 use crate::cli::fleet;
-use crate::cli::output::{Column, OutputArgs, Place, Table, show};
+use crate::cli::output::{Column, Fit, OutputArgs, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The InfraEnv, and which of its machines.
@@ -32,14 +32,14 @@ pub struct BootingArgs {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("MACHINE", Place::Always),
-    Column("INFRAENV", Place::Room(0)),
-    Column("FETCHED", Place::Always),
-    Column("LAST REQUEST", Place::Always),
-    Column("ADDRESS", Place::Wide),
-    Column("PROGRAM", Place::Wide),
-    Column("HOST", Place::Wide),
-    Column("WHAT NOW", Place::Text),
+    Column("MACHINE", Fit::Always),
+    Column("INFRAENV", Fit::Room(0)),
+    Column("FETCHED", Fit::Always),
+    Column("LAST REQUEST", Fit::Always),
+    Column("ADDRESS", Fit::Wide),
+    Column("PROGRAM", Fit::Wide),
+    Column("HOST", Fit::Wide),
+    Column("WHAT NOW", Fit::Text),
 ];
 
 /// A machine that sends no request for longer will not register without help: an emulated one boots in under two minutes, and a server

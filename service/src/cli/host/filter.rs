@@ -8,7 +8,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::host::HostStatus;
 use muster_api::ids::InfraEnvId;
 use muster_api::search::{FoundHosts, TermRemoval};
-use muster_core::query::{Key, quoted};
+use muster_core::query::{Key, Query, QueryErrors, quoted};
 use url::form_urlencoded::Serializer;
 
 use crate::cli::arguments::names;
@@ -35,7 +35,7 @@ pub struct FilterArgs {
     cluster: Option<String>,
 
     /// Only those with this text in name, id, model, serial numbers, addresses, switch port or reason, in any case
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = text)]
     text: Option<String>,
 
     /// Only the machine with this serial number (or a disk of it)
@@ -43,7 +43,7 @@ pub struct FilterArgs {
     serial: Option<String>,
 
     /// Only the machine with this MAC address; with colons, dashes, dots or nothing
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = mac)]
     mac: Option<String>,
 
     /// Only those in one of these states, e.g. known,insufficient; each also in its -unbound form
@@ -62,6 +62,25 @@ fn state(text: &str) -> std::result::Result<HostStatus, String> {
     })
 }
 
+fn mac(written: &str) -> std::result::Result<String, String> {
+    match Query::parse(&format!("{}:{}", Key::Mac, quoted(written))) {
+        Ok(_) if !written.is_empty() => Ok(written.to_owned()),
+        _ => Err(
+            "it is no MAC address: write 12 hexadecimal digits, with colons, dashes, dots or nothing".into(),
+        ),
+    }
+}
+
+fn text(written: &str) -> std::result::Result<String, String> {
+    match Query::parse(&quoted(written)) {
+        Ok(_) => Ok(written.to_owned()),
+        Err(QueryErrors(faults)) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            Err(faults.join("; "))
+        }
+    }
+}
+
 impl FilterArgs {
     /// Finds the cluster of the option, and replaces its name by its id.
     pub async fn resolve(&mut self, client: &Client) -> Result<()> {
@@ -74,7 +93,7 @@ impl FilterArgs {
     /// The query for the hosts that pass the filters, of the InfraEnv `only` if one is given; empty: all.
     pub fn query(&self, only: Option<InfraEnvId>) -> String {
         let term = |key: Key, value: &str| format!("{key}:{}", quoted(value));
-        let states: Vec<String> = self.state.iter().flat_map(forms).collect();
+        let states: Vec<&str> = self.state.iter().map(|state| state.name()).collect();
         let mut terms: Vec<String> = self.query.iter().cloned().collect();
         terms.extend(only.map(|id| term(Key::Pool, &id.to_string())));
         terms.extend(self.cluster.as_deref().map(|wanted| term(Key::Cluster, wanted)));
@@ -87,11 +106,11 @@ impl FilterArgs {
     }
 }
 
-/// The names of a state with and without a cluster.
-fn forms(state: &HostStatus) -> Vec<String> {
-    let unbound = format!("{}-unbound", state.name());
-    let unbound = unbound.parse::<HostStatus>().map(|state| state.name().to_owned());
-    [state.name().to_owned()].into_iter().chain(unbound).collect()
+/// The path of at most `limit` hosts that fit a query.
+pub fn search_path(query: &str, sort: &str, after: &str, limit: &str) -> String {
+    let mut parameters = Serializer::new(String::new());
+    parameters.extend_pairs([("q", query), ("sort", sort), ("after", after), ("limit", limit)]);
+    format!("{MUSTER_PATH}/hosts?{}", parameters.finish())
 }
 
 /// The hosts that fit a query, in the order `sort`; if none fits, the reasons.
@@ -99,14 +118,7 @@ pub async fn search(client: &Client, query: &str, sort: &str) -> Result<(Vec<Hos
     let mut keys = Vec::new();
     let mut after = String::new();
     loop {
-        let mut parameters = Serializer::new(String::new());
-        parameters.extend_pairs([
-            ("q", query),
-            ("sort", sort),
-            ("after", &after),
-            ("limit", AT_ONCE),
-        ]);
-        let path = format!("{MUSTER_PATH}/hosts?{}", parameters.finish());
+        let path = search_path(query, sort, &after, AT_ONCE);
         let found: FoundHosts = client.get(&path).await?;
         keys.extend(found.hosts.iter().map(|host| (host.infra_env_id, host.id)));
         match found.next {
@@ -116,8 +128,23 @@ pub async fn search(client: &Client, query: &str, sort: &str) -> Result<(Vec<Hos
     }
 }
 
-/// The hosts among those of `query` that `words` mean: each the one of that name, else those with that text. Words that mean none are
-/// returned, too.
+/// The terms that find the hosts that a word means, in the order in which they are tried: those of the first list that finds any count.
+fn meanings(word: &str) -> [Vec<String>; 3] {
+    let word = quoted(word);
+    let whole = |key: Key| format!("{key}:{word}");
+    let part = |key: Key| format!("{key}:*{word}*");
+    let named = [Key::Id, Key::Serial, Key::Mac, Key::Ip].map(whole);
+    let like = [part(Key::Name), part(Key::Serial), format!("{}:{word}*", Key::Id)];
+    // Most words are no address.
+    let readable = |terms: &[String]| {
+        let terms = terms.iter().filter(|term| Query::parse(term).is_ok());
+        terms.cloned().collect::<Vec<_>>()
+    };
+    [readable(&[whole(Key::Name)]), readable(&named), readable(&like)]
+}
+
+/// The hosts among those of `query` that `words` mean: by name, else by another mark of theirs, else by a part of one. Words that mean none
+/// are returned, too.
 pub async fn search_words(
     client: &Client,
     query: &str,
@@ -125,19 +152,30 @@ pub async fn search_words(
 ) -> Result<(HashSet<HostKey>, Vec<String>)> {
     let (mut meant, mut unknown) = (HashSet::new(), Vec::new());
     for word in words {
-        let word_is = |term: String| format!("{query} {term}");
-        let mut found = search(client, &word_is(format!("{}:{}", Key::Name, quoted(word))), "")
-            .await?
-            .0;
-        if found.is_empty() {
-            found = search(client, &word_is(quoted(word)), "").await?.0;
-        }
+        let found = search_word(client, query, word).await?;
         if found.is_empty() {
             unknown.push(word.clone());
         }
         meant.extend(found);
     }
     Ok((meant, unknown))
+}
+
+async fn search_word(client: &Client, query: &str, word: &str) -> Result<Vec<HostKey>> {
+    // A part of nothing is in every name.
+    if word.is_empty() {
+        return Ok(Vec::new());
+    }
+    for terms in meanings(word) {
+        let mut found = Vec::new();
+        for term in terms {
+            found.extend(search(client, &format!("{query} {term}"), "").await?.0);
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The hosts of `all` with these keys, in the order of the keys.
@@ -149,11 +187,10 @@ pub fn ordered(all: Vec<Member>, keys: &[HostKey]) -> Vec<Member> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use muster_core::query::Query;
 
     use super::*;
 
-    #[derive(Parser)]
+    #[derive(Debug, Parser)]
     struct Cli {
         #[command(flatten)]
         filter: FilterArgs,
@@ -165,7 +202,7 @@ mod tests {
             (&["--serial", "sn-0007"][..], "serial:sn-0007"),
             (&["--mac", "02-00-00-00-00-07"], "mac:02-00-00-00-00-07"),
             (&["--mac", "02:00:00:00:00:07"], r#"mac:"02:00:00:00:00:07""#),
-            (&["--state", "known"], "state:known,known-unbound"),
+            (&["--state", "known"], "state:known"),
             (&["--state", "installed,error"], "state:installed,error"),
             (&["--text", "ProLiant DL360"], r#""ProLiant DL360""#),
             (
@@ -183,6 +220,34 @@ mod tests {
             assert_eq!(filter.query(None), query, "{arguments:?}");
             Query::parse(query).unwrap();
         }
-        assert!(Cli::try_parse_from(["x", "--state", "knwon"]).is_err());
+        for (option, wrong, words) in [
+            ("--state", "knwon", "it is the name of no state"),
+            ("--mac", "02:00:zz", "it is no MAC address: write 12"),
+            ("--mac", "02:00*", "it is no MAC address"),
+            ("--mac", "", "it is no MAC address"),
+            ("--text", "", "there is no text to search for"),
+        ] {
+            let refused = Cli::try_parse_from(["x", option, wrong]).unwrap_err().to_string();
+            assert!(refused.contains(option) && refused.contains(words), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_word_means_a_name_or_another_mark_before_a_part_of_one() {
+        assert_eq!(
+            meanings("sn-3"),
+            [
+                vec!["name:sn-3"],
+                vec!["id:sn-3", "serial:sn-3"],
+                vec!["name:*sn-3*", "serial:*sn-3*", "id:sn-3*"],
+            ]
+        );
+        let mac = meanings("02:00:00:00:00:07");
+        assert!(
+            mac[1].contains(&r#"mac:"02:00:00:00:00:07""#.to_owned()),
+            "{mac:?}"
+        );
+        let ip = meanings("198.51.100.7");
+        assert!(ip[1].contains(&"ip:198.51.100.7".to_owned()), "{ip:?}");
     }
 }

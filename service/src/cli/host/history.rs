@@ -8,7 +8,7 @@ use crate::cli::arguments::names;
 use crate::cli::events::{Query, TellArgs, print_events, seconds};
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
-use crate::cli::output::{Column, Place, Table, show};
+use crate::cli::output::{Column, Fit, Table, show};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The host, and which part of its history.
@@ -33,12 +33,12 @@ pub struct HistoryArgs {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("TIME", Place::Always),
-    Column("FROM", Place::Room(1)),
-    Column("TO", Place::Always),
-    Column("WHO", Place::Room(2)),
-    Column("EVENT", Place::Wide),
-    Column("REASON", Place::Text),
+    Column("TIME", Fit::Always),
+    Column("FROM", Fit::Room(1)),
+    Column("TO", Fit::Always),
+    Column("WHO", Fit::Room(2)),
+    Column("EVENT", Fit::Wide),
+    Column("REASON", Fit::Text),
 ];
 
 /// Shows the history.

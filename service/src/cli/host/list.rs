@@ -22,7 +22,7 @@ use crate::cli::service::{Client, ServiceArgs};
 /// Which hosts, and whether to watch them.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only these: names, ids, or beginnings of ids; what is none of them selects as --text does
+    /// Only these: names, ids, serial numbers, MAC or IP addresses; else beginnings of ids, parts of names or serial numbers
     #[arg(value_name = "HOST")]
     hosts: Vec<String>,
 

@@ -2,29 +2,29 @@
 
 use chrono::{DateTime, Utc};
 use muster_api::host::HostStatus;
-use muster_core::rules::disks::si_size;
+use muster_api::words::{gib, in_largest_unit, si_size};
 
 use crate::cli::fleet::Member;
-use crate::cli::output::{Column, Place};
+use crate::cli::output::{Column, Fit};
 
 /// Columns of a list of hosts.
 pub const COLUMNS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("INFRAENV", Place::Room(0)),
-    Column("STATE", Place::Always),
-    Column("CPU", Place::Room(2)),
-    Column("MEMORY", Place::Room(3)),
-    Column("DISK", Place::Room(1)),
-    Column("MODEL", Place::Wide),
-    Column("SERIAL", Place::Room(5)),
-    Column("MAC", Place::Wide),
-    Column("ADDRESS", Place::Room(4)),
-    Column("BMC", Place::Wide),
-    Column("ROLE", Place::Wide),
-    Column("CLUSTER", Place::Room(6)),
-    Column("ID", Place::Wide),
-    Column("LAST SEEN", Place::Room(7)),
-    Column("WHY", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("INFRAENV", Fit::Room(0)),
+    Column("STATE", Fit::Always),
+    Column("CPU", Fit::Room(2)),
+    Column("MEMORY", Fit::Room(3)),
+    Column("DISK", Fit::Room(1)),
+    Column("MODEL", Fit::Wide),
+    Column("SERIAL", Fit::Room(5)),
+    Column("MAC", Fit::Wide),
+    Column("ADDRESS", Fit::Room(4)),
+    Column("BMC", Fit::Wide),
+    Column("ROLE", Fit::Wide),
+    Column("CLUSTER", Fit::Room(6)),
+    Column("ID", Fit::Wide),
+    Column("LAST SEEN", Fit::Room(7)),
+    Column("WHY", Fit::Text),
 ];
 
 /// The index of the column that changes all the time.
@@ -79,15 +79,6 @@ fn why(member: &Member, terse: bool) -> String {
     info.strip_prefix(&named).map_or(info.clone(), str::to_owned)
 }
 
-/// Memory in binary units, as it is sold.
-pub fn gib(bytes: i64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
-    match gib {
-        10.0.. => format!("{gib:.0} GiB"),
-        _ => format!("{gib:.1} GiB"),
-    }
-}
-
 /// Machines without a BMC report placeholder addresses; for these, returns "".
 pub fn real_address(address: &str) -> &str {
     match address {
@@ -101,13 +92,9 @@ pub fn last_seen(moment: &str, now: DateTime<Utc>) -> String {
     let Ok(at) = DateTime::parse_from_rfc3339(moment) else {
         return "-".into();
     };
-    let seconds = (now - at.to_utc()).num_seconds().max(0);
-    match seconds {
-        0..120 => format!("{seconds}s ago"),
-        120..7200 => format!("{}m ago", seconds / 60),
-        7200..172_800 => format!("{}h ago", seconds / 3600),
-        _ => format!("{}d ago", seconds / 86_400),
-    }
+    let seconds = (now - at.to_utc()).num_seconds();
+    let length = in_largest_unit(u64::try_from(seconds).unwrap_or_default(), ["s", "m", "h", "d"]);
+    format!("{length} ago")
 }
 
 #[cfg(test)]
@@ -187,7 +174,5 @@ pub mod tests {
         assert_eq!(last_seen("2026-11-21T13:00:00.000Z", now()), "60m ago");
         assert_eq!(last_seen("2026-11-11T13:00:00.000Z", now()), "10d ago");
         assert_eq!(last_seen("garbage", now()), "-");
-        assert_eq!(gib(34_359_738_368), "32 GiB");
-        assert_eq!(gib(4_100_000_000), "3.8 GiB");
     }
 }

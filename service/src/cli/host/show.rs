@@ -4,16 +4,19 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
-use muster_core::rules::disks::si_size;
+use muster_api::search::FoundHosts;
+use muster_api::words::{gib, si_size};
+use muster_core::query::Key;
 use muster_core::rules::findings::has_problem;
 
 use super::checks::checks;
-use super::rows::{gib, last_seen, real_address};
+use super::filter::search_path;
+use super::rows::{last_seen, real_address};
 use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
 use crate::cli::fleet::Member;
-use crate::cli::output::{Column, Details, OutputArgs, Place};
+use crate::cli::output::{Column, Details, Fit, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The host to show.
@@ -34,21 +37,21 @@ pub struct ShowArgs {
 }
 
 const DISKS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("SIZE", Place::Always),
-    Column("TYPE", Place::Room(1)),
-    Column("MODEL", Place::Room(0)),
-    Column("SERIAL", Place::Room(2)),
-    Column("ID", Place::Room(3)),
-    Column("INSTALL", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("SIZE", Fit::Always),
+    Column("TYPE", Fit::Room(1)),
+    Column("MODEL", Fit::Room(0)),
+    Column("SERIAL", Fit::Room(2)),
+    Column("ID", Fit::Room(3)),
+    Column("INSTALL", Fit::Text),
 ];
 
 const INTERFACES: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("MAC", Place::Always),
-    Column("LINK", Place::Room(1)),
-    Column("MTU", Place::Room(0)),
-    Column("ADDRESSES", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("MAC", Fit::Always),
+    Column("LINK", Fit::Room(1)),
+    Column("MTU", Fit::Room(0)),
+    Column("ADDRESSES", Fit::Text),
 ];
 
 /// Shows the host.
@@ -61,12 +64,25 @@ pub async fn run(args: ShowArgs) -> Result<()> {
     let bmc = of_host(&client, member.pool.id, member.host.id)
         .await
         .unwrap_or_default();
-    details(&member, bmc.as_ref(), Utc::now()).show(&args.output.output, &member.json()?, &id)
+    // One without searches has none, either.
+    let approval = approval(&client, &member).await.unwrap_or_default();
+    details(&member, bmc.as_ref(), approval, Utc::now()).show(&args.output.output, &member.json()?, &id)
 }
 
-fn details(member: &Member, bmc: Option<&Bmc>, now: DateTime<Utc>) -> Details {
+/// Whether the host is approved, in words; the host of the protocol does not have it.
+async fn approval(client: &Client, member: &Member) -> Result<&'static str> {
+    let query = format!("{}:{} {}:{}", Key::Id, member.host.id, Key::Pool, member.pool.id);
+    let found: FoundHosts = client.get(&search_path(&query, "", "", "1")).await?;
+    Ok(found.hosts.first().map_or("", |host| match host.approved {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not needed",
+    }))
+}
+
+fn details(member: &Member, bmc: Option<&Bmc>, approval: &str, now: DateTime<Utc>) -> Details {
     let mut details = Details::default();
-    state(&mut details, member, now);
+    state(&mut details, member, approval, now);
     hardware(&mut details, member);
     details.line("power", &bmc.map(power).unwrap_or_default());
     details.table("Disks", DISKS, disks(member));
@@ -94,7 +110,7 @@ fn details(member: &Member, bmc: Option<&Bmc>, now: DateTime<Utc>) -> Details {
     details
 }
 
-fn state(details: &mut Details, member: &Member, now: DateTime<Utc>) {
+fn state(details: &mut Details, member: &Member, approval: &str, now: DateTime<Utc>) {
     let host = &member.host;
     let labels: Vec<String> = member
         .labels()
@@ -125,6 +141,7 @@ fn state(details: &mut Details, member: &Member, now: DateTime<Utc>) {
             &format!("{} since {}", member.state(), host.status_updated_at),
         )
         .line("why", host.status_info.as_deref().unwrap_or_default())
+        .line("approved", approval)
         .line("progress", &progress.unwrap_or_default())
         .line("role", host.role.name())
         .line("node labels", &labels.join(", "))
@@ -251,7 +268,7 @@ mod tests {
                 "The kernel argument ip=x is not understood",
             ),
         ];
-        let shown = details(&member, None, now());
+        let shown = details(&member, None, "no", now());
         let words: Vec<&str> = shown.text().split_whitespace().collect();
         let shown = words.join(" ");
         for (words, times) in [
@@ -259,6 +276,7 @@ mod tests {
             ("is not understood", 1),
             ("it has no finding", 1),
             ("it has none", 1),
+            ("approved no", 1),
         ] {
             assert_eq!(shown.matches(words).count(), times, "{words}: {shown}");
         }

@@ -5,17 +5,17 @@ use muster_api::infra_env::InfraEnv;
 
 use crate::cli::fleet::host_count;
 use crate::cli::list::ListArgs;
-use crate::cli::output::{Column, Place};
+use crate::cli::output::{Column, Fit};
 use crate::cli::service::Client;
 
 const COLUMNS: &[Column] = &[
-    Column("NAME", Place::Always),
-    Column("HOSTS", Place::Room(1)),
-    Column("OPENSHIFT", Place::Room(0)),
-    Column("ID", Place::Always),
-    Column("TYPE", Place::Wide),
-    Column("CLUSTER", Place::Wide),
-    Column("ISO", Place::Text),
+    Column("NAME", Fit::Always),
+    Column("HOSTS", Fit::Room(1)),
+    Column("OPENSHIFT", Fit::Room(0)),
+    Column("ID", Fit::Always),
+    Column("TYPE", Fit::Wide),
+    Column("CLUSTER", Fit::Wide),
+    Column("ISO", Fit::Text),
 ];
 
 /// Lists all.

@@ -17,9 +17,9 @@ const GAP: usize = 2;
 /// Indentation of lines below their row.
 const INDENT: &str = "    ";
 
-/// The place of a column.
+/// Whether a column is there, and which are left out first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Fit {
     /// Always there.
     Always,
     /// Left out if it is empty, or for lack of room, the lowest number first.
@@ -32,7 +32,7 @@ pub enum Place {
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub struct Column(pub &'static str, pub Place);
+pub struct Column(pub &'static str, pub Fit);
 
 /// Rows below their headings.
 #[derive(Debug, Clone)]
@@ -108,17 +108,17 @@ struct Layout {
 
 impl Layout {
     fn of(table: &Table, width: Option<usize>, wide: bool) -> Self {
-        let place = |column: usize| table.columns[column].1;
+        let fit = |column: usize| table.columns[column].1;
         let all = 0..table.columns.len();
         let text = all
             .clone()
-            .find(|&column| place(column) == Place::Text && (wide || !table.is_empty(column)));
+            .find(|&column| fit(column) == Fit::Text && (wide || !table.is_empty(column)));
         let mut fixed: Vec<(usize, usize)> = all
-            .filter(|&column| match place(column) {
-                Place::Always => true,
-                Place::Room(_) => wide || !table.is_empty(column),
-                Place::Wide => wide,
-                Place::Text => false,
+            .filter(|&column| match fit(column) {
+                Fit::Always => true,
+                Fit::Room(_) => wide || !table.is_empty(column),
+                Fit::Wide => wide,
+                Fit::Text => false,
             })
             .map(|column| (column, table.widest(column)))
             .collect();
@@ -138,7 +138,7 @@ impl Layout {
                 };
             }
         }
-        while total(&fixed) > width && leave_one_out(&mut fixed, &place) {}
+        while total(&fixed) > width && leave_one_out(&mut fixed, &fit) {}
         while total(&fixed) > width && narrow_the_widest(&mut fixed) {}
         let below = width.saturating_sub(INDENT.len()).max(LEAST_BESIDE);
         let text = text.map_or(Text::None, |text| Text::Below(text, below));
@@ -182,10 +182,10 @@ fn total(fixed: &[(usize, usize)]) -> usize {
     cells + GAP * fixed.len().saturating_sub(1)
 }
 
-fn leave_one_out(fixed: &mut Vec<(usize, usize)>, place: &impl Fn(usize) -> Place) -> bool {
-    let rank = |column: usize| match place(column) {
-        Place::Room(rank) => Some(rank),
-        Place::Always | Place::Wide | Place::Text => None,
+fn leave_one_out(fixed: &mut Vec<(usize, usize)>, fit: &impl Fn(usize) -> Fit) -> bool {
+    let rank = |column: usize| match fit(column) {
+        Fit::Room(rank) => Some(rank),
+        Fit::Always | Fit::Wide | Fit::Text => None,
     };
     let first = (0..fixed.len())
         .filter_map(|at| Some((rank(fixed[at].0)?, at)))
@@ -227,11 +227,11 @@ mod tests {
     use super::*;
 
     const COLUMNS: &[Column] = &[
-        Column("NAME", Place::Always),
-        Column("N", Place::Room(1)),
-        Column("CLUSTER", Place::Room(0)),
-        Column("ID", Place::Wide),
-        Column("WHY", Place::Text),
+        Column("NAME", Fit::Always),
+        Column("N", Fit::Room(1)),
+        Column("CLUSTER", Fit::Room(0)),
+        Column("ID", Fit::Wide),
+        Column("WHY", Fit::Text),
     ];
 
     fn table() -> Table {

@@ -102,12 +102,12 @@ fn screen(heading: &str, rows: &[String], urgent: &[bool], height: Option<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::output::{Column, Place};
+    use crate::cli::output::{Column, Fit};
 
     const COLUMNS: &[Column] = &[
-        Column("NAME", Place::Always),
-        Column("SEEN", Place::Always),
-        Column("STATE", Place::Always),
+        Column("NAME", Fit::Always),
+        Column("SEEN", Fit::Always),
+        Column("STATE", Fit::Always),
     ];
 
     fn table(rows: &[[&str; 3]]) -> (Vec<String>, Table) {

@@ -9,7 +9,7 @@ use muster_store::{OperatorSession, OperatorToken, Store};
 use serde_json::json;
 
 use crate::cli::data::DataArgs;
-use crate::cli::output::{Column, OutputArgs, Place, Table, show};
+use crate::cli::output::{Column, Fit, OutputArgs, Table, show};
 
 /// The data, and the format.
 #[derive(Debug, Args)]
@@ -22,12 +22,12 @@ pub struct ListArgs {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("ID", Place::Always),
-    Column("NAME", Place::Always),
-    Column("STATE", Place::Always),
-    Column("MAY", Place::Text),
-    Column("CREATED", Place::Room(0)),
-    Column("EXPIRES", Place::Room(1)),
+    Column("ID", Fit::Always),
+    Column("NAME", Fit::Always),
+    Column("STATE", Fit::Always),
+    Column("MAY", Fit::Text),
+    Column("CREATED", Fit::Room(0)),
+    Column("EXPIRES", Fit::Room(1)),
 ];
 
 /// Lists the operators' tokens, each with its sessions. Tokens of versions before tokens had ids are not known.

@@ -1,4 +1,4 @@
-//! BMCs that belong to custom resources: found by these, and noted when they change.
+//! BMCs that belong to custom resources are found by these; all are noted when they change.
 
 use muster_api::ids::InfraEnvId;
 use muster_core::record::{Bmc, KubeRef, NewEvent};
@@ -7,7 +7,6 @@ use sqlx::{Any, Transaction};
 use super::{BmcRow, bmc_from};
 use crate::Result;
 use crate::error::failed;
-use crate::event;
 use crate::feed::{Change, PendingChanges, Subject, write_change};
 use crate::row::{readable, storable};
 use crate::store::Store;
@@ -68,7 +67,7 @@ impl Store {
     }
 }
 
-/// Writes the events of a change, and an outbox row if a custom resource shows the BMC: changes of other BMCs have no readers.
+/// Writes the events of a change, and its outbox row.
 pub(super) async fn note(
     transaction: &mut Transaction<'static, Any>,
     pending: &mut PendingChanges,
@@ -76,9 +75,6 @@ pub(super) async fn note(
     (bmc, version): (&Bmc, i64),
     events: &[NewEvent],
 ) -> Result<()> {
-    if bmc.resource.is_none() {
-        return event::insert(transaction, store, events).await;
-    }
     let change = Change {
         subject: Subject::Bmc(bmc.id),
         version,

@@ -126,11 +126,11 @@ fn addresses(list: &[&str]) -> BTreeSet<IpAddr> {
 }
 
 /// Checks a draft: a client certificate before the node joined, a serving certificate after.
-fn check(draft: &Draft) -> Result<(), String> {
+fn check(draft: &Draft) -> Result<(), CsrRefusal> {
     check_as(draft, &host())
 }
 
-fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
+fn check_as(draft: &Draft, host: &Identity) -> Result<(), CsrRefusal> {
     let csr = draft.csr().unwrap();
     let own = addresses(&[
         "192.0.2.7",
@@ -152,7 +152,7 @@ fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
 
 #[track_caller]
 fn refused(draft: &Draft, word: &str) {
-    let why = check(draft).expect_err("it must not be approved");
+    let why = check(draft).expect_err("it must not be approved").to_string();
     assert!(why.contains(word), "{why}");
 }
 
@@ -363,7 +363,7 @@ fn a_node_is_never_called_as_the_clusters_api_is() {
             common_name: format!("system:node:{name}"),
             ..Draft::by_token()
         };
-        let why = check_as(&client, &host).unwrap_err();
+        let why = check_as(&client, &host).unwrap_err().to_string();
         assert!(why.contains("API or services"), "{why}");
     }
 }
@@ -378,10 +378,10 @@ fn each_sort_has_its_time() {
         of_others: &BTreeSet::new(),
     };
     let why = client.check(&host(), Some(node), &own_names()).unwrap_err();
-    assert!(why.contains("already joined"), "{why}");
+    assert!(why.to_string().contains("already joined"), "{why}");
     let serving = Draft::serving().csr().unwrap();
     let why = serving.check(&host(), None, &own_names()).unwrap_err();
-    assert!(why.contains("not joined"), "{why}");
+    assert_eq!(why, CsrRefusal::NotJoined);
 }
 
 #[test]
@@ -432,6 +432,7 @@ fn what_cannot_be_read_is_never_approved() {
     assert!(
         csr.check(&host(), None, &own_names())
             .unwrap_err()
+            .to_string()
             .contains("PEM")
     );
     assert!(!csr.is_for("") && !csr.is_nearly_for(""));

@@ -1,5 +1,6 @@
 //! The faults of a filter, each with its place.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use thiserror::Error;
 
 use super::key::Key;
 
-/// All faults of a filter, in the order of their places; at least one.
+/// All faults of a filter, in the order of their places; at least one. Its text has the words of each key of which one is wrong, too.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct QueryErrors(pub Vec<QueryError>);
 
@@ -39,6 +40,8 @@ pub enum Problem {
     NothingNegated,
     #[error("there is no text to search for")]
     NoText,
+    #[error("write {key}:{value}, with a colon; to search for it as text, put it in quotation marks")]
+    NoColon { key: Key, value: String },
     #[error("{key} has no value; {key}:* means any, {key}:\"\" none")]
     NoValue { key: Key },
     #[error("{name:?} is no key{}; to search for it as text, put it in quotation marks", hint(.nearest))]
@@ -71,6 +74,16 @@ pub enum Problem {
     BadMac { value: String },
 }
 
+impl QueryError {
+    /// The key with words of which a value is none.
+    fn key_of_words(&self) -> Option<Key> {
+        match self.problem {
+            Problem::UnknownValue { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+}
+
 impl Problem {
     /// The key or value that is nearest to the wrong one.
     pub fn nearest(&self) -> Option<String> {
@@ -94,6 +107,15 @@ impl fmt::Display for QueryErrors {
         for (index, error) in self.0.iter().enumerate() {
             let between = if index == 0 { "" } else { " ; " };
             write!(f, "{between}at byte {}: {error}", error.range.start)?;
+        }
+        // Once for each key, however many of its values are wrong: there are dozens of some.
+        let keys: BTreeSet<Key> = self.0.iter().filter_map(QueryError::key_of_words).collect();
+        for key in keys {
+            let more = match key {
+                Key::Disk => "a number, a size, ",
+                _ => "",
+            };
+            write!(f, " ; {key} takes {more}{}", key.words().join(", "))?;
         }
         Ok(())
     }

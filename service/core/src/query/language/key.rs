@@ -118,7 +118,11 @@ impl Key {
     /// The only words that the key takes, for completion; empty: it takes other values.
     pub fn words(self) -> Vec<String> {
         match self {
-            Self::State => HostStatus::VARIANTS.iter().map(HostStatus::to_string).collect(),
+            Self::State => {
+                let names = HostStatus::VARIANTS.iter().map(|status| status.name());
+                let bound = IN_TWO_FORMS.iter().map(|(_, word, _)| *word);
+                names.chain(bound).map(str::to_owned).collect()
+            }
             Self::Stage => HostStage::VARIANTS
                 .iter()
                 .map(|stage| stage_word(*stage))
@@ -169,6 +173,46 @@ impl Key {
             | Self::Agent => Kind::Text,
         }
     }
+}
+
+/// The states that hosts have in clusters and outside: the former, whose name as a word means both, the word for it alone, the latter.
+static IN_TWO_FORMS: [(HostStatus, &str, HostStatus); 5] = [
+    (HostStatus::Known, "known-bound", HostStatus::KnownUnbound),
+    (
+        HostStatus::Disconnected,
+        "disconnected-bound",
+        HostStatus::DisconnectedUnbound,
+    ),
+    (
+        HostStatus::Insufficient,
+        "insufficient-bound",
+        HostStatus::InsufficientUnbound,
+    ),
+    (
+        HostStatus::Disabled,
+        "disabled-bound",
+        HostStatus::DisabledUnbound,
+    ),
+    (
+        HostStatus::Discovering,
+        "discovering-bound",
+        HostStatus::DiscoveringUnbound,
+    ),
+];
+
+/// The word that fits a state besides its name.
+pub(super) fn other_word(status: HostStatus) -> Option<&'static str> {
+    IN_TWO_FORMS.iter().find_map(|(bound, word, unbound)| {
+        let is_bound = status == *bound;
+        let both = (status == *unbound).then(|| bound.name());
+        is_bound.then_some(*word).or(both)
+    })
+}
+
+/// The word that fits the state of this name alone.
+pub(super) fn only_word(name: &str) -> &str {
+    let found = IN_TWO_FORMS.iter().find(|(bound, ..)| bound.name() == name);
+    found.map_or(name, |(_, word, _)| *word)
 }
 
 fn owned(words: &[&str]) -> Vec<String> {

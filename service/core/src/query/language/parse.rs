@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 
 use super::error::{Problem, QueryError, QueryErrors};
-use super::key::{Key, Kind};
+use super::key::{Key, Kind, only_word};
 use super::lex::{self, MAX_VALUE_BYTES, MAX_VALUES, RawTerm, RawValue};
 use super::mac;
 use super::pattern::Pattern;
@@ -65,9 +65,10 @@ impl FromStr for Query {
 impl Term {
     /// The term for hosts with exactly this text of a key with texts or words; empty: for those without one.
     pub(in crate::query) fn exactly(key: Key, text: &str) -> Self {
-        let value = match text {
-            "" => Value::None,
-            text => Value::Text(Pattern::exactly(text)),
+        let value = match (key, text) {
+            (_, "") => Value::None,
+            (Key::State, name) => Value::Text(Pattern::exactly(only_word(name))),
+            (_, text) => Value::Text(Pattern::exactly(text)),
         };
         Self {
             is_negated: false,
@@ -88,7 +89,7 @@ fn term(text: &str, raw: RawTerm) -> Result<Term, Vec<QueryError>> {
         let range = raw.range.clone();
         let read = check_length(&raw).and_then(|()| match key {
             Some(key) => value(key, raw),
-            None => word(raw),
+            None => check_colon(&raw).and_then(|()| word(raw)),
         });
         match read {
             Ok(value) => values.push(value),
@@ -123,6 +124,40 @@ fn check_length(raw: &RawValue) -> Result<(), Problem> {
         true => Err(Problem::ValueTooLong { bytes, limit }),
         false => Ok(()),
     }
+}
+
+/// # Errors
+/// For `cpu>32`, which would be searched for as text, and be found nowhere.
+fn check_colon(raw: &RawValue) -> Result<(), Problem> {
+    let text = raw.parts.join("*");
+    let Some(at) = text.find(['<', '>']).filter(|_| !raw.is_quoted) else {
+        return Ok(());
+    };
+    let (name, compared) = text.split_at(at);
+    match named_key(name).filter(|key| has_order(*key)) {
+        Some(key) => Err(Problem::NoColon {
+            key,
+            value: quoted(compared),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn has_order(key: Key) -> bool {
+    match key.kind() {
+        Kind::Count | Kind::Memory | Kind::Speed | Kind::Age | Kind::Wait | Kind::Disk | Kind::Gpu => true,
+        Kind::Text | Kind::Word | Kind::Flag | Kind::Label | Kind::Mac | Kind::Address | Kind::Bmc => false,
+    }
+}
+
+/// The key of this name, or under which users know it.
+fn named_key(name: &str) -> Option<Key> {
+    let other = || {
+        OTHER_NAMES
+            .iter()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name))
+    };
+    name.parse().ok().or_else(|| other().map(|(_, key)| *key))
 }
 
 fn word(raw: RawValue) -> Result<Value, Problem> {

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use muster_api::time::Timestamp;
 
-use super::key::{Key, stage_word};
+use super::key::{Key, other_word, stage_word};
 use super::quantity::Unit;
 use crate::query::summary::{Firmware, HardwareSummary, HostSummary};
 use crate::rules::agent_version::OWN_PREFIX;
@@ -82,6 +82,7 @@ fn each_bmc(host: &HostSummary, text: &mut dyn FnMut(&str)) {
 pub(super) fn each_alias(key: Key, host: &HostSummary, visit: &mut dyn FnMut(&str)) {
     match key {
         Key::Pool => visit(&host.infra_env_id.to_string()),
+        Key::State => other_word(host.status).into_iter().for_each(visit),
         Key::Cluster => host.cluster_id.iter().for_each(|id| visit(&id.to_string())),
         Key::Agent => host
             .agent_version

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use muster_api::inventory::{Disk, Gpu, Interface, Inventory};
 use muster_api::placeholder::named;
+use muster_api::search::{HostGpus, HostSwitchPort};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -32,7 +33,7 @@ pub struct HardwareSummary {
     pub disks: Vec<DiskSummary>,
     /// By model; without the displays of management controllers and virtual machines.
     #[serde(skip_serializing_if = "is_default")]
-    pub gpus: Vec<GpuSummary>,
+    pub gpus: Vec<HostGpus>,
     /// Of the fastest network card, Mbit/s; links without a cable report none.
     #[serde(skip_serializing_if = "is_default")]
     pub nic_speed_mbps: u32,
@@ -44,7 +45,7 @@ pub struct HardwareSummary {
     pub ips: Vec<String>,
     /// Switch ports at the other ends of its cables, by LLDP.
     #[serde(skip_serializing_if = "is_default")]
-    pub ports: Vec<PortSummary>,
+    pub ports: Vec<HostSwitchPort>,
     /// VLANs of these ports, tagged and native, sorted.
     #[serde(skip_serializing_if = "is_default")]
     pub vlans: Vec<u16>,
@@ -104,20 +105,6 @@ impl DriveType {
     pub fn name(self) -> &'static str {
         self.into()
     }
-}
-
-/// GPUs of one model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GpuSummary {
-    pub model: String,
-    pub count: u32,
-}
-
-/// A port of a switch, as the switch reports both by LLDP.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PortSummary {
-    pub switch: String,
-    pub port: String,
 }
 
 /// The firmware interface that the running system was booted by.
@@ -226,8 +213,8 @@ fn disk(disk: &Disk) -> DiskSummary {
     }
 }
 
-fn gpus(all: &[Gpu]) -> Vec<GpuSummary> {
-    let mut found: Vec<GpuSummary> = Vec::new();
+fn gpus(all: &[Gpu]) -> Vec<HostGpus> {
+    let mut found: Vec<HostGpus> = Vec::new();
     let computing = all
         .iter()
         .filter(|gpu| !DISPLAYS.contains(&gpu.vendor_id.to_lowercase().as_str()));
@@ -235,7 +222,7 @@ fn gpus(all: &[Gpu]) -> Vec<GpuSummary> {
         if let Some(known) = found.iter_mut().find(|known| known.model == model) {
             known.count += 1;
         } else if found.len() < MAX_LIST {
-            found.push(GpuSummary { model, count: 1 });
+            found.push(HostGpus { model, count: 1 });
         }
     }
     found
@@ -262,9 +249,9 @@ fn mac(card: &Interface) -> Option<String> {
     named(&card.mac_address).map(|mac| short(mac).to_ascii_lowercase())
 }
 
-fn ports(cards: &[Interface]) -> Vec<PortSummary> {
+fn ports(cards: &[Interface]) -> Vec<HostSwitchPort> {
     let told = cards.iter().filter_map(|card| card.switch_port.as_ref());
-    let ports = told.map(|told| PortSummary {
+    let ports = told.map(|told| HostSwitchPort {
         switch: short(&told.switch),
         port: short(&told.port),
     });

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use muster_api::inventory::{Disk, Inventory, Route};
+use muster_api::words::si_size;
 
-use super::size::si_size;
 use super::unit;
 use crate::rules::facts::HostFacts;
 

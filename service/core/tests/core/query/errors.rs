@@ -43,6 +43,14 @@ fn each_fault_has_its_place_and_a_way_out() {
         ("disk:nvme", "nvme", "\"nvme\" is no disk"),
         ("cpu:", "", "cpu has no value; cpu:* means any, cpu:\"\" none"),
         ("cpu:>", ">", "cpu has no value"),
+        (
+            "a -cpu>32",
+            "cpu>32",
+            "write cpu:>32, with a colon; to search for it as text, put it in quotation marks",
+        ),
+        ("a,Memory<=64GiB", "Memory<=64GiB", "write memory:<=64GiB"),
+        ("ram>4*", "ram>4*", "write memory:>4*"),
+        ("wait>10m", "wait>10m", "write wait:>10m"),
         ("cpu:4,", "", "cpu has no value"),
         ("cpu:four", "four", "\"four\" is no number for cpu; write 8, >=32"),
         ("cpu:>*", ">*", "is no number"),
@@ -101,6 +109,22 @@ fn every_wrong_term_is_named_in_order() {
         "{errors}"
     );
     assert_eq!(errors.0[1].problem.nearest().as_deref(), Some("known"));
+}
+
+#[test]
+fn the_words_of_a_key_are_listed_once() {
+    let told = errors("role:wroker,boss firmware:efi disk:nvme cpu:x").to_string();
+    for words in [
+        "at byte 5: \"wroker\" is no role; is it worker? ; ",
+        "\"boss\" is no role ; ",
+        " ; role takes auto-assign, master, arbiter, worker, bootstrap",
+        " ; firmware takes bios, uefi",
+        " ; disk takes a number, a size, hdd, ssd,",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
+    let told = errors("secureboot:yess").to_string();
+    assert!(told.ends_with("is it yes? ; secureboot takes yes, no"), "{told}");
 }
 
 #[test]

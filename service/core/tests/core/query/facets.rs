@@ -46,6 +46,7 @@ fn hosts_are_counted_by_their_values() {
     assert_eq!(few[0].key, Key::State);
     assert_eq!((counts(&few[1]), few[1].left_out), (vec![("R750", 2)], 1));
     assert_eq!(model.term("Power Edge, 7"), "model:\"Power Edge, 7\"");
+    assert_eq!(few[0].term("known"), "state:known-bound");
     assert_eq!(model.term(""), "model:\"\"");
 }
 

@@ -3,7 +3,8 @@
 use chrono::Duration;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
-use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, PortSummary, WaitSummary};
+use muster_api::search::HostSwitchPort;
+use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, WaitSummary};
 use muster_core::record::CheckId;
 use proptest::collection::vec;
 use proptest::option;
@@ -25,8 +26,8 @@ fn disk(terabytes: u64) -> DiskSummary {
     }
 }
 
-fn port(switch: &str) -> PortSummary {
-    PortSummary {
+fn port(switch: &str) -> HostSwitchPort {
+    HostSwitchPort {
         switch: switch.into(),
         port: "Eth1".into(),
     }
@@ -130,6 +131,8 @@ const TEXTS: &[&str] = &[
 const WORD_KEYS: &[(&str, &str)] = &[
     ("state", "known"),
     ("state", "KNOWN*"),
+    ("state", "Known-Bound"),
+    ("state", "known-unbound"),
     ("role", "worker"),
     ("finding", "waiting"),
     ("check", "*connected"),
@@ -271,7 +274,14 @@ fn texts(key: &str, host: &HostSummary) -> Vec<String> {
     let texts = match key {
         "name" => vec![host.name.clone()],
         "pool" => vec![host.pool.clone(), host.infra_env_id.to_string()],
-        "state" => vec![host.status.to_string()],
+        "state" => {
+            let other = match host.status {
+                HostStatus::Known => "known-bound",
+                HostStatus::KnownUnbound => "known",
+                _ => "",
+            };
+            vec![host.status.to_string(), other.to_owned()]
+        }
         "role" => vec![host.role.to_string()],
         "finding" => host.findings.clone(),
         "check" => host

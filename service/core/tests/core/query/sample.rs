@@ -3,10 +3,10 @@
 use chrono::Duration;
 use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::search::{HostGpus, HostSwitchPort};
 use muster_api::time::Timestamp;
 use muster_core::query::{
-    BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
-    Query, WaitSummary,
+    BmcSummary, DiskSummary, DriveType, Firmware, HardwareSummary, HostSummary, Query, WaitSummary,
 };
 use muster_core::record::CheckId;
 use uuid::Uuid;
@@ -62,7 +62,7 @@ fn hardware() -> HardwareSummary {
         drive_type,
         serial: serial.into(),
     };
-    let port = |switch: &str, port: &str| PortSummary {
+    let port = |switch: &str, port: &str| HostSwitchPort {
         switch: switch.into(),
         port: port.into(),
     };
@@ -76,7 +76,7 @@ fn hardware() -> HardwareSummary {
             disk(480_103_981_056, DriveType::Ssd, "DISK-A"),
             disk(1_920_383_410_176, DriveType::Hdd, ""),
         ],
-        gpus: vec![GpuSummary {
+        gpus: vec![HostGpus {
             model: "NVIDIA Corporation H100 80GB".into(),
             count: 2,
         }],

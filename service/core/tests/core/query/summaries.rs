@@ -7,11 +7,12 @@ use muster_api::bmc::BmcCreateParams;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::BmcId;
 use muster_api::inventory::{Boot, Disk, Gpu, Interface, Inventory, SwitchPort, SystemVendor};
+use muster_api::search::{HostGpus, HostSwitchPort};
 use muster_core::lifecycle::bmc;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::query::{
-    BmcSummary, DiskSummary, DriveType, Firmware, GpuSummary, HardwareSummary, HostSummary, PortSummary,
-    Surroundings, WaitSummary, summary,
+    BmcSummary, DiskSummary, DriveType, Firmware, HardwareSummary, HostSummary, Surroundings, WaitSummary,
+    summary,
 };
 use muster_core::record::{Bmc, Host, KubeRef, PowerSeen};
 use uuid::Uuid;
@@ -225,7 +226,7 @@ fn hardware_is_what_stands_in_the_rack() {
         drive_type,
         serial: String::new(),
     };
-    let gpu = |model: &str, count| GpuSummary {
+    let gpu = |model: &str, count| HostGpus {
         model: model.into(),
         count,
     };
@@ -240,7 +241,7 @@ fn hardware_is_what_stands_in_the_rack() {
         nic_speed_mbps: 25_000,
         macs: vec!["52:54:00:aa:bb:01".into()],
         ips: vec!["10.0.0.7".into(), "2001:db8::7".into()],
-        ports: vec![PortSummary {
+        ports: vec![HostSwitchPort {
             switch: "sw1".into(),
             port: "Gi1/0/7".into(),
         }],

@@ -1,6 +1,7 @@
 //! Each key and operator of filters.
 
-use muster_core::query::{Key, Query};
+use muster_api::host::HostStatus;
+use muster_core::query::{HostSummary, Key, Query};
 
 use super::sample::{bare, host, passes, query};
 
@@ -250,6 +251,25 @@ fn each_key_and_operator_lets_the_right_hosts_pass() {
 }
 
 #[test]
+fn a_state_is_found_in_clusters_and_outside_by_its_name() {
+    let in_state = |status| HostSummary { status, ..host() };
+    let (bound, unbound) = (HostStatus::Disconnected, HostStatus::DisconnectedUnbound);
+    for (text, passed) in [
+        ("state:disconnected", [true, true]),
+        ("state:Disconnected*", [true, true]),
+        ("state:disconnected-bound", [true, false]),
+        ("state:disconnected-unbound", [false, true]),
+        ("-state:disconnected", [false, false]),
+    ] {
+        let found = [bound, unbound].map(|status| passes(text, &in_state(status)));
+        assert_eq!(found, passed, "{text}");
+    }
+    assert!(passes("state:error", &in_state(HostStatus::Error)));
+    assert!(!passes("state:known", &in_state(bound)));
+    assert!(Query::parse("state:error-bound").is_err());
+}
+
+#[test]
 fn every_key_has_a_case() {
     for key in Key::ALL {
         let has = |texts: &[&str]| {
@@ -308,6 +328,9 @@ fn filters_have_one_canonical_text() {
         ("52:54:00", "\"52:54:00\""),
         ("\"-a\"", "\"-a\""),
         ("\">a\"", "\">a\""),
+        ("\"cpu>32\"", "\"cpu>32\""),
+        ("model>7", "\"model>7\""),
+        ("a>b", "\"a>b\""),
         ("-a,b", "-a,b"),
         ("CPU:>=032", "cpu:>=32"),
         ("memory:64", "memory:64GiB"),

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::OpenOsImage;
+use crate::images::ImageError;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
@@ -29,16 +30,24 @@ pub(super) struct Checked {
 /// Reads the whole file; blocks.
 ///
 /// # Errors
-/// The reason why it must not be used, with the remedy.
-pub(super) fn check(path: &str, wanted: &MetalImage, stop: &CancellationToken) -> Result<Checked, String> {
-    read(path, wanted, stop).unwrap_or_else(|error| Err(format!("it cannot be read: {error}")))
+/// [`ImageError`]
+pub(super) fn check(
+    path: &str,
+    wanted: &MetalImage,
+    stop: &CancellationToken,
+) -> Result<Checked, ImageError> {
+    read(path, wanted, stop).unwrap_or_else(|error| Err(ImageError::Unreadable(error)))
 }
 
-fn read(path: &str, wanted: &MetalImage, stop: &CancellationToken) -> io::Result<Result<Checked, String>> {
+fn read(
+    path: &str,
+    wanted: &MetalImage,
+    stop: &CancellationToken,
+) -> io::Result<Result<Checked, ImageError>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() == 0 {
-        return Ok(Err("it is not a file with content".into()));
+        return Ok(Err(ImageError::Empty));
     }
     let mut stored = Hashing {
         inner: &file,
@@ -76,13 +85,12 @@ fn read(path: &str, wanted: &MetalImage, stop: &CancellationToken) -> io::Result
     Ok(Ok(Checked { open, sha256: digest }))
 }
 
-fn differs(what: &str, wanted: Option<&ImageDigest>, found: Option<&String>) -> Option<String> {
+fn differs(what: &'static str, wanted: Option<&ImageDigest>, found: Option<&String>) -> Option<ImageError> {
     let (wanted, found) = (wanted?, found?);
-    (wanted.as_str() != found).then(|| {
-        format!(
-            "{what} has the SHA-256 {found}, and the list names {}; download it again, or correct the list",
-            wanted.as_str()
-        )
+    (wanted.as_str() != found).then(|| ImageError::OtherDigest {
+        what,
+        found: found.clone(),
+        wanted: wanted.as_str().to_owned(),
     })
 }
 

@@ -283,6 +283,47 @@ async fn a_link_begins_one_session_in_its_time() {
 }
 
 #[tokio::test]
+async fn a_session_ends_when_its_browser_signs_in_again() {
+    let world = World::open().await;
+    let (_, token) = operator(&world, false, None).await;
+    let (mut former, other) = (begin(&world, &token).await, begin(&world, &token).await);
+    for by_link in [false, true] {
+        let Credential::Session(secret) = &former else {
+            unreachable!("it is a session")
+        };
+        let cookie = [
+            ("cookie", format!("__Host-muster={secret}")),
+            ("sec-fetch-site", "same-origin".to_owned()),
+        ];
+        // A try that is refused ends nothing.
+        let wrong = json!({"link": "unknown"});
+        let nobody = Credential::Nothing;
+        world
+            .send(&nobody, "POST", SESSIONS, Some(&wrong), &cookie)
+            .await
+            .expect(401);
+        world.get(&former, "/infra-envs").await.expect(200);
+        let begun = match by_link {
+            false => {
+                world
+                    .send(&token, "POST", SESSIONS, Some(&json!({})), &cookie)
+                    .await
+            }
+            true => {
+                let link = world.post(&token, LINKS, &json!({})).await.expect(201).json();
+                let body = json!({"link": link["secret"]});
+                world.send(&nobody, "POST", SESSIONS, Some(&body), &cookie).await
+            }
+        };
+        let session = session_of(&begun.expect(201));
+        world.get(&former, "/infra-envs").await.expect(401);
+        world.get(&session, "/infra-envs").await.expect(200);
+        former = session;
+    }
+    world.get(&other, "/infra-envs").await.expect(200);
+}
+
+#[tokio::test]
 async fn sessions_need_a_token_that_can_be_revoked() {
     let world = World::open().await;
     // It is one without an id.

@@ -1,4 +1,4 @@
-//! Formats sizes for users.
+//! Sizes and lengths of time as the command line, the page and reasons write them.
 
 /// Returns a size in SI units with three digits, rounded to the nearest: `480 GB`, `1.92 TB`, `43.6 MB`. The only form
 /// of a disk's size in tables, details and reasons. If rounding makes two sizes look equal, the caller states the
@@ -20,9 +20,28 @@ pub fn si_size(bytes: i64) -> String {
     }
 }
 
+/// Memory in binary units, as it is sold: `256 GiB`, `3.8 GiB`.
+pub fn gib(bytes: i64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    match gib {
+        10.0.. => format!("{gib:.0} GiB"),
+        _ => format!("{gib:.1} GiB"),
+    }
+}
+
+/// A number of seconds in the largest unit of which it has two, rounded down, with the name of that unit as it is given.
+pub fn in_largest_unit(seconds: u64, [s, min, h, d]: [&str; 4]) -> String {
+    match seconds {
+        0..120 => format!("{seconds}{s}"),
+        120..7200 => format!("{}{min}", seconds / 60),
+        7200..172_800 => format!("{}{h}", seconds / 3600),
+        _ => format!("{}{d}", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::si_size;
+    use super::*;
 
     #[test]
     fn sizes_have_three_digits_and_are_rounded_to_the_nearest() {
@@ -48,6 +67,33 @@ mod tests {
             (i64::MAX, "9.22 EB"),
         ] {
             assert_eq!(si_size(bytes), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn memory_has_one_decimal_below_ten() {
+        for (bytes, text) in [
+            (34_359_738_368, "32 GiB"),
+            (4_100_000_000, "3.8 GiB"),
+            (10 << 30, "10 GiB"),
+            (0, "0.0 GiB"),
+        ] {
+            assert_eq!(gib(bytes), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_length_of_time_has_its_largest_unit() {
+        for (seconds, text) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (7199, "119m"),
+            (7200, "2h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+        ] {
+            assert_eq!(in_largest_unit(seconds, ["s", "m", "h", "d"]), text, "{seconds}");
         }
     }
 }
