@@ -33,6 +33,8 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
         .route("/ui/pools", get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
+        .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
+        .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))

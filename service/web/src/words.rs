@@ -1,4 +1,4 @@
-//! Times and sizes as people write them.
+//! Times and sizes as people write them, and words of commands.
 
 use muster_api::time::Timestamp;
 
@@ -29,6 +29,18 @@ fn length(seconds: u64) -> String {
 pub fn is_over(time: &str, now: &str) -> bool {
     let read = |text: &str| text.parse::<Timestamp>().ok();
     read(time).zip(read(now)).is_some_and(|(time, now)| time < now)
+}
+
+/// True if `time` (RFC 3339) is more than this number of minutes before `now`.
+pub fn is_older(time: &str, minutes: i64, now: &str) -> bool {
+    let read = |text: &str| text.parse::<Timestamp>().ok();
+    let age = read(time).zip(read(now)).map(|(time, now)| now - time);
+    age.is_some_and(|age| age.num_seconds() > minutes * 60)
+}
+
+/// A text as one word of a shell's command.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Memory in binary units, as it is sold; empty: not known.
@@ -74,6 +86,8 @@ mod tests {
             assert_eq!(relative(time, now), words);
         }
         assert!(is_over("2026-11-30T11:59:18.000Z", now) && !is_over(now, now));
+        assert!(is_older("2026-11-30T11:49:59.000Z", 10, now) && !is_older("2026-11-30T11:50:00Z", 10, now));
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
         assert_eq!(
             [memory(0), memory(34_359_738_368), memory(4_100_000_000)],
             ["", "32 GiB", "3.8 GiB"]
