@@ -50,4 +50,14 @@ impl Events {
             None => self.store.newest_events(query, most, now()).await,
         }
     }
+
+    /// The events that fit before one by time, the newest first, at most `most`.
+    pub async fn before(
+        &self,
+        query: &EventQuery,
+        before: EventId,
+        most: usize,
+    ) -> Result<EventsById, StoreError> {
+        self.store.events_before(query, before, most).await
+    }
 }

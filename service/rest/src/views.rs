@@ -4,6 +4,7 @@ pub mod cluster_text;
 pub mod host_list;
 mod host_text;
 pub mod json_list;
+pub mod table;
 
 use std::convert::Infallible;
 use std::sync::Arc;

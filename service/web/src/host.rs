@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::hosts::{Row, address, mood};
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, HOSTS, answer};
 use crate::pools;
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::frame;
@@ -452,7 +452,7 @@ pub async fn act(
     );
     let (method, path, body) = action.request(&host, &value);
     match visitor.send(method, &path, body.as_ref()).await {
-        Ok(_) if action == Action::Delete => Ok(Redirect::to(PAGE).into_response()),
+        Ok(_) if action == Action::Delete => Ok(Redirect::to(HOSTS).into_response()),
         Ok(_) => Ok(Redirect::to(&format!("{address}?done={}", action.name())).into_response()),
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Err(refusal),
         Err(refusal) => {

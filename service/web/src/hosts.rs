@@ -9,7 +9,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::{FacetCount, FoundHost, FoundHosts, TermRemoval};
 use url::form_urlencoded::Serializer;
 
-use crate::html::{Frame, PAGE, answer};
+use crate::html::{Frame, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
 use crate::words;
@@ -46,8 +46,8 @@ impl View {
             }
         }
         match parameters.finish() {
-            empty if empty.is_empty() => PAGE.to_owned(),
-            parameters => format!("{PAGE}?{parameters}"),
+            empty if empty.is_empty() => HOSTS.to_owned(),
+            parameters => format!("{HOSTS}?{parameters}"),
         }
     }
 
@@ -186,7 +186,7 @@ impl Wait {
 
 /// The path of a host's page.
 pub fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
-    format!("{PAGE}/{infra_env_id}/{id}")
+    format!("{HOSTS}/{infra_env_id}/{id}")
 }
 
 /// How the state of a host is to be taken.

@@ -3,14 +3,24 @@
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
+use url::form_urlencoded::byte_serialize;
 
 use crate::files::{FILES, Files};
 
 /// The path of the first page.
-pub const PAGE: &str = "/ui/hosts";
+pub const OVERVIEW: &str = "/ui/";
+
+/// The path of the list of hosts, below which are the pages of hosts.
+pub const HOSTS: &str = "/ui/hosts";
 
 /// The path of the page that signs in, by the secret of a link in its parameter `link`, too.
 pub const SIGN_IN: &str = "/ui/sign-in";
+
+/// The address of the list of the hosts that fit a query.
+pub fn hosts_with(query: &str) -> String {
+    let query: String = byte_serialize(query.as_bytes()).collect();
+    format!("{HOSTS}?q={query}")
+}
 
 /// The frame of a page.
 pub struct Frame {

@@ -3,11 +3,13 @@
 //! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
 //! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
 
+mod events;
 mod files;
 mod headers;
 mod host;
 mod hosts;
 mod html;
+mod overview;
 mod pools;
 mod rest;
 mod sign_in;
@@ -19,18 +21,20 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use tower_http::compression::CompressionLayer;
 
-pub use html::{PAGE, SIGN_IN};
+use html::OVERVIEW;
+pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use rest::Rest;
 
 /// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate.
 pub fn pages(api: Router) -> Router {
-    let to_hosts = || async { Redirect::to(PAGE) };
+    let to_overview = || async { Redirect::to(OVERVIEW) };
     Router::new()
-        .route("/ui", get(to_hosts))
-        .route("/ui/", get(to_hosts))
+        .route("/ui", get(to_overview))
+        .route(OVERVIEW, get(overview::show))
         .route("/ui/hosts", get(hosts::list))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
+        .route(events::ADDRESS, get(events::list))
         .route("/ui/pools", get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))

@@ -11,7 +11,7 @@ mod settings;
 
 use muster_api::ids::InfraEnvId;
 
-use crate::html::PAGE;
+use crate::html::hosts_with;
 
 pub use list::{add, list};
 pub use one::{act, show};
@@ -22,7 +22,12 @@ pub fn address(id: InfraEnvId) -> String {
     format!("/ui/pools/{id}")
 }
 
+/// The query for an InfraEnv's hosts.
+fn query_of(id: InfraEnvId) -> String {
+    format!("pool:{id}")
+}
+
 /// The address of the list of an InfraEnv's hosts.
 fn hosts_of(id: InfraEnvId) -> String {
-    format!("{PAGE}?q=pool:{id}")
+    hosts_with(&query_of(id))
 }

@@ -9,6 +9,7 @@ use axum::extract::{ConnectInfo, FromRequest, FromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
+use muster_api::search::FoundHosts;
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -160,6 +161,18 @@ impl Visitor {
     /// `GET` of a path of REST, as JSON.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Refusal> {
         self.read(path, self.send(Method::GET, path, None).await?).await
+    }
+
+    /// The first hosts that fit a query, with counts by the values of `facets` (keys, separated by commas).
+    ///
+    /// # Errors
+    /// 400 for a query that cannot be read.
+    pub async fn hosts(&self, query: &str, limit: usize, facets: &str) -> Result<FoundHosts, Refusal> {
+        let query: String = byte_serialize(query.as_bytes()).collect();
+        self.get(&format!(
+            "{MUSTER_PATH}/hosts?q={query}&limit={limit}&facets={facets}"
+        ))
+        .await
     }
 
     /// `POST` to a path of REST; what was created, as JSON.

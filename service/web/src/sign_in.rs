@@ -8,7 +8,7 @@ use muster_api::session::Session;
 use serde_json::json;
 
 use crate::files::FILES;
-use crate::html::{Frame, PAGE, SIGN_IN, answer};
+use crate::html::{Frame, OVERVIEW, SIGN_IN, answer};
 use crate::rest::{Form, Refusal, Visitor};
 
 #[derive(Template)]
@@ -63,7 +63,7 @@ fn own(next: &str) -> &str {
     let is_plain = |letter: char| !letter.is_control() && letter != '\\';
     match next.starts_with("/ui/") && next.chars().all(is_plain) && !next.contains("..") {
         true => next,
-        false => PAGE,
+        false => OVERVIEW,
     }
 }
 
@@ -148,6 +148,7 @@ mod tests {
     #[test]
     fn nobody_is_led_to_another_site() {
         assert_eq!(own("/ui/hosts?q=a"), "/ui/hosts?q=a");
+        assert_eq!(own("/ui/"), "/ui/");
         for other in [
             "",
             "https://example.test/",
@@ -157,7 +158,7 @@ mod tests {
             "/ui/../x",
             "/ui/\\example.test",
         ] {
-            assert_eq!(own(other), "/ui/hosts", "{other:?}");
+            assert_eq!(own(other), "/ui/", "{other:?}");
         }
     }
 }

@@ -4,15 +4,20 @@ use muster_api::time::Timestamp;
 
 /// The distance of `time` from `now` (both RFC 3339), such as `42 s ago` or `in 5 min`. A text that is no time is returned unchanged.
 pub fn relative(time: &str, now: &str) -> String {
-    let (Ok(time_read), Ok(now)) = (time.parse::<Timestamp>(), now.parse::<Timestamp>()) else {
+    let Some(seconds) = seconds_since(time, now) else {
         return time.to_owned();
     };
-    let seconds = (now - time_read).num_seconds();
     let length = length(seconds.unsigned_abs());
     match seconds {
         ..0 => format!("in {length}"),
         0.. => format!("{length} ago"),
     }
+}
+
+/// Seconds from `time` to `now` (both RFC 3339); negative: it is still to come. `None`: one of them is no time.
+pub fn seconds_since(time: &str, now: &str) -> Option<i64> {
+    let (time, now) = (time.parse::<Timestamp>().ok()?, now.parse::<Timestamp>().ok()?);
+    Some((now - time).num_seconds())
 }
 
 /// A number of seconds in its largest unit.
@@ -33,9 +38,7 @@ pub fn is_over(time: &str, now: &str) -> bool {
 
 /// True if `time` (RFC 3339) is more than this number of minutes before `now`.
 pub fn is_older(time: &str, minutes: i64, now: &str) -> bool {
-    let read = |text: &str| text.parse::<Timestamp>().ok();
-    let age = read(time).zip(read(now)).map(|(time, now)| now - time);
-    age.is_some_and(|age| age.num_seconds() > minutes * 60)
+    seconds_since(time, now).is_some_and(|seconds| seconds > minutes * 60)
 }
 
 /// A text as one word of a shell's command.

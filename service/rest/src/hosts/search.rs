@@ -3,7 +3,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
-use http::header;
 use muster_api::error::InfraError;
 use muster_api::search::FoundHosts;
 use muster_core::query::{Cursor, FACETS, Query as HostQuery, Sort};
@@ -13,11 +12,12 @@ use muster_operations::Operations;
 use muster_operations::hosts::HostSearch;
 use serde::Deserialize;
 use strum::VariantArray;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::search_table::{self, Column};
 use super::search_view;
 use crate::scopes::scope_of;
+use crate::views::table::ListFormat;
 
 /// Hosts in one answer, unless the request has another number.
 const USUAL: usize = 100;
@@ -47,18 +47,9 @@ pub struct SearchQuery {
     facets: Option<String>,
     /// `json`, or `csv` for a table of all hosts.
     #[param(inline)]
-    format: SearchFormat,
+    format: ListFormat,
     /// The columns of the table, separated by commas.
     columns: Option<String>,
-}
-
-/// The form of the answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchFormat {
-    #[default]
-    Json,
-    Csv,
 }
 
 /// Search hosts
@@ -77,7 +68,7 @@ pub async fn search_hosts(
     Extension(caller): Extension<Caller>,
     Query(wanted): Query<SearchQuery>,
 ) -> Result<Response, Problem> {
-    let is_table = wanted.format == SearchFormat::Csv;
+    let is_table = wanted.format == ListFormat::Csv;
     let columns = match &wanted.columns {
         Some(_) if !is_table => return Err(Problem::bad_request("columns: only with format=csv")),
         Some(names) => each("columns", names, Column::VARIANTS)?,
@@ -85,10 +76,7 @@ pub async fn search_hosts(
     };
     let found = operations.host_index.search(search(&wanted, caller)?).await?;
     Ok(match is_table {
-        true => {
-            let kind = [(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")];
-            (kind, search_table::csv(&found.hosts, &columns)?).into_response()
-        }
+        true => search_table::csv(&found.hosts, &columns)?,
         false => Json(search_view::found(found)).into_response(),
     })
 }
@@ -108,7 +96,7 @@ fn search(wanted: &SearchQuery, caller: Caller) -> Result<HostSearch, Problem> {
             return Err(bad("limit", &format!("1 to {MOST} hosts")));
         }
         Some(limit) => usize::try_from(limit).unwrap_or(USUAL),
-        None if wanted.format == SearchFormat::Csv => usize::MAX,
+        None if wanted.format == ListFormat::Csv => usize::MAX,
         None => USUAL,
     };
     let facets = match wanted.facets.as_deref() {

@@ -1,11 +1,12 @@
 //! Found hosts as a table for spreadsheets.
 
-use csv::Writer;
+use axum::response::Response;
 use muster_core::query::{HardwareSummary, HostSummary};
 use muster_http::Problem;
 use strum::{IntoStaticStr, VariantArray};
 
 use super::search_view::time;
+use crate::views::table;
 
 /// Columns of the table; on the wire in snake case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
@@ -158,40 +159,14 @@ fn joined(values: impl Iterator<Item = String>) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Spreadsheets take a cell that begins so for a formula, and machines choose what they report. Source: OWASP, CSV injection,
-/// <https://owasp.org/www-community/attacks/CSV_Injection>.
-const FORMULAS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
-
-fn cell(text: String) -> String {
-    match text.starts_with(FORMULAS) {
-        true => format!("'{text}"),
-        false => text,
-    }
-}
-
-/// A table of the hosts, with a line of names, as RFC 4180 has it.
+/// A table of the hosts.
 ///
 /// # Errors
 /// None in practice: it is written to memory.
-pub fn csv(hosts: &[HostSummary], columns: &[Column]) -> Result<String, Problem> {
-    let mut table = Writer::from_writer(Vec::new());
+pub fn csv(hosts: &[HostSummary], columns: &[Column]) -> Result<Response, Problem> {
     let names = columns.iter().map(|column| -> &'static str { column.into() });
-    table.write_record(names).map_err(|_| Problem::internal())?;
-    for host in hosts {
-        let cells = columns.iter().map(|column| cell(column.of(host)));
-        table.write_record(cells).map_err(|_| Problem::internal())?;
-    }
-    let bytes = table.into_inner().map_err(|_| Problem::internal())?;
-    String::from_utf8(bytes).map_err(|_| Problem::internal())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cell;
-
-    #[test]
-    fn no_cell_is_a_formula() {
-        assert_eq!(cell("=1+1".into()), "'=1+1");
-        assert_eq!(cell("server-1".into()), "server-1");
-    }
+    let rows = hosts
+        .iter()
+        .map(|host| columns.iter().map(move |column| column.of(host)));
+    table::answer(names, rows)
 }

@@ -195,6 +195,9 @@ fn what_the_live_image_cannot_apply_is_an_event() {
 
 const BY_ID: &str = "/api/muster/v1/events";
 
+/// An id that all events are before.
+const LAST: &str = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
 fn id_of(host: &str) -> &str {
     host.rsplit('/').next().unwrap()
 }
@@ -288,6 +291,74 @@ async fn a_client_that_follows_has_what_was_there_and_each_new_event() {
 }
 
 #[tokio::test]
+async fn parts_before_an_id_are_the_list_backwards_and_all_filters_hold() {
+    let world = World::open().await;
+    let (one, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
+    let (host, guest) = (world.host(one, 1).await, world.host(other, 2).await);
+    let filters = format!("&host_ids={},{}&infra_env_id={one}", id_of(&host), id_of(&guest));
+    let (mut before, mut messages) = (LAST.to_owned(), Vec::new());
+    loop {
+        let path = format!("{BY_ID}?limit=2&before={before}{filters}");
+        let part = world.get(&world.operator, &path).await.expect(200).json();
+        let events = part["events"].as_array().unwrap();
+        assert!(
+            events
+                .iter()
+                .all(|event| event["infra_env_id"] == one.to_string().as_str()),
+            "{part}"
+        );
+        messages.extend(
+            events
+                .iter()
+                .map(|event| event["message"].as_str().unwrap().to_owned()),
+        );
+        if part["more"] == false {
+            break;
+        }
+        assert_eq!(part["next"], events[1]["id"]);
+        part["next"].as_str().unwrap().clone_into(&mut before);
+    }
+    let mut listed = by_time(&world, &format!("&host_id={}", id_of(&host))).await;
+    listed.reverse();
+    assert_eq!(messages, listed);
+    assert!(messages.len() > 2, "{messages:?}");
+
+    let path = format!("{BY_ID}?before={LAST}&message=NOTHING-has-this");
+    let none = world.get(&world.operator, &path).await.expect(200).json();
+    assert_eq!(none["events"], json!([]), "without cluster_id, too");
+}
+
+#[tokio::test]
+async fn events_are_a_table_without_formulas() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let agent = world.agent(infra_env).await;
+    let event = json!({
+        "name": "n", "severity": "critical", "message": "=1+1, and more", "infra_env_id": infra_env,
+        "event_time": "2026-11-22T15:00:00Z",
+    });
+    world.post(&agent, "/events", &event).await.expect(201);
+    let path = format!("{BY_ID}?before={LAST}&infra_env_id={infra_env}&format=csv");
+    let table = world.get(&world.operator, &path).await.expect(200);
+    assert_eq!(
+        table.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    let text = table.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "event_time,severity,name,infra_env_id,cluster_id,host_id,message"
+    );
+    let newest = format!(",critical,n,{infra_env},,,\"'=1+1, and more\"");
+    assert!(lines[1].ends_with(&newest), "{text}");
+    assert_eq!(
+        lines.len(),
+        1 + by_time(&world, &format!("&infra_env_id={infra_env}")).await.len()
+    );
+}
+
+#[tokio::test]
 async fn a_token_for_one_infra_env_lists_its_events_by_id_alone() {
     let world = World::open().await;
     let (own, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
@@ -316,6 +387,12 @@ async fn bad_parameters_of_events_by_id_are_refused_by_name() {
     let world = World::open().await;
     for (bad, named) in [
         ("after=x", "after"),
+        ("before=x", "before"),
+        (
+            "before=ffffffff-ffff-ffff-ffff-ffffffffffff&after=ffffffff-ffff-ffff-ffff-ffffffffffff",
+            "before",
+        ),
+        ("format=xml", "format"),
         ("limit=0", "limit"),
         ("limit=-1", "limit"),
         ("limit=1001", "limit"),

@@ -1,4 +1,4 @@
-//! Lists events in the order of their ids, for clients that follow them.
+//! Lists events by their ids: in their order, for clients that follow them, and backwards by time.
 //!
 //! An id is made before its event is committed, so an event may appear after others with greater ids: on PostgreSQL by another transaction
 //! or replica. A list that went on after its last event would miss it. So a list that has reached the present goes on [`SETTLING`] before,
@@ -90,6 +90,57 @@ impl Store {
         found.events.sort_by_key(|event| event.id);
         Ok(found)
     }
+
+    /// The selected events before the one with this id by time, the newest first, at most `most`. `next`: the id before which the next part
+    /// begins. An id that is no event's (any more) stands for the time that it begins with. The query's order, limit and offset have no effect.
+    ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn events_before(
+        &self,
+        query: &EventQuery,
+        before: EventId,
+        most: usize,
+    ) -> Result<EventsById> {
+        let limit = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+        let newest = EventQuery {
+            order: Order::Descending,
+            limit,
+            offset: 0,
+            ..query.clone()
+        };
+        let place = (self.event_time(before).await?, before);
+        let mut rows = self.rows_beyond(&newest, Some(place), limit).await?;
+        let more = rows.len() > most;
+        rows.truncate(most);
+        let next = match rows.last() {
+            Some(last) => Reading::new(last, EventRow::TABLE, EventRow::KEY).get("id")?,
+            None => before,
+        };
+        Ok(EventsById {
+            events: readable(&rows, event_from),
+            next,
+            more,
+        })
+    }
+
+    /// The time of an event; of an id that is none's, the time that it begins with.
+    async fn event_time(&self, id: EventId) -> Result<Timestamp> {
+        let mut filter = Filter::everything();
+        let place = filter.add(id.to_string())?;
+        filter.and(&format!("id = {place}"));
+        let rows = self.event_rows(filter, "id", 1, 0).await?;
+        let found = rows.first().and_then(|row| event_from(row).ok());
+        Ok(found.map_or_else(|| made_at(id), |event| event.at))
+    }
+}
+
+/// The time that an id of version 7 begins with.
+fn made_at(id: EventId) -> Timestamp {
+    let millis = i64::try_from(id.0.as_u128() >> 80).unwrap_or(i64::MAX);
+    Timestamp::from_timestamp_millis(millis).unwrap_or(Timestamp::MAX_UTC)
 }
 
 /// The id before which no event appears any more: the least of its time.

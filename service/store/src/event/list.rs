@@ -1,7 +1,8 @@
 //! Lists events. Rules of the list: docs/protocol/rest-behaviour.md#7.
 
 use muster_api::event::{Category, Severity};
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
 use sqlx::Arguments;
 use sqlx::any::{AnyArguments, AnyRow};
 use strum::VariantArray;
@@ -16,7 +17,7 @@ use crate::store::Store;
 ///
 /// With `cluster_id`: the events of that cluster, narrowed by `host_ids`, `deleted_hosts` and `cluster_level` (an event that fits
 /// one of them is in) and by `message`. Without: `host_ids` wins over `infra_env_id`, skips deleted hosts, and the other three
-/// are ignored.
+/// are ignored. With `all_hold` neither `infra_env_id` nor `message` ever is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
     /// Only events of this InfraEnv, whatever the other fields select: the caller's token opens nothing else.
@@ -33,6 +34,8 @@ pub struct EventQuery {
     pub cluster_level: bool,
     /// With `cluster_id`: the message contains this, in any case (on SQLite any ASCII case); `%` and `_` mean themselves.
     pub message: Option<String>,
+    /// `message` and `infra_env_id` hold whatever else is selected.
+    pub all_hold: bool,
     /// Only these severities; empty: all.
     pub severities: Vec<Severity>,
     /// Only these categories; empty: all.
@@ -62,6 +65,7 @@ impl Default for EventQuery {
             deleted_hosts: false,
             cluster_level: false,
             message: None,
+            all_hold: false,
             severities: Vec::new(),
             categories: vec![Category::User],
             order: Order::Ascending,
@@ -158,21 +162,32 @@ impl Store {
         after: Option<&StoredEvent>,
         most: i64,
     ) -> Result<Vec<StoredEvent>> {
+        let after = after.map(|event| (event.at, event.id));
+        let rows = self.rows_beyond(query, after, most).await?;
+        Ok(readable(&rows, event_from))
+    }
+
+    /// The rows of at most `most` of the selected events: from the beginning, or those after a place in the query's order.
+    pub(super) async fn rows_beyond(
+        &self,
+        query: &EventQuery,
+        place: Option<(Timestamp, EventId)>,
+        most: i64,
+    ) -> Result<Vec<AnyRow>> {
         let mut filter = Filter::of(query, true)?;
         let (direction, beyond) = match query.order {
             Order::Ascending => ("ASC", '>'),
             Order::Descending => ("DESC", '<'),
         };
-        if let Some(after) = after {
-            let at = filter.add(micros(after.at))?;
-            let id = filter.add(after.id.to_string())?;
+        if let Some((at, id)) = place {
+            let at = filter.add(micros(at))?;
+            let id = filter.add(id.to_string())?;
             filter.and(&format!("(at {beyond} {at} OR (at = {at} AND id {beyond} {id}))"));
         }
         let asked = if query.limit < 0 { i64::MAX } else { query.limit };
-        let offset = if after.is_some() { 0 } else { query.offset.max(0) };
+        let offset = if place.is_some() { 0 } else { query.offset.max(0) };
         let order = format!("at {direction}, id {direction}");
-        let rows = self.event_rows(filter, &order, most.min(asked), offset).await?;
-        Ok(readable(&rows, event_from))
+        self.event_rows(filter, &order, most.min(asked), offset).await
     }
 
     /// The rows of events that fit.
@@ -205,6 +220,14 @@ pub(super) struct Filter {
 }
 
 impl Filter {
+    /// All events.
+    pub(super) fn everything() -> Self {
+        Self {
+            sql: String::new(),
+            arguments: AnyArguments::default(),
+        }
+    }
+
     fn of(query: &EventQuery, with_severities: bool) -> Result<Self> {
         Self::by(query, with_severities, "")
     }
@@ -217,10 +240,7 @@ impl Filter {
 
     /// `suffix`: behind columns that have an index.
     fn by(query: &EventQuery, with_severities: bool, suffix: &str) -> Result<Self> {
-        let mut filter = Self {
-            sql: String::new(),
-            arguments: AnyArguments::default(),
-        };
+        let mut filter = Self::everything();
         let host_id = format!("host_id{suffix}");
         if let Some(cluster_id) = query.cluster_id {
             let cluster = filter.add(cluster_id.to_string())?;
@@ -238,10 +258,6 @@ impl Filter {
             if !any.is_empty() {
                 filter.and(&format!("({})", any.join(" OR ")));
             }
-            if let Some(message) = query.message.as_deref().filter(|message| !message.is_empty()) {
-                let pattern = filter.add(format!("%{}%", escaped(message)))?;
-                filter.and(&format!("LOWER(message) LIKE LOWER({pattern}) ESCAPE '\\'"));
-            }
         } else if !query.host_ids.is_empty() {
             let among = filter.among(&host_id, query.host_ids.iter().map(HostId::to_string))?;
             filter.and(&among);
@@ -250,9 +266,19 @@ impl Filter {
             let infra_env = filter.add(id.to_string())?;
             filter.and(&format!("infra_env_id{suffix} = {infra_env}"));
         }
-        if let Some(id) = query.scope {
+        let of_infra_env = query.infra_env_id.filter(|_| query.all_hold);
+        for id in query.scope.into_iter().chain(of_infra_env) {
             let infra_env = filter.add(id.to_string())?;
             filter.and(&format!("infra_env_id{suffix} = {infra_env}"));
+        }
+        let message_holds = query.all_hold || query.cluster_id.is_some();
+        let message = query
+            .message
+            .as_deref()
+            .filter(|text| message_holds && !text.is_empty());
+        if let Some(message) = message {
+            let pattern = filter.add(format!("%{}%", escaped(message)))?;
+            filter.and(&format!("LOWER(message) LIKE LOWER({pattern}) ESCAPE '\\'"));
         }
         if !query.categories.is_empty() {
             let among = filter.among("category", query.categories.iter().map(|c| c.name().to_owned()))?;

@@ -14,6 +14,8 @@ on_both! {
     events_by_id_are_listed_part_by_part_within_the_filters,
     a_client_that_follows_misses_no_event_that_appears_late,
     the_newest_events_come_with_those_of_the_last_seconds,
+    events_before_one_are_listed_backwards_part_by_part,
+    every_filter_holds_where_all_do,
 }
 
 mod cases {
@@ -454,6 +456,59 @@ mod cases {
             .await
             .unwrap();
         assert_eq!(texts(&none), Vec::<&str>::new());
+    }
+
+    pub async fn events_before_one_are_listed_backwards_part_by_part(world: World) {
+        let query = EventQuery::default();
+        let events: Vec<_> = (0..5).map(|n| event(n, &n.to_string())).collect();
+        world.store.insert_events(&events).await.unwrap();
+        // Stored last, and by its time the first.
+        world.store.insert_events(&[event(-9, "old")]).await.unwrap();
+        let (mut before, mut parts) = (EventId(uuid::Uuid::max()), Vec::new());
+        for more in [true, true, false] {
+            let part = world.store.events_before(&query, before, 2).await.unwrap();
+            assert_eq!(part.more, more, "{parts:?}");
+            parts.extend(part.events.iter().map(|event| event.message.clone()));
+            before = part.next;
+        }
+        assert_eq!(parts, ["4", "3", "2", "1", "0", "old"]);
+        let none = world.store.events_before(&query, before, 2).await.unwrap();
+        assert_eq!((texts(&none), none.more, none.next), (vec![], false, before));
+        let all = world
+            .store
+            .events_before(&query, EventId(uuid::Uuid::max()), 6)
+            .await
+            .unwrap();
+        assert_eq!((all.events.len(), all.more), (6, false));
+        let nothing = world
+            .store
+            .events_before(&query, EventId(uuid::Uuid::nil()), 2)
+            .await
+            .unwrap();
+        assert_eq!(texts(&nothing), Vec::<&str>::new());
+    }
+
+    pub async fn every_filter_holds_where_all_do(world: World) {
+        let (one, other) = (world.infra_env().await, world.infra_env().await);
+        let (host, guest) = (world.host(one.id).await, world.host(other.id).await);
+        let events = [
+            event_of(&host, "up"),
+            event_of(&host, "down"),
+            event_of(&guest, "up"),
+        ];
+        world.store.insert_events(&events).await.unwrap();
+        let query = EventQuery {
+            host_ids: vec![host.id, guest.id],
+            infra_env_id: Some(one.id),
+            message: Some("UP".into()),
+            ..Default::default()
+        };
+        assert_eq!(listed(&world, query.clone()).await, ["up", "down", "up"]);
+        let query = EventQuery {
+            all_hold: true,
+            ..query
+        };
+        assert_eq!(listed(&world, query).await, ["up"]);
     }
 
     pub async fn the_newest_events_come_with_those_of_the_last_seconds(world: World) {

@@ -5,11 +5,8 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
-use muster_api::MUSTER_PATH;
 use muster_api::infra_env::{CpuArchitecture, InfraEnv};
-use muster_api::search::FoundHosts;
 use serde_json::{Map, Value};
-use url::form_urlencoded::Serializer;
 
 use super::{address, hosts_of};
 use crate::html::{Frame, answer};
@@ -101,13 +98,11 @@ async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Resul
 /// The number of hosts by the id of their InfraEnv, among at most [`WINDOW`] of these, and the place in the stream of changes.
 async fn counts(visitor: &Visitor, pools: &[InfraEnv]) -> Result<(HashMap<String, usize>, String), Refusal> {
     let ids: Vec<String> = pools.iter().map(|pool| pool.id.to_string()).collect();
-    let mut query = Serializer::new(String::new());
-    query.append_pair("limit", "1").append_pair("facets", "pool");
-    if !ids.is_empty() {
-        query.append_pair("q", &format!("pool:{}", ids.join(",")));
-    }
-    let query = query.finish();
-    let found: FoundHosts = visitor.get(&format!("{MUSTER_PATH}/hosts?{query}")).await?;
+    let query = match ids.is_empty() {
+        true => String::new(),
+        false => format!("pool:{}", ids.join(",")),
+    };
+    let found = visitor.hosts(&query, 1, "pool").await?;
     let counted = found.facets.into_iter().flat_map(|facet| facet.values);
     let counted = counted.filter_map(|value| Some((value.id?, value.hosts)));
     Ok((counted.collect(), found.revision))

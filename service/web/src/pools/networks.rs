@@ -1,10 +1,9 @@
 //! The static networks of an InfraEnv, and the machines that they are for.
 
-use muster_api::MUSTER_PATH;
 use muster_api::infra_env::{HostStaticNetworkConfig, InfraEnv};
-use muster_api::search::{FoundHost, FoundHosts};
-use url::form_urlencoded::Serializer;
+use muster_api::search::FoundHost;
 
+use super::query_of;
 use crate::hosts;
 use crate::rest::Visitor;
 
@@ -13,6 +12,9 @@ const SHOWN: usize = 50;
 
 /// Cards whose machines are searched, as many as one term of a search takes.
 const CARDS: usize = 256;
+
+/// Hosts that are searched, the most that REST returns at once.
+const MOST: usize = 1000;
 
 /// The static networks of an InfraEnv.
 pub struct Networks {
@@ -54,13 +56,8 @@ pub async fn networks(visitor: &Visitor, pool: &InfraEnv) -> Networks {
 }
 
 async fn with_cards(visitor: &Visitor, pool: &InfraEnv, macs: &[String]) -> Vec<FoundHost> {
-    let query = Serializer::new(String::new())
-        .append_pair("limit", "1000")
-        .append_pair("q", &format!("pool:{} mac:{}", pool.id, macs.join(",")))
-        .finish();
-    let found = visitor
-        .get::<FoundHosts>(&format!("{MUSTER_PATH}/hosts?{query}"))
-        .await;
+    let query = format!("{} mac:{}", query_of(pool.id), macs.join(","));
+    let found = visitor.hosts(&query, MOST, "").await;
     found.map(|found| found.hosts).unwrap_or_default()
 }
 

@@ -4,20 +4,17 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
-use muster_api::MUSTER_PATH;
 use muster_api::boot::BootingMachine;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, PresignedUrl};
-use muster_api::search::FoundHosts;
 use muster_api::time::{millis, now};
-use url::form_urlencoded::byte_serialize;
 
 use super::bmcs::{Bmcs, bmcs};
 use super::boot::{BootLine, Medium, add_bmc, is_loopback, lines, media};
 use super::booting::{Booting, LONG};
 use super::networks::{Networks, networks};
 use super::settings::{Field, Typed, body, command, fields, names};
-use super::{address, hosts_of};
+use super::{address, hosts_of, query_of};
 use crate::html::{Frame, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
@@ -92,10 +89,7 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
     let script = format!("{path}/downloads/files-presigned?file_name=ipxe-script");
     let script: PresignedUrl = visitor.get(&script).await?;
     let booting: Vec<BootingMachine> = visitor.get(&format!("{path}/booting-machines")).await?;
-    let query: String = byte_serialize(format!("pool:{id}").as_bytes()).collect();
-    let hosts: FoundHosts = visitor
-        .get(&format!("{MUSTER_PATH}/hosts?limit=1&q={query}"))
-        .await?;
+    let hosts = visitor.hosts(&query_of(id), 1, "").await?;
     let at = millis(Some(now()));
     let booting: Vec<Booting> = booting
         .iter()

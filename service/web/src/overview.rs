@@ -1,0 +1,312 @@
+//! The first page: what needs somebody, what there is, what happened last.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+use muster_api::MUSTER_PATH;
+use muster_api::bmc::{Bmc, BmcPhase};
+use muster_api::boot::BootingMachine;
+use muster_api::infra_env::InfraEnv;
+use muster_api::search::{FoundHost, FoundHosts};
+
+use crate::events::{self, EventRow};
+use crate::hosts::{self, Wait};
+use crate::html::{Frame, answer, hosts_with};
+use crate::pools;
+use crate::rest::{Refusal, Visitor};
+use crate::sign_in::{frame_of, session};
+use crate::words;
+
+/// Hosts, machines or BMCs that are named for each reason.
+const NAMED: usize = 5;
+
+/// Most pools whose BMCs and booting machines are read.
+const POOLS: usize = 20;
+
+/// Values of a key that are shown.
+const VALUES: usize = 12;
+
+/// Events that are shown.
+const EVENTS: usize = 20;
+
+/// Time in which a machine that fetches boot files registers, seconds.
+const BOOT_TIME: i64 = 600;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct OverviewPage {
+    frame: Frame,
+    has_pools: bool,
+    /// True if the visitor may make a pool.
+    may_add: bool,
+    needs: Vec<Need>,
+    /// Pools whose BMCs and booting machines were not read.
+    pools_left_out: usize,
+    hosts: String,
+    counters: Vec<Counter>,
+    events: Vec<EventRow>,
+    revision: String,
+    at: String,
+}
+
+/// A reason for which somebody is needed.
+struct Need {
+    what: &'static str,
+    count: usize,
+    address: String,
+    first: Vec<Item>,
+    /// Further ones.
+    more: usize,
+}
+
+/// Something that needs somebody.
+struct Item {
+    address: String,
+    name: String,
+    why: String,
+}
+
+/// Hosts by the values of a key.
+struct Counter {
+    name: &'static str,
+    values: Vec<Choice>,
+    /// Further values.
+    more: usize,
+}
+
+struct Choice {
+    value: String,
+    hosts: usize,
+    address: String,
+}
+
+/// A reason that a query finds.
+struct Reason {
+    what: &'static str,
+    query: &'static str,
+    why: fn(&FoundHost, &str) -> String,
+}
+
+const REASONS: [Reason; 5] = [
+    Reason {
+        what: "Waits that are overdue",
+        query: "wait:overdue",
+        why: overdue,
+    },
+    Reason {
+        what: "Hosts that failed, are away or wait for a hand",
+        query: "state:error,cancelled,preparing-failed,disconnected*,*pending-user-action",
+        why: |host, _| host.reason.clone(),
+    },
+    Reason {
+        what: "Hosts that are not approved",
+        query: "approved:no",
+        why: |host, now| format!("registered {}", words::relative(&host.registered_at, now)),
+    },
+    Reason {
+        what: "Hosts with findings",
+        query: "finding:*",
+        why: |host, _| host.findings.join(", "),
+    },
+    Reason {
+        what: "Hosts with failed checks",
+        query: "check:*",
+        why: |host, _| host.failed_checks.join(", "),
+    },
+];
+
+fn overdue(host: &FoundHost, now: &str) -> String {
+    let Some(wait) = Wait::of(host, now) else {
+        return String::new();
+    };
+    match wait.until {
+        Some(until) => format!("waits for {}, due {until}", wait.what),
+        None => format!("waits for {}", wait.what),
+    }
+}
+
+impl Need {
+    /// `all`: at least one.
+    fn of(what: &'static str, mut all: Vec<Item>, address: String) -> Self {
+        let count = all.len();
+        all.truncate(NAMED);
+        Self {
+            what,
+            count,
+            address,
+            more: count - all.len(),
+            first: all,
+        }
+    }
+}
+
+/// The hosts that need somebody.
+async fn of_hosts(visitor: &Visitor) -> Result<Vec<Need>, Refusal> {
+    let mut needs = Vec::new();
+    for reason in REASONS {
+        let found = visitor.hosts(reason.query, NAMED, "").await?;
+        if found.total == 0 {
+            continue;
+        }
+        let item = |host: &FoundHost| Item {
+            address: hosts::address(host.infra_env_id, host.id),
+            name: host.name.clone(),
+            why: (reason.why)(host, &found.at),
+        };
+        let first: Vec<Item> = found.hosts.iter().map(item).collect();
+        needs.push(Need {
+            what: reason.what,
+            count: found.total,
+            address: hosts_with(reason.query),
+            more: found.total.saturating_sub(first.len()),
+            first,
+        });
+    }
+    Ok(needs)
+}
+
+/// The BMCs and booting machines that need somebody.
+async fn of_pools(visitor: &Visitor, pools: &[InfraEnv], now: &str) -> Result<Vec<Need>, Refusal> {
+    let (mut bmcs, mut machines) = (Vec::new(), Vec::new());
+    for pool in pools.iter().take(POOLS) {
+        let path = format!("/infra-envs/{}", pool.id);
+        let address = pools::address(pool.id);
+        let found: Vec<Bmc> = unless_gone(visitor.get(&format!("{MUSTER_PATH}{path}/bmcs")).await)?;
+        let failed = found.into_iter().filter(|bmc| bmc.phase == BmcPhase::Failed);
+        bmcs.extend(failed.map(|bmc| Item {
+            address: address.clone(),
+            name: format!("{} ({})", bmc.name, pool.name),
+            why: bmc.reason,
+        }));
+        let path = format!("{path}/booting-machines");
+        let found: Vec<BootingMachine> = unless_gone(visitor.get(&path).await)?;
+        let stuck = found
+            .iter()
+            .filter_map(|machine| Some((machine, why_stuck(machine, now)?)));
+        machines.extend(stuck.map(|(machine, why)| Item {
+            address: address.clone(),
+            name: match machine.mac_address.is_empty() {
+                true => format!("{} ({})", machine.ip_address, pool.name),
+                false => format!("{} ({})", machine.mac_address, pool.name),
+            },
+            why,
+        }));
+    }
+    let kinds = [
+        ("BMCs whose discovery failed", bmcs),
+        ("Machines that fetched boot files and did not register", machines),
+    ];
+    let needs = kinds.into_iter().filter_map(|(what, all)| {
+        let first = all.first()?.address.clone();
+        let is_one = all.iter().all(|item| item.address == first);
+        let address = if is_one { first } else { "/ui/pools".to_owned() };
+        Some(Need::of(what, all, address))
+    });
+    Ok(needs.collect())
+}
+
+/// Why a machine will not register by itself; `None`: it has, or it has time yet.
+fn why_stuck(machine: &BootingMachine, now: &str) -> Option<String> {
+    let last = machine.last().filter(|_| !machine.registered)?;
+    if !last.refusal.is_empty() {
+        return Some(last.refusal.clone());
+    }
+    let when = words::relative(&last.last_at, now);
+    (words::seconds_since(&last.last_at, now)? > BOOT_TIME)
+        .then(|| format!("fetched {} {when}, and nothing since", last.file))
+}
+
+/// Nothing for a pool that was deleted meanwhile.
+fn unless_gone<T>(found: Result<Vec<T>, Refusal>) -> Result<Vec<T>, Refusal> {
+    match found {
+        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => Ok(Vec::new()),
+        found => found,
+    }
+}
+
+impl Counter {
+    /// `none`: the name of the hosts without a value, and the term that finds them.
+    fn of(found: &FoundHosts, name: &'static str, key: &str, none: Option<(&str, &str)>) -> Self {
+        let facet = found.facets.iter().find(|facet| facet.key == key);
+        let counted = facet.map(|facet| facet.values.as_slice()).unwrap_or_default();
+        let unknown = facet.map_or(0, |facet| facet.unknown);
+        let none = none.filter(|_| unknown > 0).map(|(value, term)| Choice {
+            value: value.to_owned(),
+            hosts: unknown,
+            address: hosts_with(term),
+        });
+        let values = counted.iter().take(VALUES).map(|one| Choice {
+            value: one.value.clone(),
+            hosts: one.hosts,
+            address: hosts_with(&one.term),
+        });
+        Self {
+            name,
+            values: none.into_iter().chain(values).collect(),
+            more: facet.map_or(0, |facet| facet.left_out) + counted.len().saturating_sub(VALUES),
+        }
+    }
+}
+
+pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
+    let session = session(&visitor).await?;
+    let pools: Vec<InfraEnv> = match session.infra_env_id {
+        // A token for one InfraEnv lists none.
+        Some(id) => vec![visitor.get(&format!("/infra-envs/{id}")).await?],
+        None => visitor.get("/infra-envs").await?,
+    };
+    // Before all else: what changes after it is behind this place in the stream of changes.
+    let counted = visitor.hosts("", 1, "state,cluster,pool").await?;
+    let mut needs = of_hosts(&visitor).await?;
+    needs.extend(of_pools(&visitor, &pools, &counted.at).await?);
+    let events = events::newest(&visitor, session.infra_env_id, EVENTS, &counted.at).await?;
+    let counters = [
+        Counter::of(&counted, "State", "state", None),
+        Counter::of(&counted, "Cluster", "cluster", Some(("free", "-cluster:*"))),
+        Counter::of(&counted, "Pool", "pool", None),
+    ];
+    Ok(answer(&OverviewPage {
+        has_pools: !pools.is_empty(),
+        may_add: session.infra_env_id.is_none() && !session.read_only,
+        needs,
+        pools_left_out: pools.len().saturating_sub(POOLS),
+        hosts: words::count(counted.total, "host"),
+        counters: counters
+            .into_iter()
+            .filter(|counter| !counter.values.is_empty())
+            .collect(),
+        events,
+        revision: counted.revision,
+        at: counted.at,
+        frame: frame_of(session),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_stuck_when_it_was_refused_or_had_time_enough() {
+        let machine = |at: &str, refusal: &str, registered: bool| -> BootingMachine {
+            serde_json::from_value(serde_json::json!({
+                "mac_address": "", "ip_address": "192.0.2.7", "user_agent": "", "registered": registered,
+                "files": [{"file": "kernel", "first_at": at, "last_at": at, "requests": 1, "bytes": 1, "refusal": refusal}],
+            }))
+            .unwrap()
+        };
+        let now = "2026-11-30T12:00:00.000Z";
+        let (before, lately) = ("2026-11-30T11:49:59.000Z", "2026-11-30T11:55:00.000Z");
+        assert_eq!(
+            why_stuck(&machine(before, "", false), now).as_deref(),
+            Some("fetched kernel 10 min ago, and nothing since")
+        );
+        assert_eq!(
+            why_stuck(&machine(lately, "the URL was revoked", false), now).as_deref(),
+            Some("the URL was revoked")
+        );
+        for none in [machine(lately, "", false), machine(before, "", true)] {
+            assert_eq!(why_stuck(&none, now), None);
+        }
+    }
+}
