@@ -8,16 +8,16 @@ use crate::ids::HostId;
 /// File name of the discovery ISO below `/boot/ID`.
 pub const DISCOVERY_ISO: &str = "discovery.iso";
 
-/// File name of the kernel, beside [`DISCOVERY_ISO`].
+/// File name of the kernel, in the folder of [`DISCOVERY_ISO`].
 pub const KERNEL: &str = "vmlinuz";
 
-/// File name of the initramfs with the InfraEnv's configuration, beside [`DISCOVERY_ISO`].
+/// File name of the initramfs with the InfraEnv's configuration, in the folder of [`DISCOVERY_ISO`].
 pub const INITRD: &str = "initrd.img";
 
-/// File name of the root file system of a CoreOS image, beside [`DISCOVERY_ISO`].
+/// File name of the root file system of a CoreOS image, in the folder of [`DISCOVERY_ISO`].
 pub const ROOTFS: &str = "rootfs.img";
 
-/// File name of the iPXE script, beside [`DISCOVERY_ISO`].
+/// File name of the iPXE script, in the folder of [`DISCOVERY_ISO`].
 pub const BOOT_SCRIPT: &str = "boot.ipxe";
 
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.

@@ -209,7 +209,7 @@ pub struct HostFacet {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FacetCount {
     pub value: String,
-    /// The id of the InfraEnv (`pool`) or cluster whose name the value is: several may have one name. Absent for other keys.
+    /// The id of the InfraEnv (`pool`) or cluster that has the value as its name: several may have one name. Absent for other keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub hosts: usize,

@@ -40,7 +40,7 @@ pub struct Facet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FacetValue {
     pub value: String,
-    /// The id of the InfraEnv or cluster whose name the value is; `None` for other keys.
+    /// The id of the InfraEnv or cluster that has the value as its name; `None` for other keys.
     pub id: Option<String>,
     /// True if another InfraEnv or cluster has this name.
     pub is_shared: bool,
@@ -84,7 +84,7 @@ pub fn facets<'a>(
     counts.into_iter().map(|count| count.facet(limit)).collect()
 }
 
-/// True for keys whose values are names of records.
+/// True for keys with names of records as values.
 fn has_records(key: Key) -> bool {
     matches!(key, Key::Pool | Key::Cluster)
 }

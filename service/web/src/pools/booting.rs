@@ -18,7 +18,7 @@ pub struct Booting {
     pub refusal: String,
     /// The address of its host, if that registered.
     pub host: Option<String>,
-    /// What to check where it should have registered.
+    /// The check to make when it should have registered.
     pub advice: Option<&'static str>,
 }
 

@@ -48,7 +48,7 @@ struct Row {
     hosts_address: String,
 }
 
-/// What was typed into the form, without the secret.
+/// The typed values of the form, without the secret.
 #[derive(Default)]
 struct Typed {
     name: String,

@@ -10,7 +10,7 @@ use crate::rest::Visitor;
 /// Networks that are shown.
 const SHOWN: usize = 50;
 
-/// Cards whose machines are searched, as many as one term of a search takes.
+/// Cards that machines are searched by, as many as one term of a search takes.
 const CARDS: usize = 256;
 
 /// Hosts that are searched, the most that REST returns at once.

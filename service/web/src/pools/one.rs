@@ -53,7 +53,7 @@ struct PoolPage {
     may_change: bool,
     /// The refusal of what was to be done.
     problem: Option<String>,
-    /// What was just done.
+    /// The action that led to the page.
     done: Option<Done>,
     /// The place in the stream of changes.
     revision: String,
@@ -68,7 +68,7 @@ struct Done {
     others: Vec<&'static str>,
 }
 
-/// What a page shows besides the InfraEnv.
+/// The parts of a page that follow a refusal.
 #[derive(Default)]
 struct Extra {
     problem: Option<String>,

@@ -32,15 +32,15 @@ pub struct Field {
     pub name: &'static str,
     pub label: &'static str,
     pub hint: &'static str,
-    /// What was typed, or the present value.
+    /// The typed value, or the present one.
     pub value: String,
     /// Lines of a text; 0: it has one line alone.
     pub rows: u8,
     /// The values to choose from; empty: any text.
     pub choices: Vec<&'static str>,
-    /// Why the value was refused.
+    /// The reason why the value was refused.
     pub problem: Option<String>,
-    /// The present value, where somebody changed something meanwhile.
+    /// The present value, after a change by another user.
     pub now: Option<String>,
 }
 
@@ -190,13 +190,13 @@ fn one_spelling(text: &str) -> String {
     text.replace("\r\n", "\n").trim().to_owned()
 }
 
-/// What was typed into the form.
+/// The typed values of the form.
 #[derive(Default)]
 pub struct Typed {
     values: Vec<(Setting, String)>,
     /// The setting that was refused, and why.
     wrong: Option<(Setting, String)>,
-    /// True if somebody changed something after the form was shown.
+    /// True if another user changed something after the form was shown.
     is_late: bool,
 }
 
@@ -237,7 +237,7 @@ impl Typed {
         }
     }
 
-    /// The same, to be compared with what somebody changed meanwhile.
+    /// The same, to be compared with another user's change.
     pub fn late(self) -> Self {
         let is_late = true;
         Self { is_late, ..self }
