@@ -264,6 +264,8 @@ async fn refused(
         return Err(refusal);
     }
     let (typed, problem) = typed.refused(refusal.reason);
+    let marked = || "nothing was changed: a setting was refused, and is marked below".to_owned();
+    let problem = Some(problem.unwrap_or_else(marked));
     let page = page(visitor, id, Extra { problem, typed }).await?;
     Ok((refusal.status, answer(&page)).into_response())
 }
