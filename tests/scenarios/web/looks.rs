@@ -40,6 +40,8 @@ fn pages_fit_every_width_and_scheme_whatever_hosts_report() {
         )
     };
     let pages = [
+        ("overview", "/ui/".to_owned()),
+        ("events", "/ui/events".to_owned()),
         ("hosts", "/ui/hosts".to_owned()),
         ("wrong-query", "/ui/hosts?q=modle:x".to_owned()),
         ("no-host-fits", "/ui/hosts?q=cpu:%3E900".to_owned()),

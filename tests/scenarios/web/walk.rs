@@ -18,7 +18,7 @@ fn base(service: &Served) -> String {
 }
 
 fn sign_in(tab: &Tab<'_>, service: &Served, token: &str) {
-    tab.open(&format!("{}/", base(service)));
+    tab.open(&format!("{}/ui/hosts", base(service)));
     tab.await_text("Token of an operator");
     tab.fill("#token", token);
     tab.click("Sign in");
@@ -184,6 +184,25 @@ fn ten_tabs_have_one_stream_and_all_are_live() {
 }
 
 #[test]
+fn events_and_the_overview_follow_what_happens() {
+    let (service, token) = serve();
+    let client = service.http().with_token(&token);
+    let pool = infra_env(&client);
+    let browser = Browser::start();
+    let tab = browser.tab();
+    sign_in(&tab, &service, &token);
+    tab.click("Events");
+    tab.await_text("As CSV");
+    // Without a reload.
+    known_host(&client, &pool, 1);
+    tab.await_text("host-1");
+    tab.click("Overview");
+    tab.await_text("1 host");
+    known_host(&client, &pool, 2);
+    tab.await_text("2 hosts");
+}
+
+#[test]
 fn everything_can_be_read_and_done_without_scripts() {
     let (service, token) = serve();
     let client = service.http().with_token(&token);
@@ -214,8 +233,8 @@ fn a_link_signs_in_once() {
         tab.await_text("This link signs in once");
     }
     tab.click("Sign in");
-    tab.await_text("Filter");
-    assert_eq!(tab.path(), "/ui/hosts");
+    tab.await_text("There is no pool yet");
+    assert_eq!(tab.path(), "/ui/");
     tab.click("Sign out");
     tab.await_text("Token of an operator");
     tab.open(link);

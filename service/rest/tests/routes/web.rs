@@ -1,6 +1,8 @@
 //! The page, as browsers get it: who sees it, what it shows, which forms change something. What belongs to one page alone is in a file of
 //! `web/`.
 
+mod events;
+mod overview;
 mod pools;
 
 use axum::body::Body;
@@ -90,7 +92,7 @@ async fn a_visitor_signs_in_sees_the_hosts_and_signs_out() {
     assert!(refused.text().contains("role=\"alert\""), "{}", refused.text());
     assert_eq!(
         stranger.open(&world, "/").await.expect(303).header("location"),
-        "/ui/hosts"
+        "/ui/"
     );
 
     let visitor = Browser::operator(&world).await;
@@ -123,8 +125,11 @@ async fn every_answer_has_the_policy_and_no_page_is_kept() {
     let world = World::open().await;
     let visitor = Browser::operator(&world).await;
     for path in [
+        "/ui/",
         "/ui/hosts",
         "/ui/hosts?q=nokey:x",
+        "/ui/events",
+        "/ui/events?severity=loud",
         "/ui/sign-in",
         "/ui/hosts/x/y",
         "/ui/static/none.css",
@@ -252,7 +257,10 @@ async fn what_others_chose_is_text_on_every_page() {
     let visitor = Browser::operator(&world).await;
     let page = format!("/ui/hosts/{infra_env}/{}", path.rsplit('/').next().unwrap());
     for path in [
+        "/ui/",
         "/ui/hosts",
+        "/ui/events",
+        "/ui/events?text=%3Cscript%3Ealert(1)%3C/script%3E",
         &page,
         "/ui/hosts?q=%3Cscript%3Ealert(1)%3C/script%3E",
     ] {
