@@ -5,6 +5,32 @@ use strum::{Display, EnumString, IntoStaticStr};
 
 use crate::ids::HostId;
 
+/// File name of the discovery ISO below `/boot/ID`.
+pub const DISCOVERY_ISO: &str = "discovery.iso";
+
+/// File name of the kernel, in the folder of [`DISCOVERY_ISO`].
+pub const KERNEL: &str = "vmlinuz";
+
+/// File name of the initramfs with the InfraEnv's configuration, in the folder of [`DISCOVERY_ISO`].
+pub const INITRD: &str = "initrd.img";
+
+/// File name of the root file system of a CoreOS image, in the folder of [`DISCOVERY_ISO`].
+pub const ROOTFS: &str = "rootfs.img";
+
+/// File name of the iPXE script, in the folder of [`DISCOVERY_ISO`].
+pub const BOOT_SCRIPT: &str = "boot.ipxe";
+
+/// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
+pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
+
+/// The URL of another file of an InfraEnv by that of its ISO. A URL of another form is returned unchanged.
+pub fn beside(iso: &str, file: &str) -> String {
+    match iso.strip_suffix(DISCOVERY_ISO) {
+        Some(folder) => format!("{folder}{file}"),
+        None => iso.to_owned(),
+    }
+}
+
 /// A file that machines fetch before the agent registers. In the order of a boot; wire names are kebab-case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -66,5 +92,19 @@ impl BootingMachine {
     /// The newest of its requests. With [`BootingMachine::files`] as they are promised there is one.
     pub fn last(&self) -> Option<&BootFileRequests> {
         self.files.iter().max_by_key(|one| (&one.last_at, one.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_an_infra_env_are_in_one_folder() {
+        assert_eq!(
+            beside("http://192.0.2.1:8091/boot/x/discovery.iso", BOOT_SCRIPT),
+            "http://192.0.2.1:8091/boot/x/boot.ipxe"
+        );
+        assert_eq!(beside("http://192.0.2.1/other", KERNEL), "http://192.0.2.1/other");
     }
 }

@@ -212,6 +212,9 @@ pub struct HostFacet {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FacetCount {
     pub value: String,
+    /// The id of the InfraEnv (`pool`) or cluster that has the value as its name: several may have one name. Absent for other keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     pub hosts: usize,
     /// The term of a query that these hosts fit.
     pub term: String,

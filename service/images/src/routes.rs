@@ -9,7 +9,7 @@ use axum::routing::get;
 use http::request::Parts;
 use http::{Method, StatusCode, header};
 use muster_api::BASE_PATH;
-use muster_api::boot::BootFile;
+use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, BootFile};
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
@@ -24,7 +24,7 @@ use muster_operations::images::boot_requests::{BootAnswer, BootRequest};
 use muster_operations::images::boot_scripts::NoScript;
 use muster_operations::images::cache::ImageForm;
 use muster_operations::images::discovery::{DiscoveryImage, DiscoveryImageUnavailable};
-use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, BmcFile, bmc_of_file};
+use muster_operations::urls::{BmcFile, bmc_of_file};
 use serde::Deserialize;
 
 use crate::artifact::{Artifact, Common, Images, serve, serve_common, serve_medium};

@@ -1,14 +1,9 @@
 //! Makes the URLs of the service.
 
+use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, DISCOVERY_ISO, INITRD, KERNEL, ROOTFS};
 use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
-
-/// File name of the iPXE script below `/boot/ID`.
-pub const BOOT_SCRIPT: &str = "boot.ipxe";
-
-/// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
-pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
 
 /// The parts of a file's name below `/bmc`, which [`Urls::bmc_iso`] makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +43,7 @@ pub struct Urls {
 impl Urls {
     /// Short, path-only, ends in `.iso`: suitable for BMCs and UEFI HTTP boot.
     pub fn iso(&self, infra_env: &InfraEnv) -> String {
-        self.artifact(infra_env, "discovery.iso")
+        self.artifact(infra_env, DISCOVERY_ISO)
     }
 
     /// The same for one BMC, so that a request identifies the BMC; one folder deep, since some accept no more
@@ -66,12 +61,12 @@ impl Urls {
 
     /// The kernel.
     pub fn kernel(&self, infra_env: &InfraEnv) -> String {
-        self.artifact(infra_env, "vmlinuz")
+        self.artifact(infra_env, KERNEL)
     }
 
     /// The initramfs, followed by the InfraEnv's configuration.
     pub fn initrd(&self, infra_env: &InfraEnv) -> String {
-        self.artifact(infra_env, "initrd.img")
+        self.artifact(infra_env, INITRD)
     }
 
     /// The root file system of a CoreOS image, with upstream's name. The Muster live image needs none; the response is
@@ -86,7 +81,7 @@ impl Urls {
 
     /// The same, short enough for kernel lines, and without the characters that loaders interpret.
     pub fn short_rootfs(&self, infra_env: &InfraEnv) -> String {
-        self.artifact(infra_env, "rootfs.img")
+        self.artifact(infra_env, ROOTFS)
     }
 
     /// The iPXE script that boots the live image, short enough for firmware: the boot file field of BOOTP holds 127

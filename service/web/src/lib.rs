@@ -38,6 +38,8 @@ pub fn pages(api: Router) -> Router {
         .route(events::ADDRESS, get(events::list))
         .route("/ui/pools", get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
+        .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
+        .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
         .route("/ui/search", get(search::page))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))

@@ -113,10 +113,13 @@ impl<S: Send + Sync> FromRequest<S> for Form {
 impl Form {
     /// The field with this name, without blanks around it; empty where there is none.
     pub fn field(&self, name: &str) -> String {
+        self.given(name).unwrap_or_default()
+    }
+
+    /// The same; `None` where there is none.
+    pub fn given(&self, name: &str) -> Option<String> {
         let found = self.0.iter().find(|(key, _)| key == name);
-        found
-            .map(|(_, value)| value.trim().to_owned())
-            .unwrap_or_default()
+        found.map(|(_, value)| value.trim().to_owned())
     }
 }
 

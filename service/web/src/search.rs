@@ -50,7 +50,7 @@ struct Hit {
 impl Found {
     fn of(found: FoundRecords, query: &str) -> Self {
         Self {
-            argument: format!("'{}'", query.replace('\'', r"'\''")),
+            argument: words::quoted(query),
             is_all: found.total <= found.records.len(),
             total: words::count(found.total, "record"),
             hits: found.records.into_iter().filter_map(Hit::of).collect(),

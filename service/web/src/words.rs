@@ -1,4 +1,4 @@
-//! Times and sizes as people write them.
+//! Times and sizes as people write them, and words of commands.
 
 use muster_api::time::Timestamp;
 use muster_api::words;
@@ -32,6 +32,16 @@ pub fn is_over(time: &str, now: &str) -> bool {
     read(time).zip(read(now)).is_some_and(|(time, now)| time < now)
 }
 
+/// True if `time` (RFC 3339) is more than this number of minutes before `now`.
+pub fn is_older(time: &str, minutes: i64, now: &str) -> bool {
+    seconds_since(time, now).is_some_and(|seconds| seconds > minutes * 60)
+}
+
+/// A text as one word of a shell's command.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Memory in binary units, as it is sold; empty: not known.
 pub fn memory(bytes: u64) -> String {
     match bytes {
@@ -56,11 +66,6 @@ pub fn size(bytes: u64) -> String {
         bytes if bytes >= 1e3 => format!("{:.0} kB", bytes / 1e3),
         bytes => format!("{bytes} bytes"),
     }
-}
-
-/// A word of a command for the shell.
-pub fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// `1 host`, `2 hosts`.
@@ -88,6 +93,8 @@ mod tests {
             assert_eq!(relative(time, now), words);
         }
         assert!(is_over("2026-11-30T11:59:18.000Z", now) && !is_over(now, now));
+        assert!(is_older("2026-11-30T11:49:59.000Z", 10, now) && !is_older("2026-11-30T11:50:00Z", 10, now));
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
         assert_eq!(
             [memory(0), memory(34_359_738_368), memory(4_100_000_000)],
             ["", "32 GiB", "3.8 GiB"]

@@ -44,6 +44,7 @@ fn an_operator_finds_and_changes_a_host_by_the_page(database: Database) {
     tab.fill("#name", "rack");
     tab.fill("#pull_secret", PULL_SECRET);
     tab.click("Make the pool");
+    tab.click("Fetch the ISO");
     tab.await_text("curl -fLo rack.iso");
     let pool = tab.path().replace("/ui/pools/", "/infra-envs/");
     for number in 1..=3 {

@@ -100,8 +100,9 @@ fn hardware(hardware: HardwareSummary) -> HostHardware {
 fn facet(facet: Facet) -> HostFacet {
     let values = facet.values.iter().map(|counted| FacetCount {
         value: counted.value.clone(),
+        id: counted.id.clone(),
         hosts: counted.hosts,
-        term: facet.term(&counted.value),
+        term: facet.term(counted),
     });
     HostFacet {
         key: facet.key.to_string(),

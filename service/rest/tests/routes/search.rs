@@ -32,7 +32,10 @@ async fn hosts_of_all_infra_envs_are_found_in_order_and_counted() {
     assert_eq!(found["facets"][0]["key"], "pool");
     assert_eq!(
         found["facets"][0]["values"],
-        json!([{"value": "lab", "hosts": 2, "term": "pool:lab"}, {"value": "rack", "hosts": 1, "term": "pool:rack"}])
+        json!([
+            {"value": "lab", "id": first, "hosts": 2, "term": "pool:lab"},
+            {"value": "rack", "id": second, "hosts": 1, "term": "pool:rack"},
+        ])
     );
     assert!(found.get("next").is_none());
     let host = &found["hosts"][0];
@@ -57,6 +60,35 @@ async fn hosts_of_all_infra_envs_are_found_in_order_and_counted() {
     assert_eq!(
         none["removals"],
         json!([{"term": "pool:rack", "removes": 2, "removes_alone": 0}, {"term": "cpu:>99", "removes": 3, "removes_alone": 1}])
+    );
+}
+
+#[tokio::test]
+async fn infra_envs_of_one_name_are_counted_apart() {
+    let world = World::open().await;
+    let twins = [world.infra_env(json!({})).await, world.infra_env(json!({})).await];
+    for (number, twin) in [(1, twins[0]), (2, twins[1]), (3, twins[1])] {
+        world.host(twin, number).await;
+    }
+    let found = world
+        .get(&world.operator, &format!("{PATH}?facets=pool&q=host-2"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        found["facets"][0]["values"],
+        json!([{"value": "hw", "id": twins[1], "hosts": 1, "term": format!("pool:{}", twins[1])}])
+    );
+    let found = world
+        .get(&world.operator, &format!("{PATH}?facets=pool"))
+        .await
+        .expect(200)
+        .json();
+    let values = found["facets"][0]["values"].as_array().unwrap().iter();
+    let counts: Vec<(&Value, &Value)> = values.map(|value| (&value["id"], &value["hosts"])).collect();
+    assert_eq!(
+        counts,
+        [(&json!(twins[1]), &json!(2)), (&json!(twins[0]), &json!(1))]
     );
 }
 

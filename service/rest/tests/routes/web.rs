@@ -5,15 +5,14 @@ mod events;
 mod host;
 mod hosts;
 mod overview;
+mod pools;
 
 mod search;
 
 use axum::body::Body;
 use http::Request;
 use muster_tests::http::Answer;
-use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
-use url::form_urlencoded;
 
 use crate::tokens::scopes::operator;
 use crate::world::{Credential, HOST, World, answer};
@@ -292,63 +291,4 @@ async fn what_others_chose_is_text_on_every_page() {
             "{path}: {text}"
         );
     }
-}
-
-#[tokio::test]
-async fn a_pool_is_made_and_its_page_has_the_commands_that_boot_machines() {
-    let world = World::open().await;
-    let visitor = Browser::operator(&world).await;
-    let first = visitor.open(&world, "/ui/pools").await.expect(200).text();
-    assert!(first.contains("Make the first pool"), "{first}");
-    let secret = "pull_secret=not%20JSON";
-    let refused = visitor
-        .submit(&world, "/ui/pools", &format!("name=lab&{secret}"))
-        .await;
-    assert_eq!(refused.status, 400);
-    assert!(refused.text().contains("role=\"alert\"") && refused.text().contains("value=\"lab\""));
-    assert!(
-        !refused.text().contains("not JSON</textarea>"),
-        "a secret is not sent back"
-    );
-    let good = form_urlencoded::byte_serialize(PULL_SECRET.as_bytes()).collect::<String>();
-    let made = visitor
-        .submit(&world, "/ui/pools", &format!("name=lab&pull_secret={good}"))
-        .await
-        .expect(303);
-    let page = visitor
-        .open(&world, made.header("location"))
-        .await
-        .expect(200)
-        .text();
-    for part in [
-        "curl -fLo lab.iso",
-        "chain http",
-        "muster pxe-config dnsmasq",
-        "0 hosts",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    let id = made
-        .header("location")
-        .rsplit('/')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    world.infra_env(json!({"name": "elsewhere"})).await;
-    world.host(id, 1).await;
-    let list = visitor.open(&world, "/ui/pools").await.expect(200).text();
-    assert!(list.contains("1 host<") && list.contains("elsewhere"), "{list}");
-
-    let (_, guest) = operator(&world, false, Some(id)).await;
-    let guest = Browser::signed_in(&world, &guest).await;
-    let own = guest.open(&world, "/ui/pools").await.expect(200).text();
-    assert!(
-        own.contains(">lab<") && !own.contains("elsewhere") && !own.contains("<textarea"),
-        "{own}"
-    );
-    let refused = guest
-        .submit(&world, "/ui/pools", &format!("name=mine&pull_secret={good}"))
-        .await;
-    assert_eq!(refused.status, 403);
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, beside};
 use muster_api::infra_env::{
     HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
 };
-use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use url::{Host, Url};
 
 use super::static_network;
@@ -133,12 +133,12 @@ fn image_type(text: &str) -> Result<ImageType, String> {
 
 /// The iPXE script of an InfraEnv: short enough for the boot file field of a DHCP response, which holds 127 characters.
 pub fn ipxe_script(image_url: &str) -> String {
-    image_url.replace("discovery.iso", BOOT_SCRIPT)
+    beside(image_url, BOOT_SCRIPT)
 }
 
 /// The script that sends installed hosts to their disks.
 pub fn boot_order_script(image_url: &str) -> String {
-    image_url.replace("discovery.iso", BOOT_ORDER_SCRIPT)
+    beside(image_url, BOOT_ORDER_SCRIPT)
 }
 
 /// Warns on standard error of what keeps machines from booting: URLs that only this computer reaches, or a missing image.

@@ -1,13 +1,15 @@
 //! Counts by value, and what the terms of a filter remove.
 
-use muster_core::query::{FACETS, Facet, HostSummary, Key, facets, removals};
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_core::query::{FACETS, Facet, FacetValue, HostSummary, Key, facets, removals};
 use proptest::prelude::*;
+use uuid::Uuid;
 
 use super::oracle::hosts;
 use super::sample::{bare, host, now, passes, query};
 
 fn of(hosts: &[HostSummary], key: Key) -> Facet {
-    facets(hosts, &[key], 100).remove(0)
+    facets(hosts, hosts, &[key], 100).remove(0)
 }
 
 fn counts(facet: &Facet) -> Vec<(&str, usize)> {
@@ -42,12 +44,60 @@ fn hosts_are_counted_by_their_values() {
         [("clock-offset", 3), ("waiting", 3)]
     );
     assert_eq!(of(&hosts, Key::Cluster).unknown, 1);
-    let few = facets(&hosts, &[Key::State, Key::Model], 1);
+    let few = facets(&hosts, &hosts, &[Key::State, Key::Model], 1);
     assert_eq!(few[0].key, Key::State);
     assert_eq!((counts(&few[1]), few[1].left_out), (vec![("R750", 2)], 1));
-    assert_eq!(model.term("Power Edge, 7"), "model:\"Power Edge, 7\"");
-    assert_eq!(few[0].term("known"), "state:known-bound");
-    assert_eq!(model.term(""), "model:\"\"");
+    let spaced = of(&[named("Power Edge, 7", &[])], Key::Model);
+    assert_eq!(spaced.term(&spaced.values[0]), "model:\"Power Edge, 7\"");
+    assert_eq!(spaced.values[0].id, None);
+    assert_eq!(few[0].term(&few[0].values[0]), "state:known-bound");
+    let empty = FacetValue {
+        value: String::new(),
+        ..spaced.values[0].clone()
+    };
+    assert_eq!(spaced.term(&empty), "model:\"\"");
+}
+
+#[test]
+fn pools_and_clusters_of_one_name_are_counted_apart() {
+    let of_pool = |id: u128, name: &str| HostSummary {
+        infra_env_id: InfraEnvId(Uuid::from_u128(id)),
+        pool: name.into(),
+        ..host()
+    };
+    let hosts = [
+        of_pool(1, "lab"),
+        of_pool(2, "Lab"),
+        of_pool(2, "Lab"),
+        of_pool(3, "rack"),
+    ];
+    let pools = of(&hosts, Key::Pool);
+    assert_eq!(counts(&pools), [("Lab", 2), ("lab", 1), ("rack", 1)]);
+    let terms: Vec<String> = pools.values.iter().map(|value| pools.term(value)).collect();
+    assert_eq!(
+        terms,
+        [
+            "pool:00000000-0000-0000-0000-000000000002",
+            "pool:00000000-0000-0000-0000-000000000001",
+            "pool:rack"
+        ]
+    );
+    assert_eq!(
+        pools.values[2].id.as_deref(),
+        Some("00000000-0000-0000-0000-000000000003")
+    );
+    // The term of a value stays the same where the filter leaves nothing of the other record.
+    let one = facets(&hosts[..1], &hosts, &[Key::Pool], 100).remove(0);
+    assert_eq!(counts(&one), [("lab", 1)]);
+    assert_eq!(one.term(&one.values[0]), terms[1]);
+
+    let of_cluster = |id: u128| HostSummary {
+        cluster_id: Some(ClusterId(Uuid::from_u128(id))),
+        ..host()
+    };
+    let clusters = of(&[of_cluster(1), of_cluster(2), bare()], Key::Cluster);
+    assert_eq!(counts(&clusters), [("Prod", 1), ("Prod", 1)]);
+    assert_eq!(clusters.unknown, 1);
 }
 
 #[test]
@@ -79,12 +129,12 @@ proptest! {
 
     #[test]
     fn a_count_is_the_number_of_hosts_that_its_term_lets_pass(hosts in hosts()) {
-        for facet in facets(&hosts, &FACETS, usize::MAX) {
+        for facet in facets(&hosts, &hosts, &FACETS, usize::MAX) {
             let passing = |term: &str| hosts.iter().filter(|host| passes(term, host)).count();
             for value in &facet.values {
-                prop_assert_eq!(passing(&facet.term(&value.value)), value.hosts, "{:?}", facet);
+                prop_assert_eq!(passing(&facet.term(value)), value.hosts, "{:?}", facet);
             }
-            prop_assert_eq!(passing(&facet.term("")), facet.unknown, "{:?}", facet);
+            prop_assert_eq!(passing(&format!("{}:\"\"", facet.key)), facet.unknown, "{:?}", facet);
         }
     }
 }

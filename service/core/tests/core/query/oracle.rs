@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use muster_api::host::{HostRole, HostStatus};
-use muster_api::ids::HostId;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::HostSwitchPort;
 use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, WaitSummary};
 use muster_core::record::CheckId;
@@ -36,7 +36,7 @@ fn port(switch: &str) -> HostSwitchPort {
 prop_compose! {
     fn any_host()(
         known in any::<bool>(), id in 1_u128..1_000_000,
-        name in select(NAMES), model in select(MODELS), pool in select(NAMES),
+        name in select(NAMES), model in select(MODELS), pool in 0..2 * NAMES.len(),
         status in select(&[HostStatus::Known, HostStatus::KnownUnbound, HostStatus::Error]),
         role in select(&[HostRole::Worker, HostRole::Master]), approved in option::of(any::<bool>()),
         wait in option::of((0_i64..4, option::of(-2_i64..3))), (since, seen) in (0_i64..4, 0_i64..4),
@@ -48,7 +48,9 @@ prop_compose! {
     ) -> HostSummary {
         let mut one = if known { host() } else { bare() };
         one.id = HostId(Uuid::from_u128(id));
-        (one.name, one.pool) = (name.into(), pool.into());
+        // Each name is that of two InfraEnvs.
+        (one.name, one.pool) = (name.into(), NAMES[pool / 2].into());
+        one.infra_env_id = InfraEnvId(Uuid::from_u128(0xe000 + pool as u128));
         (one.status, one.role, one.approved) = (status, role, approved);
         one.wait = wait.map(|(minutes, until)| WaitSummary {
             what: "something".into(),

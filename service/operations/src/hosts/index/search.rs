@@ -72,7 +72,12 @@ impl HostSearch {
             next: last.filter(|_| has_more),
             total: fit.len(),
             visible: visible.len(),
-            facets: facets(fit.iter().copied(), &self.facets, self.facet_values),
+            facets: facets(
+                fit.iter().copied(),
+                visible.iter().copied(),
+                &self.facets,
+                self.facet_values,
+            ),
             terms: self.query.terms().iter().map(ToString::to_string).collect(),
             removals: match explained {
                 true => removals(&self.query, visible.iter().copied(), now),
