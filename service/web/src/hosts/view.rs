@@ -9,6 +9,7 @@ use super::columns::{self, Column};
 use super::groups::Grouping;
 use crate::html::HOSTS;
 use crate::rest::Visitor;
+use crate::words;
 
 /// Views that every visitor has, each with its query.
 static READY: [(&str, &str); 6] = [
@@ -178,10 +179,9 @@ impl View {
 
     /// The command that shows the same.
     pub fn command(&self) -> String {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
         let mut command = "muster hosts".to_owned();
         if !self.query.is_empty() {
-            command.push_str(&format!(" --query {}", quoted(&self.query)));
+            command.push_str(&format!(" --query {}", words::quoted(&self.query)));
         }
         if !self.order().is_empty() {
             command.push_str(&format!(" --sort {}", self.order()));
