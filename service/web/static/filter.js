@@ -32,7 +32,7 @@ let running;
 /** Takes keys from the server's list, and values from the counts that the page shows. */
 function learn() {
   if (words.size === 0) {
-    const keys = /** @type {HTMLTemplateElement} */ (document.getElementById('keys'));
+    const keys = /** @type {HTMLTemplateElement} */ (document.getElementById('filter-keys'));
     for (const one of keys.content.querySelectorAll('[data-key]')) {
       words.set(one.dataset.key, new Set(one.dataset.words.split(' ').filter((word) => word)));
     }
