@@ -136,6 +136,8 @@ async function find(text) {
 /** Searches when nothing was typed for a moment. */
 function typed() {
   clearTimeout(timer);
+  // Its answer is for another text: Enter would open the wrong record.
+  search?.abort();
   isWanted = false;
   timer = setTimeout(find, QUIET, box.value.trim());
 }
