@@ -26,10 +26,12 @@ let wait = PAUSE;
 let lastFetch = 0;
 let pressedAt = 0;
 let lostSince = null;
+/** True without a stream. */
+let isPolling = false;
 
 function show(state) {
-  if (!sign) return;
-  sign.dataset.state = state;
+  // What is gone does not come back.
+  if (!sign || sign.dataset.state === 'gone') return;
   const texts = {
     connecting: 'connecting',
     live: 'live',
@@ -37,7 +39,9 @@ function show(state) {
     lost: `not live since ${lostSince?.toLocaleTimeString()}`,
     gone: 'gone: this page shows what was there last',
   };
-  sign.textContent = texts[state];
+  // Screen readers read it again whenever it is written.
+  if (sign.textContent !== texts[state]) sign.textContent = texts[state];
+  sign.dataset.state = state;
 }
 
 /** The page to fetch: one that answered a form has another address than itself. */
@@ -86,7 +90,15 @@ async function load() {
     if (fresh && wanted === address() && !isInUse()) replace(fresh);
     else stale = true;
     wait = PAUSE;
+    if (isPolling) {
+      lostSince = null;
+      show('polling');
+    }
   } catch {
+    if (isPolling) {
+      lostSince ??= new Date();
+      show('lost');
+    }
     stale = true;
     wait = Math.min(wait * 2, LONGEST);
   }
@@ -200,6 +212,7 @@ if (region) {
     refresh();
     setInterval(refresh, TICK);
   } else {
+    isPolling = true;
     show('polling');
     setInterval(refresh, POLL);
   }
