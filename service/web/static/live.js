@@ -12,6 +12,8 @@ const POLL = 15_000;
 const TICK = 30_000;
 /** Longest wait before another attempt, ms. */
 const LONGEST = 30_000;
+/** Longest silence of a stream that works, ms: it has an event each 20 s. A connection that broke during sleep may have no end. */
+const SILENCE = 60_000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
@@ -160,18 +162,29 @@ function follow(pass) {
   let pause = 1000;
   const open = () => {
     const stream = new EventSource(`${CHANGES}?after=${encodeURIComponent(after)}`);
-    const note = (event) => { if (event.lastEventId) after = event.lastEventId; };
-    const alive = () => { pause = 1000; lostSince = null; pass({ state: 'live' }); };
-    stream.addEventListener('alive', (event) => { note(event); alive(); });
-    stream.addEventListener('reset', (event) => { note(event); alive(); pass({ record: null }); });
-    stream.addEventListener('message', (event) => { note(event); pass({ record: JSON.parse(event.data) }); });
-    stream.addEventListener('error', () => {
+    let watch = 0;
+    const lose = () => {
+      clearTimeout(watch);
       stream.close();
       lostSince ??= new Date();
       pass({ state: 'lost', since: lostSince.getTime() });
       setTimeout(open, pause * (0.75 + Math.random() / 2));
       pause = Math.min(pause * 2, LONGEST);
-    });
+    };
+    const heard = () => {
+      clearTimeout(watch);
+      watch = setTimeout(lose, SILENCE);
+    };
+    const note = (event) => {
+      heard();
+      if (event.lastEventId) after = event.lastEventId;
+    };
+    const alive = () => { pause = 1000; lostSince = null; pass({ state: 'live' }); };
+    stream.addEventListener('alive', (event) => { note(event); alive(); });
+    stream.addEventListener('reset', (event) => { note(event); alive(); pass({ record: null }); });
+    stream.addEventListener('message', (event) => { note(event); pass({ record: JSON.parse(event.data) }); });
+    stream.addEventListener('error', lose);
+    heard();
   };
   open();
 }
