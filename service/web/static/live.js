@@ -51,14 +51,16 @@ function address() {
   return region.dataset.address ?? location.pathname + location.search;
 }
 
-/** True while the visitor types, chooses or clicks: nothing of that may be lost. */
+/** True while the visitor types, chooses, clicks or has selected text to copy: nothing of that may be lost. */
 function isInUse() {
   const isChanged = (field) => (field.matches('select')
     ? [...field.options].some((option) => option.selected !== option.defaultSelected)
     : field.value !== field.defaultValue);
   const active = document.activeElement;
+  const selection = getSelection();
   const isEntered = region.contains(active) && active.matches('input, select, textarea, button');
   return isEntered
+    || (selection && !selection.isCollapsed && selection.containsNode(region, true))
     || Date.now() - pressedAt < CLICK
     || [...region.querySelectorAll('input:not([type="hidden"]), select, textarea')].some(isChanged);
 }
