@@ -14,6 +14,8 @@ const TICK = 30_000;
 const LONGEST = 30_000;
 /** Longest silence of a stream that works, ms: it has an event each 20 s. A connection that broke during sleep may have no end. */
 const SILENCE = 60_000;
+/** What holds the page back longer than this is shown, ms. */
+const HELD = 5000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
@@ -27,23 +29,35 @@ let stale = false;
 let wait = PAUSE;
 let lastFetch = 0;
 let pressedAt = 0;
+/** Time since which the page is held back; 0: it is not. */
+let heldSince = 0;
+let state = '';
 let lostSince = null;
 /** True without a stream. */
 let isPolling = false;
 
-function show(state) {
+function show(next) {
   // What is gone does not come back.
-  if (!sign || sign.dataset.state === 'gone') return;
+  if (state !== 'gone') state = next;
+  draw();
+}
+
+/** Writes the sign at the top. */
+function draw() {
+  if (!sign) return;
+  const isHeld = heldSince > 0 && Date.now() - heldSince > HELD && state !== 'lost' && state !== 'gone';
+  const shown = isHeld ? 'held' : state;
   const texts = {
     connecting: 'connecting',
     live: 'live',
     polling: 'every 15 s',
     lost: `not live since ${lostSince?.toLocaleTimeString()}`,
+    held: 'paused: a field or a selected text is in use',
     gone: 'gone: this page shows what was there last',
   };
   // Screen readers read it again whenever it is written.
-  if (sign.textContent !== texts[state]) sign.textContent = texts[state];
-  sign.dataset.state = state;
+  if (sign.textContent !== texts[shown]) sign.textContent = texts[shown];
+  sign.dataset.state = shown;
 }
 
 /** The page to fetch: one that answered a form has another address than itself. */
@@ -75,7 +89,10 @@ function refresh() {
 
 async function load() {
   lastFetch = Date.now();
-  if (isInUse()) {
+  const isHeld = isInUse();
+  heldSince = isHeld ? heldSince || Date.now() : 0;
+  draw();
+  if (isHeld) {
     again();
     return;
   }
