@@ -28,6 +28,8 @@ let busy = false;
 let stale = false;
 let wait = PAUSE;
 let lastFetch = 0;
+/** Number of times that the content was put in place. */
+let replaced = 0;
 let pressedAt = 0;
 /** Time since which the page is held back; 0: it is not. */
 let heldSince = 0;
@@ -97,9 +99,9 @@ async function load() {
     return;
   }
   stale = false;
-  const wanted = address();
+  const before = replaced;
   try {
-    const answer = await fetchPage(wanted);
+    const answer = await fetchPage(address());
     if (!answer) return;
     if (answer.status === 404) {
       show('gone');
@@ -107,8 +109,8 @@ async function load() {
     }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const fresh = answer.page.querySelector('[data-revision]');
-    // Meanwhile the visitor may have filtered.
-    if (fresh && wanted === address() && !isInUse()) replace(fresh);
+    // Meanwhile the visitor may have filtered: this answer is the older one.
+    if (fresh && before === replaced && !isInUse()) replace(fresh);
     else stale = true;
     wait = PAUSE;
     if (isPolling) {
@@ -153,6 +155,7 @@ function again() {
  * @param {Element} fresh the same part of a page that was fetched
  */
 export function replace(fresh) {
+  replaced += 1;
   const active = document.activeElement;
   const focused = region.contains(active) ? (active.getAttribute('href') ?? active.textContent) : null;
   const isOpen = new Map([...region.querySelectorAll('details')].map((one) => [one.firstElementChild.textContent, one.open]));
