@@ -35,6 +35,8 @@ let pressedAt = 0;
 let heldSince = 0;
 let state = '';
 let lostSince = null;
+/** Whether each of the details is open, by its summary: also of those that are not shown now. */
+const isOpen = new Map();
 /** True without a stream. */
 let isPolling = false;
 
@@ -150,6 +152,16 @@ function again() {
   if (stale) refresh();
 }
 
+/** What an element is called before and after a fetch. */
+function nameOf(one) {
+  return one.getAttribute('href') ?? one.getAttribute('aria-label') ?? (one.querySelector('th, h2') ?? one).textContent;
+}
+
+/** The elements of this kind and name, in their order. */
+function alike(kind, name) {
+  return [...region.querySelectorAll(kind)].filter((one) => nameOf(one) === name);
+}
+
 /**
  * Puts the fresh content in place; focus, open details and the place of scrolling stay.
  * @param {Element} fresh the same part of a page that was fetched
@@ -157,8 +169,9 @@ function again() {
 export function replace(fresh) {
   replaced += 1;
   const active = document.activeElement;
-  const focused = region.contains(active) ? (active.getAttribute('href') ?? active.textContent) : null;
-  const isOpen = new Map([...region.querySelectorAll('details')].map((one) => [one.firstElementChild.textContent, one.open]));
+  const focused = region.contains(active) ? { kind: active.localName, name: nameOf(active) } : null;
+  const place = focused ? alike(focused.kind, focused.name).indexOf(active) : 0;
+  region.querySelectorAll('details').forEach((one) => isOpen.set(one.firstElementChild.textContent, one.open));
   const scrolled = [...region.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
   region.dataset.revision = fresh.dataset.revision;
   region.replaceChildren(...fresh.childNodes);
@@ -166,10 +179,13 @@ export function replace(fresh) {
   region.querySelectorAll('.scroll').forEach((one, index) => {
     [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0];
   });
-  if (focused) {
-    const is = (one) => (one.getAttribute('href') ?? one.textContent) === focused;
-    [...region.querySelectorAll('a, summary')].find(is)?.focus();
-  }
+  if (!focused) return;
+  const found = alike(focused.kind, focused.name);
+  const one = found[place] ?? found.at(-1);
+  // Rows and parts have it from the keys (keys.js).
+  if (one && active.hasAttribute('tabindex')) one.tabIndex = active.tabIndex;
+  // The visitor may read another part than the one in focus.
+  one?.focus({ preventScroll: true });
 }
 
 /** A change of a record, as the stream has it; `null`: everything may have changed. */
