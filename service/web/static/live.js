@@ -245,15 +245,15 @@ if (region) {
       }
       if ('record' in message) changed(message.record);
       // Of a tab that was just opened: the one with the stream tells how it is.
-      if ('asks' in message && state) channel.postMessage(state);
+      if ('asks' in message && last) channel.postMessage(last);
     };
-    let state = null;
+    let last = null;
     channel.addEventListener('message', (event) => take(event.data));
     show('connecting');
     // Held until the tab is closed; then the next one takes it.
     navigator.locks.request('muster-changes', () => new Promise(() => {
       follow((message) => {
-        if ('state' in message) state = message;
+        if ('state' in message) last = message;
         channel.postMessage(message);
         take(message);
       });
