@@ -120,6 +120,8 @@ function open() {
 }
 
 function showKeys() {
+  // Another tab may have switched them.
+  if (choice) choice.checked = areOff();
   list?.showModal();
 }
 
@@ -179,7 +181,6 @@ if (opener && list) {
   opener.addEventListener('click', showKeys);
 }
 if (choice) {
-  choice.checked = areOff();
   choice.addEventListener('change', () => {
     try {
       localStorage.setItem(OFF, choice.checked ? 'yes' : 'no');

@@ -21,14 +21,18 @@
   }
 
   show(kept());
-  // Another tab chose.
-  addEventListener('storage', (event) => { if (event.key === KEY) show(kept()); });
   document.addEventListener('DOMContentLoaded', () => {
     const choice = document.getElementById('theme-choice');
     const select = document.getElementById('theme');
     if (!choice || !(select instanceof HTMLSelectElement)) return;
     select.value = root.dataset.theme ?? 'system';
     choice.hidden = false;
+    // Another tab chose.
+    addEventListener('storage', (event) => {
+      if (event.key !== KEY) return;
+      show(kept());
+      select.value = root.dataset.theme ?? 'system';
+    });
     select.addEventListener('change', () => {
       show(select.value);
       try {
