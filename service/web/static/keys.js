@@ -105,7 +105,7 @@ function turn(step) {
 
 /** Goes to the filter of the page, or to the box for everything. */
 function filter() {
-  const field = document.querySelector('main form[role="search"] input[type="search"]') ?? document.getElementById('find');
+  const field = document.querySelector('main form[role="search"] :is(input[type="search"], input:not([type]))') ?? document.getElementById('find');
   if (!(field instanceof HTMLInputElement)) return;
   field.focus();
   field.select();
