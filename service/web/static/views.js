@@ -21,10 +21,31 @@ function saved() {
   }
 }
 
+/**
+ * @param {string} key
+ * @param {string} text
+ */
+function store(key, text) {
+  try {
+    localStorage.setItem(key, text);
+  } catch {
+    // This browser keeps nothing.
+  }
+}
+
 /** @param {SavedView[]} views */
 function save(views) {
-  localStorage.setItem(VIEWS, JSON.stringify(views.slice(-MOST)));
+  store(VIEWS, JSON.stringify(views.slice(-MOST)));
   draw();
+}
+
+/** @returns {boolean} true if the visitor has closed the counts */
+function areCountsClosed() {
+  try {
+    return localStorage.getItem(COUNTS) === 'closed';
+  } catch {
+    return false;
+  }
 }
 
 /** The parameters that make a view, in one order. @param {string} query */
@@ -79,14 +100,19 @@ if (nav && keep) {
     save([...saved().filter((one) => one.name !== name), { name, query: view(location.search) }]);
     field.value = '';
     keep.open = false;
+    // The field that was in focus is hidden now.
+    keep.querySelector('summary').focus();
   });
   document.addEventListener('filtered', mark);
   // Another tab has kept one.
   window.addEventListener('storage', (event) => { if (event.key === VIEWS) draw(); });
   draw();
   const counts = document.querySelector('.facets');
-  if (counts && localStorage.getItem(COUNTS) === 'closed') counts.open = false;
-  document.addEventListener('toggle', (event) => {
-    if (event.target.matches('.facets')) localStorage.setItem(COUNTS, event.target.open ? 'open' : 'closed');
-  }, true);
+  if (counts && (areCountsClosed() || matchMedia('(max-width: 900px)').matches)) counts.open = false;
+  // Not `toggle`: a fresh page (live.js) opens and closes them, too. Before the click the details are as they were.
+  document.addEventListener('click', (event) => {
+    if (event.target instanceof Element && event.target.closest('.facets > summary')) {
+      store(COUNTS, event.target.closest('.facets').open ? 'closed' : 'open');
+    }
+  });
 }
