@@ -46,7 +46,7 @@ pub fn frame_of(session: Session) -> Frame {
     }
     if let Some(id) = session.infra_env_id {
         limits.push(format!(
-            "This token is for one InfraEnv ({id}): the hosts of others are not shown."
+            "This token is for one pool (InfraEnv {id}): the hosts of others are not shown."
         ));
     }
     let is_open = !session.requires_tokens;

@@ -89,7 +89,7 @@ pub static COLUMNS: [Column; 27] = [
         "state,reason,approved,waits_for,waits_until",
         |_, _, _| Content::State,
     ),
-    usual("pool", "InfraEnv", "pool", "infra_env", |_, row, _| {
+    usual("pool", "Pool", "pool", "infra_env", |_, row, _| {
         Content::Text(row.infra_env.clone())
     }),
     usual("cluster", "Cluster", "cluster", "cluster", |_, row, _| {

@@ -23,7 +23,7 @@ pub static GROUPINGS: [Grouping; 5] = [
     },
     Grouping {
         key: "pool",
-        heading: "InfraEnv",
+        heading: "Pool",
         value: |host| host.infra_env.clone(),
     },
     Grouping {

@@ -66,7 +66,7 @@ async fn columns_are_those_of_the_address_in_its_order() {
     let labels = all(&usual, "data-label=\"", "\"");
     let expected = [
         "State",
-        "InfraEnv",
+        "Pool",
         "Cluster",
         "Role",
         "CPU",
