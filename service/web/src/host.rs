@@ -255,6 +255,7 @@ impl HostPage {
             inventory: &inventory,
             approved: known.summary.approved,
             clusters: &known.clusters,
+            is_confined: frame.forbidden.elsewhere.is_some(),
             bmc: known.bmc.as_ref(),
         };
         let Next { advice: next, action } = around.next_step();
