@@ -39,7 +39,7 @@ use crate::words;
 /// Events that are shown.
 const EVENTS: u32 = 50;
 
-/// The kind of the finding about a long wait, with its advice.
+/// The kind of the finding about a long wait, which says what the wait itself does.
 const WAITING: &str = "waiting";
 
 #[derive(Template)]
@@ -59,8 +59,6 @@ struct HostPage {
     /// Progress of the installation; empty: there is none.
     progress: String,
     approved: Option<bool>,
-    /// The service's advice about a long wait.
-    advice: Option<String>,
     next: &'static str,
     offers: Vec<Offer>,
     findings: Vec<HostFinding>,
@@ -261,11 +259,9 @@ impl HostPage {
         let Next { advice: next, action } = around.next_step();
         let row = Row::of(&known.summary, now);
         let has_agent = known.summary.approved.is_some();
-        let (waits, findings) = host
-            .findings
-            .iter()
-            .cloned()
-            .partition::<Vec<_>, _>(|finding| finding.kind == WAITING);
+        let findings = host.findings.iter();
+        let findings = findings.filter(|finding| row.wait.is_none() || finding.kind != WAITING);
+        let findings = findings.cloned().collect();
         let mut page = Self {
             frame,
             address: address(infra_env_id, id),
@@ -276,7 +272,6 @@ impl HostPage {
             since_at: known.summary.since.clone(),
             progress: progress(&known.summary),
             approved: known.summary.approved,
-            advice: waits.into_iter().next().map(|finding| finding.message),
             next,
             offers: around.offers(action),
             findings,

@@ -118,8 +118,8 @@ fn overdue(host: &FoundHost, now: &str) -> String {
         return String::new();
     };
     match wait.until {
-        Some(until) => format!("waits for {}, due {until}", wait.what),
-        None => format!("waits for {}", wait.what),
+        Some(until) => format!("waits for {}, due {until}. {}", wait.what, wait.what_to_do),
+        None => format!("waits for {}. {}", wait.what, wait.what_to_do),
     }
 }
 

@@ -3,7 +3,7 @@
 use muster_api::MUSTER_PATH;
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::validation::ValidationStatus;
-use muster_core::record::KubeRef;
+use muster_core::record::{HostState, KubeRef};
 use muster_operations::bridge::BridgeStatus;
 use serde_json::{Value, json};
 
@@ -382,4 +382,35 @@ async fn what_a_token_forbids_is_disabled_with_the_reason() {
             "{page}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_wait_has_its_end_and_what_to_do_from_its_first_second() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    world.host(infra_env, 1).await;
+    world.put(infra_env, 1, HostState::Reclaiming).await;
+    let scene = Scene::of(world, infra_env).await;
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "Waits for the agent on the node to download",
+            ", then somebody must boot the host.",
+            "<strong>What to do:</strong> See the journal of muster-node-agent on the node",
+        ],
+    );
+    let path = format!("{MUSTER_PATH}/hosts?q=wait:*");
+    let found = scene
+        .world
+        .get(&scene.world.operator, &path)
+        .await
+        .expect(200)
+        .json();
+    let wait = &found["hosts"][0]["wait"];
+    assert_eq!(wait["then"], "somebody must boot the host");
+    assert_eq!(
+        wait["what_to_do"],
+        "See the journal of muster-node-agent on the node, or boot the host into the discovery image"
+    );
 }
