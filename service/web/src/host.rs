@@ -29,7 +29,7 @@ use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, EventRow};
 use self::power::PowerView;
-use crate::hosts::{Row, address};
+use crate::hosts::{Row, Trail, address, query_from};
 use crate::html::{Frame, HOSTS, answer};
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
@@ -49,6 +49,10 @@ struct HostPage {
     /// The path of the page.
     address: String,
     pool_address: String,
+    /// The list that led here.
+    trail: Option<Trail>,
+    /// The query by which the list is still known after an action; empty: none led here.
+    from: String,
     /// The path of REST.
     source: String,
     id: HostId,
@@ -139,7 +143,8 @@ pub async fn act(
     form: Form,
 ) -> Result<Response, Refusal> {
     let address = address(infra_env_id, id);
-    let visitor = visitor.at(&address);
+    let from = query_from(&visitor);
+    let visitor = visitor.at(&format!("{address}{from}"));
     let Some(action) = Action::named(&action) else {
         return Err(visitor.refusal(
             StatusCode::NOT_FOUND,
@@ -162,6 +167,10 @@ pub async fn act(
             if !removed.is_empty() {
                 page.push_str("&removed=");
                 page.extend(byte_serialize(removed.join(",").as_bytes()));
+            }
+            if let Some(from) = from.strip_prefix('?') {
+                page.push('&');
+                page.push_str(from);
             }
             Ok(Redirect::to(&page).into_response())
         }
@@ -187,7 +196,12 @@ async fn page(
 ) -> Result<Response, Refusal> {
     let known = known(visitor, infra_env_id, id).await?;
     let frame = frame(visitor).await?;
-    Ok(answer(&HostPage::of(known, frame, just)))
+    let trail = Trail::of(visitor, infra_env_id, id).await?;
+    Ok(answer(&HostPage {
+        from: query_from(visitor),
+        trail,
+        ..HostPage::of(known, frame, just)
+    }))
 }
 
 /// The path of a host in REST.
@@ -266,6 +280,8 @@ impl HostPage {
             frame,
             address: address(infra_env_id, id),
             pool_address: pools::address(infra_env_id),
+            trail: None,
+            from: String::new(),
             source: format!("{BASE_PATH}{}", path(infra_env_id, id)),
             id,
             since: words::relative(&known.summary.since, now),

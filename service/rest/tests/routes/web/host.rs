@@ -104,6 +104,13 @@ async fn the_disk_is_explained_and_another_one_is_refused_at_its_field() {
             "The host as JSON",
         ],
     );
+    let events = format!("/ui/events?host={}", host_id(1));
+    assert_has(
+        &page,
+        &[&format!(r#"<a href="{events}">All events of the host</a>"#)],
+    );
+    let events = scene.visitor.open(&scene.world, &events).await.expect(200);
+    assert_has(&events.text(), &["muster events --host"]);
     let command = format!("muster host set {} --disk '/dev/disk/by-id/wwn-sda'", host_id(1));
     let done = scene.submit("disk", "value=/dev/disk/by-id/wwn-sda").await;
     assert_has(&done, &[&escaped(&command)]);

@@ -80,6 +80,13 @@ async fn a_pool_is_made_and_its_page_has_the_commands_that_boot_machines() {
     world.host(id, 1).await;
     let list = visitor.open(&world, "/ui/pools").await.expect(200).text();
     assert!(list.contains("1 host<") && list.contains("elsewhere"), "{list}");
+    let events = format!("/ui/events?pool={id}");
+    assert!(
+        page.contains(&format!("<a href=\"{events}\">All events of the pool</a>")),
+        "{page}"
+    );
+    let events = visitor.open(&world, &events).await.expect(200).text();
+    assert!(events.contains("muster events --infra-env"), "{events}");
 
     let (_, guest) = operator(&world, false, Some(id)).await;
     let guest = Browser::signed_in(&world, &guest).await;
