@@ -61,6 +61,8 @@ async fn a_pool_is_made_and_its_page_has_the_commands_that_boot_machines() {
         .text();
     for part in [
         "curl -fLo lab.iso",
+        // A machine that is fit.
+        "-m 8192 -nographic -cdrom lab.iso -drive file=disk.img",
         "chain http",
         "muster pxe-config dnsmasq",
         "muster bmc add",
