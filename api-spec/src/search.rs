@@ -98,6 +98,7 @@ pub struct FoundHost {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HostWait {
+    /// A part of a sentence, such as `the node to reboot into discovery`.
     pub what: String,
     /// RFC 3339 with milliseconds.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
@@ -106,6 +107,12 @@ pub struct HostWait {
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub until: Option<String>,
+    /// Consequence of its end, a part of a sentence, such as `somebody must boot the host`; empty: it has no limit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub then: String,
+    /// Advice, a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub what_to_do: String,
 }
 
 /// A BMC that discovers a host.

@@ -29,7 +29,7 @@ use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, EventRow};
 use self::power::PowerView;
-use crate::hosts::{Row, address};
+use crate::hosts::{Row, Trail, address, query_from};
 use crate::html::{Frame, HOSTS, answer};
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
@@ -39,7 +39,7 @@ use crate::words;
 /// Events that are shown.
 const EVENTS: u32 = 50;
 
-/// The kind of the finding about a long wait, with its advice.
+/// The kind of the finding about a long wait, which says what the wait itself does.
 const WAITING: &str = "waiting";
 
 #[derive(Template)]
@@ -49,6 +49,10 @@ struct HostPage {
     /// The path of the page.
     address: String,
     pool_address: String,
+    /// The list that led here.
+    trail: Option<Trail>,
+    /// The query by which the list is still known after an action; empty: none led here.
+    from: String,
     /// The path of REST.
     source: String,
     id: HostId,
@@ -59,8 +63,6 @@ struct HostPage {
     /// Progress of the installation; empty: there is none.
     progress: String,
     approved: Option<bool>,
-    /// The service's advice about a long wait.
-    advice: Option<String>,
     next: &'static str,
     offers: Vec<Offer>,
     findings: Vec<HostFinding>,
@@ -141,7 +143,8 @@ pub async fn act(
     form: Form,
 ) -> Result<Response, Refusal> {
     let address = address(infra_env_id, id);
-    let visitor = visitor.at(&address);
+    let from = query_from(&visitor);
+    let visitor = visitor.at(&format!("{address}{from}"));
     let Some(action) = Action::named(&action) else {
         return Err(visitor.refusal(
             StatusCode::NOT_FOUND,
@@ -164,6 +167,10 @@ pub async fn act(
             if !removed.is_empty() {
                 page.push_str("&removed=");
                 page.extend(byte_serialize(removed.join(",").as_bytes()));
+            }
+            if let Some(from) = from.strip_prefix('?') {
+                page.push('&');
+                page.push_str(from);
             }
             Ok(Redirect::to(&page).into_response())
         }
@@ -189,7 +196,12 @@ async fn page(
 ) -> Result<Response, Refusal> {
     let known = known(visitor, infra_env_id, id).await?;
     let frame = frame(visitor).await?;
-    Ok(answer(&HostPage::of(known, frame, just)))
+    let trail = Trail::of(visitor, infra_env_id, id).await?;
+    Ok(answer(&HostPage {
+        from: query_from(visitor),
+        trail,
+        ..HostPage::of(known, frame, just)
+    }))
 }
 
 /// The path of a host in REST.
@@ -255,27 +267,27 @@ impl HostPage {
             inventory: &inventory,
             approved: known.summary.approved,
             clusters: &known.clusters,
+            is_confined: frame.forbidden.elsewhere.is_some(),
             bmc: known.bmc.as_ref(),
         };
         let Next { advice: next, action } = around.next_step();
         let row = Row::of(&known.summary, now);
         let has_agent = known.summary.approved.is_some();
-        let (waits, findings) = host
-            .findings
-            .iter()
-            .cloned()
-            .partition::<Vec<_>, _>(|finding| finding.kind == WAITING);
+        let findings = host.findings.iter();
+        let findings = findings.filter(|finding| row.wait.is_none() || finding.kind != WAITING);
+        let findings = findings.cloned().collect();
         let mut page = Self {
             frame,
             address: address(infra_env_id, id),
             pool_address: pools::address(infra_env_id),
+            trail: None,
+            from: String::new(),
             source: format!("{BASE_PATH}{}", path(infra_env_id, id)),
             id,
             since: words::relative(&known.summary.since, now),
             since_at: known.summary.since.clone(),
             progress: progress(&known.summary),
             approved: known.summary.approved,
-            advice: waits.into_iter().next().map(|finding| finding.message),
             next,
             offers: around.offers(action),
             findings,

@@ -6,6 +6,7 @@ mod keys;
 mod nearest;
 mod row;
 mod table;
+mod trail;
 mod view;
 
 use askama::Template;
@@ -23,6 +24,7 @@ use groups::{GROUPINGS, Grouping};
 use keys::KeyWords;
 pub use row::{Row, Wait};
 use table::Found;
+pub use trail::{Trail, query_from};
 use view::{Link, View};
 
 /// The keys whose values are counted.

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
+use muster_api::session::Session;
 use url::form_urlencoded::byte_serialize;
 
 use crate::files::{FILES, Files};
@@ -29,6 +30,7 @@ pub struct Frame {
     pub who: Option<String>,
     /// What the visitor cannot do, and why.
     pub limits: Vec<String>,
+    pub forbidden: Forbidden,
     /// True if the service requires no tokens.
     pub is_open: bool,
 }
@@ -45,8 +47,36 @@ impl Frame {
             files: &FILES,
             who: None,
             limits: Vec::new(),
+            forbidden: Forbidden::default(),
             is_open: false,
         }
+    }
+}
+
+/// What a session may not change, with the reason that stands beside disabled buttons; `None`: it may.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forbidden {
+    /// Anything.
+    pub all: Option<&'static str>,
+    /// Other pools, and clusters.
+    pub elsewhere: Option<&'static str>,
+}
+
+impl Forbidden {
+    pub fn of(session: &Session) -> Self {
+        Self {
+            all: session
+                .read_only
+                .then_some("Your token only reads: what changes something is disabled."),
+            elsewhere: session.infra_env_id.map(|_| {
+                "Your token is for one pool: what makes other pools or reaches into clusters is disabled."
+            }),
+        }
+    }
+
+    /// The reason why other pools and clusters cannot be changed.
+    pub fn beyond(self) -> Option<&'static str> {
+        self.all.or(self.elsewhere)
     }
 }
 

@@ -37,8 +37,6 @@ const BOOT_TIME: i64 = 600;
 struct OverviewPage {
     frame: Frame,
     has_pools: bool,
-    /// True if the visitor may make a pool.
-    may_add: bool,
     needs: Vec<Need>,
     /// Pools whose BMCs and booting machines were not read.
     pools_left_out: usize,
@@ -120,8 +118,8 @@ fn overdue(host: &FoundHost, now: &str) -> String {
         return String::new();
     };
     match wait.until {
-        Some(until) => format!("waits for {}, due {until}", wait.what),
-        None => format!("waits for {}", wait.what),
+        Some(until) => format!("waits for {}, due {until}. {}", wait.what, wait.what_to_do),
+        None => format!("waits for {}. {}", wait.what, wait.what_to_do),
     }
 }
 
@@ -267,7 +265,6 @@ pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     ];
     Ok(answer(&OverviewPage {
         has_pools: !pools.is_empty(),
-        may_add: session.infra_env_id.is_none() && !session.read_only,
         needs,
         pools_left_out: pools.len().saturating_sub(POOLS),
         hosts: words::count(counted.total, "host"),

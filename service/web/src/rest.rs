@@ -42,6 +42,7 @@ impl Rest {
 }
 
 /// Who opened the page.
+#[derive(Clone)]
 pub struct Visitor {
     rest: Rest,
     headers: HeaderMap,

@@ -8,7 +8,7 @@ use muster_api::session::Session;
 use serde_json::json;
 
 use crate::files::FILES;
-use crate::html::{Frame, OVERVIEW, SIGN_IN, answer};
+use crate::html::{Forbidden, Frame, OVERVIEW, SIGN_IN, answer};
 use crate::rest::{Form, Refusal, Visitor};
 
 #[derive(Template)]
@@ -40,9 +40,10 @@ pub async fn frame(visitor: &Visitor) -> Result<Frame, Refusal> {
 
 /// The frame of a session.
 pub fn frame_of(session: Session) -> Frame {
+    let forbidden = Forbidden::of(&session);
     let mut limits = Vec::new();
     if session.read_only {
-        limits.push("This token only reads: buttons that change something are refused.".to_owned());
+        limits.push("This token only reads: buttons that change something are disabled.".to_owned());
     }
     if let Some(id) = session.infra_env_id {
         limits.push(format!(
@@ -54,6 +55,7 @@ pub fn frame_of(session: Session) -> Frame {
         files: &FILES,
         who: (!is_open).then(|| session.name.unwrap_or_else(|| "an operator".to_owned())),
         limits,
+        forbidden,
         is_open,
     }
 }

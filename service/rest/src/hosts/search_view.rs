@@ -61,6 +61,8 @@ fn wait(wait: WaitSummary) -> HostWait {
         what: wait.what,
         since: time(wait.since),
         until: wait.until.map(time),
+        then: wait.then.into_owned(),
+        what_to_do: wait.what_to_do.into_owned(),
     }
 }
 

@@ -4,10 +4,10 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
-use muster_api::search::FoundHosts;
+use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
-use muster_core::rules::findings::has_problem;
+use muster_core::rules::findings::{WAITING, has_problem};
 
 use super::checks::checks;
 use super::filter::search_path;
@@ -65,24 +65,39 @@ pub async fn run(args: ShowArgs) -> Result<()> {
         .await
         .unwrap_or_default();
     // One without searches has none, either.
-    let approval = approval(&client, &member).await.unwrap_or_default();
-    details(&member, bmc.as_ref(), approval, Utc::now()).show(&args.output.output, &member.json()?, &id)
+    let found = found(&client, &member).await.unwrap_or_default();
+    details(&member, bmc.as_ref(), found.as_ref(), Utc::now()).show(&args.output.output, &member.json()?, &id)
 }
 
-/// Whether the host is approved, in words; the host of the protocol does not have it.
-async fn approval(client: &Client, member: &Member) -> Result<&'static str> {
+/// The host as a search finds it: with its approval and its wait, which the host of the protocol does not have.
+async fn found(client: &Client, member: &Member) -> Result<Option<FoundHost>> {
     let query = format!("{}:{} {}:{}", Key::Id, member.host.id, Key::Pool, member.pool.id);
     let found: FoundHosts = client.get(&search_path(&query, "", "", "1")).await?;
-    Ok(found.hosts.first().map_or("", |host| match host.approved {
+    Ok(found.hosts.into_iter().next())
+}
+
+/// Whether the host is approved, in words.
+fn approval(host: &FoundHost) -> &'static str {
+    match host.approved {
         Some(true) => "yes",
         Some(false) => "no",
         None => "not needed",
-    }))
+    }
 }
 
-fn details(member: &Member, bmc: Option<&Bmc>, approval: &str, now: DateTime<Utc>) -> Details {
+/// A wait, in words.
+fn waits_for(wait: &HostWait) -> String {
+    let until = match &wait.until {
+        Some(until) if wait.then.is_empty() => format!(", until {until}"),
+        Some(until) => format!(", until {until}, then {}", wait.then),
+        None => String::new(),
+    };
+    format!("{}, since {}{until}", wait.what, wait.since)
+}
+
+fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: DateTime<Utc>) -> Details {
     let mut details = Details::default();
-    state(&mut details, member, approval, now);
+    state(&mut details, member, found, now);
     hardware(&mut details, member);
     details.line("power", &bmc.map(power).unwrap_or_default());
     details.table("Disks", DISKS, disks(member));
@@ -100,18 +115,23 @@ fn details(member: &Member, bmc: Option<&Bmc>, approval: &str, now: DateTime<Utc
         .map(|problem| format!("{} ({})", problem.reason, problem.subject))
         .collect();
     details.sentences("The machine reports", &problems);
+    // Of a wait the lines above have the same.
+    let is_shown =
+        found.is_some_and(|host| host.wait.as_ref().is_some_and(|wait| !wait.what_to_do.is_empty()));
     let findings: Vec<String> = member
         .host
         .findings
         .iter()
+        .filter(|finding| !is_shown || finding.kind != WAITING)
         .map(|finding| format!("{} ({})", finding.message, finding.kind))
         .collect();
     details.sentences("Noteworthy", &findings);
     details
 }
 
-fn state(details: &mut Details, member: &Member, approval: &str, now: DateTime<Utc>) {
+fn state(details: &mut Details, member: &Member, found: Option<&FoundHost>, now: DateTime<Utc>) {
     let host = &member.host;
+    let wait = found.and_then(|found| found.wait.as_ref());
     let labels: Vec<String> = member
         .labels()
         .iter()
@@ -141,7 +161,9 @@ fn state(details: &mut Details, member: &Member, approval: &str, now: DateTime<U
             &format!("{} since {}", member.state(), host.status_updated_at),
         )
         .line("why", host.status_info.as_deref().unwrap_or_default())
-        .line("approved", approval)
+        .line("waits for", &wait.map(waits_for).unwrap_or_default())
+        .line("what to do", wait.map_or("", |wait| wait.what_to_do.as_str()))
+        .line("approved", found.map_or("", approval))
         .line("progress", &progress.unwrap_or_default())
         .line("role", host.role.name())
         .line("node labels", &labels.join(", "))
@@ -233,9 +255,57 @@ fn interfaces(member: &Member) -> Vec<Vec<String>> {
 mod tests {
     use muster_api::host::HostFinding;
     use muster_api::inventory::InventoryProblem;
+    use serde_json::{Value, json};
 
     use super::super::rows::tests::{member, now};
     use super::*;
+
+    fn found(wait: Value) -> FoundHost {
+        serde_json::from_value(json!({
+            "id": "00000000-0000-0000-0000-000000000007", "infra_env_id": "00000000-0000-0000-0000-000000000001",
+            "infra_env": "lab", "name": "host-7", "status": "reclaiming", "reason": "", "role": "worker",
+            "since": "2026-11-22T15:00:00.000Z", "seen_at": "2026-11-22T15:00:00.000Z",
+            "registered_at": "2026-11-22T15:00:00.000Z", "approved": false, "wait": wait,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_wait_is_shown_once_with_what_to_do() {
+        let mut member = member(7);
+        member.host.findings = vec![HostFinding {
+            kind: WAITING.into(),
+            about: "reclaiming".into(),
+            others: Vec::new(),
+            message: "Since 2026-11-22 15:00:00 UTC the node is waited for, with no time set. Boot the host"
+                .into(),
+        }];
+        let shown = |wait: Value| {
+            details(&member, None, Some(&found(wait)), now())
+                .text()
+                .to_owned()
+        };
+        let whole = shown(json!({
+            "what": "the node to reboot into discovery", "since": "2026-11-22T15:00:00.000Z",
+            "until": "2026-11-22T15:20:00.000Z", "then": "somebody must boot the host", "what_to_do": "Boot the host",
+        }));
+        let words: Vec<&str> = whole.split_whitespace().collect();
+        let words = words.join(" ");
+        for part in [
+            "waits for the node to reboot into discovery, since 2026-11-22T15:00:00.000Z, until 2026-11-22T15:20:00.000Z, then somebody",
+            "what to do Boot the host",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(!whole.contains("Noteworthy"), "{whole}");
+        assert!(shown(Value::Null).contains("Noteworthy"));
+        // A service of an earlier version has no advice beside the wait.
+        let early = shown(json!({"what": "the node", "since": "2026-11-22T15:00:00.000Z"}));
+        assert!(
+            early.contains("Noteworthy") && !early.contains("what to do"),
+            "{early}"
+        );
+    }
 
     #[test]
     fn a_difference_of_the_network_is_shown_once() {
@@ -268,7 +338,7 @@ mod tests {
                 "The kernel argument ip=x is not understood",
             ),
         ];
-        let shown = details(&member, None, "no", now());
+        let shown = details(&member, None, Some(&found(Value::Null)), now());
         let words: Vec<&str> = shown.text().split_whitespace().collect();
         let shown = words.join(" ");
         for (words, times) in [

@@ -87,6 +87,11 @@ impl Action {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.name() == name)
     }
+
+    /// True if it reaches into a cluster, which a token for one InfraEnv does not.
+    pub fn is_of_clusters(self) -> bool {
+        matches!(self, Self::Bind | Self::Ignore | Self::Count)
+    }
 }
 
 /// A host that something is done with.

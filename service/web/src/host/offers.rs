@@ -114,6 +114,8 @@ pub struct Surroundings<'a> {
     /// `None`: it has no Agent.
     pub approved: Option<bool>,
     pub clusters: &'a [Cluster],
+    /// True for a visitor who sees one InfraEnv alone, and no clusters.
+    pub is_confined: bool,
     pub bmc: Option<&'a Bmc>,
 }
 
@@ -214,7 +216,9 @@ impl Surroundings<'_> {
             ];
         }
         if self.clusters.is_empty() {
-            return Vec::new();
+            // A button that is disabled, with the reason.
+            let forbidden = self.is_confined.then(|| Offer::new(Action::Bind, "Bind"));
+            return forbidden.into_iter().collect();
         }
         let clusters = self.clusters.iter().map(|cluster| Choice {
             value: cluster.id.to_string(),
@@ -236,6 +240,9 @@ impl Surroundings<'_> {
             return nothing("");
         };
         match status {
+            HostStatus::KnownUnbound if self.is_confined => {
+                nothing("It is fit. A visitor whose token is for all pools can bind it to a cluster.")
+            }
             HostStatus::KnownUnbound if self.clusters.is_empty() => {
                 nothing("It is fit. A cluster to bind it to is imported by muster cluster import.")
             }

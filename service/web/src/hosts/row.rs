@@ -36,6 +36,10 @@ pub struct Wait {
     pub since: String,
     pub until: Option<String>,
     pub is_overdue: bool,
+    /// Consequence of its end, a part of a sentence.
+    pub then: String,
+    /// Advice, a sentence without its full stop.
+    pub what_to_do: String,
 }
 
 impl Wait {
@@ -49,6 +53,8 @@ impl Wait {
                 .until
                 .as_ref()
                 .is_some_and(|until| words::is_over(until, now)),
+            then: wait.then.clone(),
+            what_to_do: wait.what_to_do.clone(),
         })
     }
 }

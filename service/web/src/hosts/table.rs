@@ -5,6 +5,7 @@ use muster_api::search::{FacetCount, FoundHost, FoundHosts, HostFacet, TermRemov
 use super::columns::Cell;
 use super::groups::GroupHeading;
 use super::row::Row;
+use super::trail::query_of;
 use super::view::View;
 use crate::words;
 
@@ -19,6 +20,8 @@ pub struct Found {
     pub next: Option<String>,
     /// True if there are more than the plain table shows.
     pub is_cut: bool,
+    /// The query of the links to hosts, by which their pages know the list; empty: they do not.
+    pub trail: String,
     /// The place in the stream of changes.
     pub revision: String,
     pub at: String,
@@ -83,6 +86,7 @@ impl Found {
                 }
                 .address()
             }),
+            trail: query_of(view),
             revision: found.revision,
             at: found.at,
         }

@@ -93,7 +93,9 @@ fn with_file(pool: &InfraEnv, iso: &str) -> Vec<BootLine> {
     };
     lines.push(line(
         "Boot it in QEMU",
-        format!("{machine} -m 4096 -nographic -cdrom {file}"),
+        format!(
+            "truncate -s 120G disk.img\n{machine} -smp 2 -m 8192 -nographic -cdrom {file} -drive file=disk.img,format=raw,if=virtio"
+        ),
     ));
     lines
 }
@@ -204,12 +206,12 @@ mod tests {
         assert!(
             qemu("x86_64")
                 .unwrap()
-                .starts_with("qemu-system-x86_64 -machine q35 ")
+                .contains("\nqemu-system-x86_64 -machine q35 ")
         );
         assert!(
             qemu("arm64")
                 .unwrap()
-                .starts_with("qemu-system-aarch64 -machine virt ")
+                .contains("\nqemu-system-aarch64 -machine virt ")
         );
         assert_eq!(qemu("s390x"), None);
     }

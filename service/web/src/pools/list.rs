@@ -29,8 +29,6 @@ struct PoolsPage {
     /// The addresses of the windows around this one.
     before: Option<String>,
     next: Option<String>,
-    /// False for a visitor who sees one InfraEnv alone.
-    may_add: bool,
     problem: Option<String>,
     typed: Typed,
     architectures: [CpuArchitecture; 2],
@@ -86,7 +84,6 @@ async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Resul
         total,
         before,
         next,
-        may_add: session.infra_env_id.is_none() && !session.read_only,
         frame: frame_of(session),
         problem,
         typed,

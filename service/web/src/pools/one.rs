@@ -48,8 +48,6 @@ struct PoolPage {
     has_pull_secret: bool,
     /// The time of the change that the form shows.
     seen: String,
-    /// False for a visitor who only reads.
-    may_change: bool,
     /// The refusal of what was to be done.
     problem: Option<String>,
     /// The action that led to the page.
@@ -115,7 +113,6 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         networks: networks(visitor, &pool).await,
         fields: fields(&pool, &extra.typed),
         has_pull_secret: pool.pull_secret_set,
-        may_change: !session.read_only,
         frame: frame_of(session),
         done: Done::of(&what, &settings, &pool),
         problem: extra.problem,

@@ -1,5 +1,7 @@
 //! Summarizes a host by its record.
 
+use std::borrow::Cow;
+
 use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -85,6 +87,12 @@ pub struct WaitSummary {
     /// `None`: it has no limit.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until: Option<Timestamp>,
+    /// Consequence of its end, a part of a sentence; empty: it has no limit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub then: Cow<'static, str>,
+    /// Advice for users, a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub what_to_do: Cow<'static, str>,
 }
 
 /// A BMC that discovers the host.
@@ -132,6 +140,8 @@ pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surround
             what: short(&wait.what),
             since: wait.since,
             until: wait.until.map(|(end, _)| end),
+            then: wait.until.map_or("", |(_, then)| then).into(),
+            what_to_do: wait.what_to_do.into(),
         }),
         reason: one_line(&data.status_info, MAX_REASON),
         since: data.status_updated_at,

@@ -56,6 +56,8 @@ prop_compose! {
             what: "something".into(),
             since: now() - Duration::minutes(minutes),
             until: until.map(|minutes| now() + Duration::minutes(minutes)),
+            then: "".into(),
+            what_to_do: "".into(),
         });
         (one.since, one.seen_at) = (now() - Duration::minutes(since), now() - Duration::minutes(seen));
         one.labels = labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect();

@@ -41,6 +41,8 @@ pub fn host() -> HostSummary {
             what: "the end of the stage \"Writing image to disk\"".into(),
             since: now() - Duration::minutes(20),
             until: Some(now() - Duration::minutes(1)),
+            then: "the installation counts as failed".into(),
+            what_to_do: "See the console of the host".into(),
         }),
         reason: "Writing image, 70 %".into(),
         since: now() - Duration::hours(3),

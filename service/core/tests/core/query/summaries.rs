@@ -89,6 +89,8 @@ fn a_wait_has_its_begin_and_its_end() {
         what: "the beginning of the installation".into(),
         since: begun,
         until: Some(begun + Duration::minutes(20)),
+        then: "the installation counts as failed".into(),
+        what_to_do: "See the console of the host if it goes on: it must be on and reach the service".into(),
     };
     assert_eq!(found.wait, Some(expected));
 }

@@ -2,11 +2,13 @@
 
 use muster_api::MUSTER_PATH;
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
-use muster_core::record::KubeRef;
+use muster_api::validation::ValidationStatus;
+use muster_core::record::{HostState, KubeRef};
 use muster_operations::bridge::BridgeStatus;
 use serde_json::{Value, json};
 
 use super::Browser;
+use crate::tokens::scopes::operator;
 use crate::world::{Credential, World, host_id};
 
 /// A host, its page, and an operator who sees it.
@@ -102,6 +104,13 @@ async fn the_disk_is_explained_and_another_one_is_refused_at_its_field() {
             "The host as JSON",
         ],
     );
+    let events = format!("/ui/events?host={}", host_id(1));
+    assert_has(
+        &page,
+        &[&format!(r#"<a href="{events}">All events of the host</a>"#)],
+    );
+    let events = scene.visitor.open(&scene.world, &events).await.expect(200);
+    assert_has(&events.text(), &["muster events --host"]);
     let command = format!("muster host set {} --disk '/dev/disk/by-id/wwn-sda'", host_id(1));
     let done = scene.submit("disk", "value=/dev/disk/by-id/wwn-sda").await;
     assert_has(&done, &[&escaped(&command)]);
@@ -173,7 +182,8 @@ async fn the_next_step_stands_first() {
     assert_has(&page, &["muster cluster import"]);
     let cluster = scene.world.cluster().await;
     let page = scene.text("").await;
-    let first = page.split("<form").nth(2).unwrap();
+    let (_, actions) = page.split_once("aria-label=\"Actions\"").unwrap();
+    let first = actions.split("<form").nth(1).unwrap();
     assert_has(first, &["/bind\"", r#"<button class="first">Bind</button>"#]);
     let page = scene.submit("bind", &format!("value={cluster}")).await;
     let command = format!("muster host bind {} --cluster 'day2'", host_id(1));
@@ -325,4 +335,89 @@ async fn a_host_with_an_agent_has_its_commands() {
     );
     assert_ne!(scene.record().await["requested_hostname"], "node-7");
     assert_eq!(scene.record().await["infra_env_id"], scene.infra_env.to_string());
+}
+
+#[tokio::test]
+async fn what_a_token_forbids_is_disabled_with_the_reason() {
+    let scene = Scene::open().await;
+    let page = scene.text("").await;
+    assert!(!page.contains("forbidden"), "{page}");
+    assert_has(&page, &[r#"<fieldset class="actions">"#]);
+    let cluster = scene.world.cluster().await;
+    let of = async |read_only: bool, scope: Option<InfraEnvId>| {
+        let (_, token) = operator(&scene.world, read_only, scope).await;
+        let visitor = Browser::signed_in(&scene.world, &token).await;
+        let opened = visitor.open(&scene.world, &scene.page).await;
+        (visitor, opened.expect(200).text())
+    };
+    let all = r#"<fieldset class="actions" disabled aria-describedby="forbidden">"#;
+    let (_, page) = of(true, None).await;
+    assert_has(&page, &[r#"<p id="forbidden">Your token only reads"#, all]);
+
+    let (confined, page) = of(false, Some(scene.infra_env)).await;
+    assert_has(
+        &page,
+        &[
+            r#"<p id="forbidden">Your token is for one pool"#,
+            r#"<fieldset class="actions">"#,
+            r#" disabled aria-describedby="forbidden">Bind</button>"#,
+            "<button>Set</button>",
+        ],
+    );
+    let bind = format!("{}/bind", scene.page);
+    let refused = confined
+        .submit(&scene.world, &bind, &format!("value={cluster}"))
+        .await;
+    assert_eq!(refused.status, 403, "{}", refused.text());
+
+    scene.world.bind(&scene.host, cluster).await;
+    let operations = &scene.world.operations;
+    let id: HostId = host_id(1).parse().unwrap();
+    let mut host = operations.hosts.get(scene.infra_env, id).await.unwrap();
+    let mut checks = host.data.validations.values_mut().flatten();
+    checks.next().unwrap().status = ValidationStatus::Failure;
+    operations.store().save_host(&host, None, &[]).await.unwrap();
+    let button = "Ignore in the whole cluster</button>";
+    assert_has(&scene.text("").await, &[&format!("\">{button}")]);
+    let disabled = format!(r#" disabled aria-describedby="forbidden">{button}"#);
+    for read_only in [true, false] {
+        let (_, page) = of(read_only, Some(scene.infra_env)).await;
+        let buttons = page.matches(button).count();
+        assert_eq!(
+            (page.matches(&disabled).count(), buttons),
+            (buttons, buttons.max(1)),
+            "{page}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_wait_has_its_end_and_what_to_do_from_its_first_second() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    world.host(infra_env, 1).await;
+    world.put(infra_env, 1, HostState::Reclaiming).await;
+    let scene = Scene::of(world, infra_env).await;
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "Waits for the agent on the node to download",
+            ", then somebody must boot the host.",
+            "<strong>What to do:</strong> See the journal of muster-node-agent on the node",
+        ],
+    );
+    let path = format!("{MUSTER_PATH}/hosts?q=wait:*");
+    let found = scene
+        .world
+        .get(&scene.world.operator, &path)
+        .await
+        .expect(200)
+        .json();
+    let wait = &found["hosts"][0]["wait"];
+    assert_eq!(wait["then"], "somebody must boot the host");
+    assert_eq!(
+        wait["what_to_do"],
+        "See the journal of muster-node-agent on the node, or boot the host into the discovery image"
+    );
 }

@@ -149,6 +149,7 @@ async fn enter_after_a_word_that_one_host_has_opens_it() {
         .expect(200)
         .text();
     let host = link(&page, "<bdi>host-2</bdi>");
+    let (host, _) = host.split_once("?from=").unwrap();
     for word in ["host-2", "SN-2", "02:00:00:00:00:02", "020000000002"] {
         let led = visitor
             .open(&world, &format!("/ui/hosts?q={word}&open=1"))
@@ -318,4 +319,61 @@ async fn the_script_of_the_filter_imports_the_one_of_the_page() {
     named("views-");
     let pools = visitor.open(&world, "/ui/pools").await.expect(200).text();
     assert!(!pools.contains("/filter-"), "{pools}");
+}
+
+#[tokio::test]
+async fn the_page_of_a_host_leads_along_the_list_and_back() {
+    let (world, visitor) = three_hosts().await;
+    let list = "/ui/hosts?q=vendor%3AACME&sort=-name";
+    let open = async |path: String| visitor.open(&world, &path).await.expect(200).text();
+    let first = open(link(&open(list.to_owned()).await, "<bdi>host-3</bdi>")).await;
+    assert!(!first.contains("rel=\"prev\""), "{first}");
+    let second = open(link(&first, "Next: <bdi>host-2</bdi>")).await;
+    assert!(second.contains("<h1><bdi>host-2</bdi></h1>"), "{second}");
+    assert_eq!(link(&second, "Back to the list"), list);
+    let last = open(link(&second, "Next: <bdi>host-1</bdi>")).await;
+    assert!(!last.contains("rel=\"next\""), "{last}");
+    let again = open(link(&last, "Previous: <bdi>host-2</bdi>")).await;
+    assert!(again.contains("Previous: <bdi>host-3</bdi>"), "{again}");
+
+    // After an action and after a refusal, too.
+    let action = all(&again, "action=\"", "\"")
+        .into_iter()
+        .find(|action| action.contains("/name?from="))
+        .unwrap();
+    let done = visitor.submit(&world, &action, "value=node-2").await.expect(303);
+    assert!(done.header("location").contains("?done=name&from="));
+    let page = open(done.header("location").to_owned()).await;
+    assert!(page.contains("Next: <bdi>host-3</bdi>"), "{page}");
+    // What a script fetches again keeps the list in its forms, and does not search it.
+    let (_, again) = page.split_once("data-address=\"").unwrap();
+    let again = again.split('"').next().unwrap().replace("&amp;", "&");
+    let fresh = open(again).await;
+    assert!(
+        fresh.contains("/name?from=") && !fresh.contains("Back to the list"),
+        "{fresh}"
+    );
+    let refused = visitor
+        .submit(&world, &action, "value=no%20name")
+        .await
+        .expect(400)
+        .text();
+    assert_eq!(link(&refused, "Back to the list"), list);
+
+    // The whole list is one, too; without a list there is no way back to it.
+    let whole = open(link(&open("/ui/hosts".to_owned()).await, "<bdi>host-3</bdi>")).await;
+    assert_eq!(link(&whole, "Back to the list"), "/ui/hosts");
+    let (own, _) = action.split_once("/name?").unwrap();
+    for query in [
+        "",
+        "?from=",
+        "?from=q%3Dnokey%3Ax",
+        &format!("?from=q%3D{}", "x".repeat(400)),
+    ] {
+        let page = open(format!("{own}{query}")).await;
+        assert!(!page.contains("Back to the list"), "{query}");
+    }
+    let long = open(format!("/ui/hosts?q=-name:{}", "x".repeat(400))).await;
+    assert!(link(&long, "<bdi>host-3</bdi>").ends_with(|end: char| end.is_ascii_hexdigit()));
+    assert!(!long.contains("?from="), "{long}");
 }

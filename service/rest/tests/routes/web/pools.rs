@@ -61,6 +61,8 @@ async fn a_pool_is_made_and_its_page_has_the_commands_that_boot_machines() {
         .text();
     for part in [
         "curl -fLo lab.iso",
+        // A machine that is fit.
+        "-m 8192 -nographic -cdrom lab.iso -drive file=disk.img",
         "chain http",
         "muster pxe-config dnsmasq",
         "muster bmc add",
@@ -80,14 +82,26 @@ async fn a_pool_is_made_and_its_page_has_the_commands_that_boot_machines() {
     world.host(id, 1).await;
     let list = visitor.open(&world, "/ui/pools").await.expect(200).text();
     assert!(list.contains("1 host<") && list.contains("elsewhere"), "{list}");
+    let events = format!("/ui/events?pool={id}");
+    assert!(
+        page.contains(&format!("<a href=\"{events}\">All events of the pool</a>")),
+        "{page}"
+    );
+    let events = visitor.open(&world, &events).await.expect(200).text();
+    assert!(events.contains("muster events --infra-env"), "{events}");
 
     let (_, guest) = operator(&world, false, Some(id)).await;
     let guest = Browser::signed_in(&world, &guest).await;
     let own = guest.open(&world, "/ui/pools").await.expect(200).text();
+    assert!(own.contains(">lab<") && !own.contains(">elsewhere<"), "{own}");
+    let (_, form) = own
+        .split_once("<p id=\"forbidden\">Your token is for one pool")
+        .unwrap();
     assert!(
-        own.contains(">lab<") && !own.contains("elsewhere") && !own.contains("<textarea"),
-        "{own}"
+        form.contains(r#"<fieldset disabled aria-describedby="forbidden">"#) && !form.contains("<fieldset>"),
+        "{form}"
     );
+    assert!(!list.contains("forbidden"), "{list}");
     let refused = guest
         .submit(&world, "/ui/pools", &format!("name=mine&pull_secret={good}"))
         .await;
@@ -420,8 +434,14 @@ async fn a_pool_is_deleted_when_that_is_sure_and_it_has_no_hosts() {
         .await
         .expect(200)
         .text();
+    let disabled = shown.matches(r#"<fieldset disabled aria-describedby="forbidden">"#);
+    assert_eq!(
+        (disabled.count(), shown.matches("<fieldset").count()),
+        (4, 4),
+        "{shown}"
+    );
     assert!(
-        shown.contains("<fieldset disabled>") && !shown.contains("<fieldset>"),
+        shown.contains("<p id=\"forbidden\">Your token only reads"),
         "{shown}"
     );
     reader.submit(&world, &delete, "sure=yes").await.expect(403);
