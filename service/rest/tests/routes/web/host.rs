@@ -173,7 +173,8 @@ async fn the_next_step_stands_first() {
     assert_has(&page, &["muster cluster import"]);
     let cluster = scene.world.cluster().await;
     let page = scene.text("").await;
-    let first = page.split("<form").nth(2).unwrap();
+    let (_, actions) = page.split_once("aria-label=\"Actions\"").unwrap();
+    let first = actions.split("<form").nth(1).unwrap();
     assert_has(first, &["/bind\"", r#"<button class="first">Bind</button>"#]);
     let page = scene.submit("bind", &format!("value={cluster}")).await;
     let command = format!("muster host bind {} --cluster 'day2'", host_id(1));
