@@ -6,7 +6,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::search::{FoundRecord, FoundRecords};
 use url::form_urlencoded::byte_serialize;
 
-use super::output::{Column, OutputArgs, Place, Table, show};
+use super::output::{Column, Fit, OutputArgs, Table, show};
 use super::service::{Client, ServiceArgs};
 
 /// The text, and the form of the answer.
@@ -24,10 +24,10 @@ pub struct SearchArgs {
 }
 
 const COLUMNS: &[Column] = &[
-    Column("KIND", Place::Always),
-    Column("NAME", Place::Always),
-    Column("ID", Place::Wide),
-    Column("DETAIL", Place::Text),
+    Column("KIND", Fit::Always),
+    Column("NAME", Fit::Always),
+    Column("ID", Fit::Wide),
+    Column("DETAIL", Fit::Text),
 ];
 
 /// Shows the records that fit, the best first.

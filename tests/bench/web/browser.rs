@@ -111,7 +111,7 @@ pub(super) fn measure(world: &World, figures: &mut Figures) -> Result<()> {
     tab.await_text("Token of an operator");
     tab.fill("#token", token);
     tab.click("Sign in");
-    tab.await_text("Filter");
+    tab.await_text("Needs you");
     transferred(&tab, &base, figures);
     filter(&tab, &base, figures);
     scroll(&tab, &base, figures);

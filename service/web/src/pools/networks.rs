@@ -10,8 +10,8 @@ use crate::rest::Visitor;
 /// Networks that are shown.
 const SHOWN: usize = 50;
 
-/// Cards that machines are searched by, as many as one term of a search takes.
-const CARDS: usize = 256;
+/// Cards that machines are searched by: a query has at most 256 values, and one is the pool.
+const CARDS: usize = 255;
 
 /// Hosts that are searched, the most that REST returns at once.
 const MOST: usize = 1000;
