@@ -113,7 +113,7 @@ mod cases {
         };
         for scope in [Some(pool), None] {
             let names = world.store.list_bmc_names(scope).await.unwrap();
-            assert_eq!(names, [name.clone()]);
+            assert_eq!(names, std::slice::from_ref(&name));
         }
         let other = Some(InfraEnvId::random());
         assert_eq!(world.store.list_bmc_names(other).await.unwrap(), []);
