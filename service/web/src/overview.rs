@@ -29,9 +29,6 @@ const VALUES: usize = 12;
 /// Events that are shown.
 const EVENTS: usize = 20;
 
-/// Time in which a machine that fetches boot files registers, seconds.
-const BOOT_TIME: i64 = 600;
-
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct OverviewPage {
@@ -211,9 +208,10 @@ fn why_stuck(machine: &BootingMachine, now: &str) -> Option<String> {
     if !last.refusal.is_empty() {
         return Some(last.refusal.clone());
     }
-    let when = words::relative(&last.last_at, now);
-    (words::seconds_since(&last.last_at, now)? > BOOT_TIME)
-        .then(|| format!("fetched {} {when}, and nothing since", last.file))
+    pools::is_late(machine, now).then(|| {
+        let when = words::relative(&last.last_at, now);
+        format!("fetched {} {when}, and nothing since", last.file)
+    })
 }
 
 /// Nothing for a pool that was deleted meanwhile.

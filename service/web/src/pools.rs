@@ -13,6 +13,7 @@ use muster_api::ids::InfraEnvId;
 
 use crate::html::hosts_with;
 
+pub use booting::is_late;
 pub use list::{add, list};
 pub use one::{act, show};
 pub use qr::qr;

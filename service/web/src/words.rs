@@ -16,7 +16,7 @@ pub fn relative(time: &str, now: &str) -> String {
 }
 
 /// Seconds from `time` to `now` (both RFC 3339); negative: it is still to come. `None`: one of them is no time.
-pub fn seconds_since(time: &str, now: &str) -> Option<i64> {
+fn seconds_since(time: &str, now: &str) -> Option<i64> {
     let (time, now) = (time.parse::<Timestamp>().ok()?, now.parse::<Timestamp>().ok()?);
     Some((now - time).num_seconds())
 }
@@ -103,7 +103,6 @@ mod tests {
             [size(3), size(1_999), size(12_345_678)],
             ["3 bytes", "2 kB", "12.3 MB"]
         );
-        assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(
             [disk(480_103_981_056), disk(1_920_383_410_176)],
             ["480 GB", "1.92 TB"]
