@@ -248,11 +248,7 @@ impl Counter {
 
 pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     let session = session(&visitor).await?;
-    let pools: Vec<InfraEnv> = match session.infra_env_id {
-        // A token for one InfraEnv lists none.
-        Some(id) => vec![visitor.get(&format!("/infra-envs/{id}")).await?],
-        None => visitor.get("/infra-envs").await?,
-    };
+    let pools = pools::visible(&visitor, &session).await?;
     // Before all else: what changes after it is behind this place in the stream of changes.
     let counted = visitor.hosts("", 1, "state,cluster,pool").await?;
     let mut needs = of_hosts(&visitor).await?;
