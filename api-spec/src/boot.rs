@@ -1,9 +1,11 @@
 //! Machines that fetched files to boot from, as far as their requests show. Additions to the protocol.
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
 use crate::ids::HostId;
+use crate::time::Timestamp;
 
 /// File name of the discovery ISO below `/boot/ID`.
 pub const DISCOVERY_ISO: &str = "discovery.iso";
@@ -22,6 +24,10 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
+
+/// Time without a request after which a machine that boots will not register without help: an emulated one boots in under two minutes, and
+/// a server that reads its ISO through a BMC sends requests until it has all of it.
+pub const PATIENCE: TimeDelta = TimeDelta::minutes(10);
 
 /// The URL of another file of an InfraEnv by that of its ISO. A URL of another form is returned unchanged.
 pub fn beside(iso: &str, file: &str) -> String {
@@ -93,6 +99,14 @@ impl BootingMachine {
     pub fn last(&self) -> Option<&BootFileRequests> {
         self.files.iter().max_by_key(|one| (&one.last_at, one.file))
     }
+
+    /// True if it has not registered, and has requested nothing for [`PATIENCE`].
+    pub fn is_late(&self, now: Timestamp) -> bool {
+        let last = self
+            .last()
+            .and_then(|last| last.last_at.parse::<Timestamp>().ok());
+        !self.registered && last.is_some_and(|last| now - last >= PATIENCE)
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +120,33 @@ mod tests {
             "http://192.0.2.1:8091/boot/x/boot.ipxe"
         );
         assert_eq!(beside("http://192.0.2.1/other", KERNEL), "http://192.0.2.1/other");
+    }
+
+    #[test]
+    fn a_machine_is_late_ten_minutes_after_its_last_request() {
+        let file = |file, at: &str| BootFileRequests {
+            file,
+            first_at: at.into(),
+            last_at: at.into(),
+            requests: 1,
+            bytes: 1,
+            refusal: String::new(),
+        };
+        let mut machine = BootingMachine {
+            mac_address: String::new(),
+            ip_address: "192.0.2.7".into(),
+            user_agent: String::new(),
+            host_id: None,
+            registered: false,
+            files: vec![
+                file(BootFile::Script, "2026-11-30T11:00:00.000Z"),
+                file(BootFile::Kernel, "2026-11-30T11:50:00.000Z"),
+            ],
+        };
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert!(!machine.is_late(at("2026-11-30T11:59:59.999Z")));
+        assert!(machine.is_late(at("2026-11-30T12:00:00.000Z")));
+        machine.registered = true;
+        assert!(!machine.is_late(at("2026-11-30T12:00:00.000Z")));
     }
 }

@@ -17,7 +17,7 @@ use muster_api::event::Event;
 use muster_api::host::{Host, HostFinding, HostLogs, HostStateChange};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
-use muster_api::search::{FoundHost, FoundHosts};
+use muster_api::search::FoundHost;
 use muster_api::validation::ValidationsInfo;
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
@@ -212,8 +212,9 @@ fn path(infra_env_id: InfraEnvId, id: HostId) -> String {
 async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Result<Known, Refusal> {
     let path = path(infra_env_id, id);
     let host: Host = visitor.get(&path).await?;
-    let query: String = byte_serialize(format!("id:{id} pool:{infra_env_id}").as_bytes()).collect();
-    let found: FoundHosts = visitor.get(&format!("{MUSTER_PATH}/hosts?q={query}")).await?;
+    let found = visitor
+        .hosts(&format!("id:{id} pool:{infra_env_id}"), 1, "")
+        .await?;
     let Some(summary) = found.hosts.into_iter().next() else {
         return Err(visitor.refusal(StatusCode::NOT_FOUND, format!("host {id} was not found")));
     };

@@ -12,17 +12,15 @@ mod view;
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
-use muster_api::host::HostStatus;
-use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::FoundHosts;
 
-use crate::html::{Frame, HOSTS, answer};
+use crate::html::{Frame, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
 use columns::{COLUMNS, Column, Content};
 use groups::{GROUPINGS, Grouping};
 use keys::KeyWords;
-pub use row::{Row, Wait};
+pub use row::{Row, Wait, address, mood};
 use table::Found;
 pub use trail::{Trail, query_from};
 use view::{Link, View};
@@ -122,32 +120,6 @@ impl Heading {
         let name = Self::new("Name", "name", view);
         let of = |column: &&'static Column| Self::new(column.heading, column.sort, view);
         std::iter::once(name).chain(view.columns.iter().map(of)).collect()
-    }
-}
-
-/// The path of a host's page.
-pub fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
-    format!("{HOSTS}/{infra_env_id}/{id}")
-}
-
-/// How the state of a host is to be taken.
-pub fn mood(status: HostStatus) -> &'static str {
-    match status {
-        HostStatus::Known
-        | HostStatus::KnownUnbound
-        | HostStatus::Installed
-        | HostStatus::AddedToExistingCluster => "good",
-        HostStatus::Error
-        | HostStatus::Insufficient
-        | HostStatus::InsufficientUnbound
-        | HostStatus::Disconnected
-        | HostStatus::DisconnectedUnbound
-        | HostStatus::InstallingPendingUserAction
-        | HostStatus::ResettingPendingUserAction
-        | HostStatus::UnbindingPendingUserAction
-        | HostStatus::PreparingFailed
-        | HostStatus::Cancelled => "bad",
-        _ => "busy",
     }
 }
 

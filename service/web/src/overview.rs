@@ -29,9 +29,6 @@ const VALUES: usize = 12;
 /// Events that are shown.
 const EVENTS: usize = 20;
 
-/// Time in which a machine that fetches boot files registers, seconds.
-const BOOT_TIME: i64 = 600;
-
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct OverviewPage {
@@ -209,9 +206,10 @@ fn why_stuck(machine: &BootingMachine, now: &str) -> Option<String> {
     if !last.refusal.is_empty() {
         return Some(last.refusal.clone());
     }
-    let when = words::relative(&last.last_at, now);
-    (words::seconds_since(&last.last_at, now)? > BOOT_TIME)
-        .then(|| format!("fetched {} {when}, and nothing since", last.file))
+    pools::is_late(machine, now).then(|| {
+        let when = words::relative(&last.last_at, now);
+        format!("fetched {} {when}, and nothing since", last.file)
+    })
 }
 
 /// Nothing for a pool that was deleted meanwhile.
@@ -248,11 +246,7 @@ impl Counter {
 
 pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     let session = session(&visitor).await?;
-    let pools: Vec<InfraEnv> = match session.infra_env_id {
-        // A token for one InfraEnv lists none.
-        Some(id) => vec![visitor.get(&format!("/infra-envs/{id}")).await?],
-        None => visitor.get("/infra-envs").await?,
-    };
+    let pools = pools::visible(&visitor, &session).await?;
     // Before all else: what changes after it is behind this place in the stream of changes.
     let counted = visitor.hosts("", 1, "state,cluster,pool").await?;
     let mut needs = of_hosts(&visitor).await?;

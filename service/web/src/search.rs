@@ -11,7 +11,7 @@ use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
 use crate::hosts;
-use crate::html::{Frame, answer};
+use crate::html::{Frame, answer, hosts_with};
 use crate::pools;
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
@@ -79,7 +79,7 @@ impl Hit {
 fn address(record: &FoundRecord) -> Option<String> {
     Some(match record.kind {
         FoundKind::InfraEnv => pools::address(record.id.parse().ok()?),
-        FoundKind::Cluster => format!("/ui/hosts?q=cluster:{}", record.id),
+        FoundKind::Cluster => hosts_with(&format!("cluster:{}", record.id)),
         FoundKind::Host => hosts::address(record.infra_env_id?, record.id.parse().ok()?),
         FoundKind::Bmc => pools::address(record.infra_env_id?),
     })

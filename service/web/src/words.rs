@@ -16,7 +16,7 @@ pub fn relative(time: &str, now: &str) -> String {
 }
 
 /// Seconds from `time` to `now` (both RFC 3339); negative: it is still to come. `None`: one of them is no time.
-pub fn seconds_since(time: &str, now: &str) -> Option<i64> {
+fn seconds_since(time: &str, now: &str) -> Option<i64> {
     let (time, now) = (time.parse::<Timestamp>().ok()?, now.parse::<Timestamp>().ok()?);
     Some((now - time).num_seconds())
 }
@@ -57,6 +57,15 @@ pub fn disk(bytes: u64) -> String {
 
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// The speed of a network card, Mbit/s; empty: not known.
+pub fn speed(mbps: i64) -> String {
+    match mbps {
+        ..=0 => String::new(),
+        1..1000 => format!("{mbps} Mbit/s"),
+        _ => format!("{} Gbit/s", mbps as f64 / 1e3),
+    }
 }
 
 /// The size of a file in decimal units.
@@ -103,7 +112,10 @@ mod tests {
             [size(3), size(1_999), size(12_345_678)],
             ["3 bytes", "2 kB", "12.3 MB"]
         );
-        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(
+            [speed(-1), speed(100), speed(2_500), speed(25_000)],
+            ["", "100 Mbit/s", "2.5 Gbit/s", "25 Gbit/s"]
+        );
         assert_eq!(
             [disk(480_103_981_056), disk(1_920_383_410_176)],
             ["480 GB", "1.92 TB"]

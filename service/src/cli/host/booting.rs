@@ -42,10 +42,6 @@ const COLUMNS: &[Column] = &[
     Column("WHAT NOW", Fit::Text),
 ];
 
-/// A machine that sends no request for longer will not register without help: an emulated one boots in under two minutes, and a server
-/// that reads its ISO through a BMC sends requests until it has all of it.
-const PATIENCE_MINUTES: i64 = 10;
-
 /// Lists the machines.
 pub async fn run(args: BootingArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
@@ -126,8 +122,7 @@ fn what_now(machine: &BootingMachine, last: &BootFileRequests, now: DateTime<Utc
     if !last.refusal.is_empty() {
         return format!("the {} was refused: {}", last.file, last.refusal);
     }
-    let at = DateTime::parse_from_rfc3339(&last.last_at).map_or(now, |at| at.to_utc());
-    if (now - at).num_minutes() < PATIENCE_MINUTES {
+    if !machine.is_late(now) {
         return format!("it has the {} and has not registered yet", last.file);
     }
     // BMCs use these user agents, too.

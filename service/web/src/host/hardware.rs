@@ -130,11 +130,9 @@ impl CardRow {
             name: card.name.clone(),
             mac: card.mac_address.clone(),
             addresses: addresses.join(", "),
-            link: match (card.has_carrier, card.speed_mbps) {
-                (false, _) => "no cable".to_owned(),
-                (true, speed) if speed >= 1000 => format!("{} Gbit/s", speed / 1000),
-                (true, speed) if speed > 0 => format!("{speed} Mbit/s"),
-                (true, _) => String::new(),
+            link: match card.has_carrier {
+                false => "no cable".to_owned(),
+                true => words::speed(card.speed_mbps),
             },
             mtu: match card.mtu {
                 ..=0 => String::new(),

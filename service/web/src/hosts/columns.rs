@@ -152,11 +152,7 @@ pub static COLUMNS: [Column; 27] = [
         of_hardware(host, |hardware| several(&hardware.macs))
     }),
     further("nic-speed", "Card", "", "nic_speed_mbps", |host, _, _| {
-        of_hardware(host, |hardware| match hardware.nic_speed_mbps {
-            0 => String::new(),
-            speed if speed >= 1000 => format!("{} Gbit/s", speed / 1000),
-            speed => format!("{speed} Mbit/s"),
-        })
+        of_hardware(host, |hardware| words::speed(hardware.nic_speed_mbps.into()))
     }),
     further("vlan", "VLANs", "", "vlans", |host, _, _| {
         of_hardware(host, |hardware| {

@@ -2,7 +2,7 @@
 //!
 //! A finding is no group: a host has several, and there is no order by them.
 
-use muster_api::search::{FoundHost, HostFacet};
+use muster_api::search::{FacetCount, FoundHost, HostFacet};
 
 use crate::words;
 
@@ -89,10 +89,15 @@ impl Grouping {
             (Some(facet), "") => (Some(facet.unknown), format!("{}:\"\"", self.key)),
             (Some(facet), value) => {
                 let is = |other: &str| other.to_lowercase() == value.to_lowercase();
-                let counted = facet.values.iter().find(|counted| is(&counted.value));
-                counted.map_or((None, String::new()), |counted| {
-                    (Some(counted.hosts), counted.term.clone())
-                })
+                let counted = facet.values.iter().filter(|counted| is(&counted.value));
+                let counted: Vec<&FacetCount> = counted.collect();
+                let hosts: usize = counted.iter().map(|counted| counted.hosts).sum();
+                match counted.as_slice() {
+                    [] => (None, String::new()),
+                    [one] => (Some(hosts), one.term.clone()),
+                    // Several InfraEnvs or clusters have this name.
+                    _ => (Some(hosts), String::new()),
+                }
             }
             (None, _) => (None, String::new()),
         };

@@ -1,9 +1,37 @@
 //! A host as lists show it.
 
+use muster_api::host::HostStatus;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::FoundHost;
 
-use super::{address, mood};
+use crate::html::HOSTS;
 use crate::words;
+
+/// The path of a host's page.
+pub fn address(infra_env_id: InfraEnvId, id: HostId) -> String {
+    format!("{HOSTS}/{infra_env_id}/{id}")
+}
+
+/// How the state of a host is to be taken.
+pub fn mood(status: HostStatus) -> &'static str {
+    match status {
+        HostStatus::Known
+        | HostStatus::KnownUnbound
+        | HostStatus::Installed
+        | HostStatus::AddedToExistingCluster => "good",
+        HostStatus::Error
+        | HostStatus::Insufficient
+        | HostStatus::InsufficientUnbound
+        | HostStatus::Disconnected
+        | HostStatus::DisconnectedUnbound
+        | HostStatus::InstallingPendingUserAction
+        | HostStatus::ResettingPendingUserAction
+        | HostStatus::UnbindingPendingUserAction
+        | HostStatus::PreparingFailed
+        | HostStatus::Cancelled => "bad",
+        _ => "busy",
+    }
+}
 
 /// A host as a row.
 pub struct Row {

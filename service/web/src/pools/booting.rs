@@ -2,12 +2,10 @@
 
 use muster_api::boot::{BootFile, BootingMachine};
 use muster_api::ids::InfraEnvId;
+use muster_api::time::Timestamp;
 
 use crate::hosts;
 use crate::words;
-
-/// Time in which a machine that boots has registered, minutes.
-pub const LONG: i64 = 10;
 
 /// A machine that fetched files to boot from.
 pub struct Booting {
@@ -25,13 +23,11 @@ pub struct Booting {
 impl Booting {
     pub fn of(machine: &BootingMachine, pool: InfraEnvId, now: &str) -> Option<Self> {
         let last = machine.last()?;
-        let first = machine.files.iter().map(|file| file.first_at.as_str()).min()?;
         let who = match machine.mac_address.is_empty() {
             true => machine.ip_address.clone(),
             false => format!("{} ({})", machine.mac_address, machine.ip_address),
         };
         let host = machine.host_id.filter(|_| machine.registered);
-        let is_late = !machine.registered && words::is_older(first, LONG, now);
         Some(Self {
             who,
             file: last.file.to_string(),
@@ -39,9 +35,14 @@ impl Booting {
             at: last.last_at.clone(),
             refusal: last.refusal.clone(),
             host: host.map(|id| hosts::address(pool, id)),
-            advice: is_late.then(|| advice(last.file, !last.refusal.is_empty())),
+            advice: is_late(machine, now).then(|| advice(last.file, !last.refusal.is_empty())),
         })
     }
+}
+
+/// True if a machine will not register without help. `now`: RFC 3339.
+pub fn is_late(machine: &BootingMachine, now: &str) -> bool {
+    now.parse::<Timestamp>().is_ok_and(|now| machine.is_late(now))
 }
 
 /// Source: docs/troubleshooting.md.

@@ -8,7 +8,7 @@ use http::StatusCode;
 use muster_api::infra_env::{CpuArchitecture, InfraEnv};
 use serde_json::{Map, Value};
 
-use super::{address, hosts_of};
+use super::{address, hosts_of, visible};
 use crate::html::{Frame, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
@@ -62,11 +62,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
 
 async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Result<PoolsPage, Refusal> {
     let session = session(visitor).await?;
-    let mut pools: Vec<InfraEnv> = match session.infra_env_id {
-        // A token for one InfraEnv lists none.
-        Some(id) => vec![visitor.get(&format!("/infra-envs/{id}")).await?],
-        None => visitor.get("/infra-envs").await?,
-    };
+    let mut pools = visible(visitor, &session).await?;
     pools.sort_by_cached_key(|pool| (pool.name.to_lowercase(), pool.id));
     let [from] = visitor.parameters(["from"]);
     let from = from.parse().unwrap_or(0_usize).min(pools.len());

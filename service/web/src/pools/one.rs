@@ -3,14 +3,14 @@
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
-use muster_api::boot::BootingMachine;
+use muster_api::boot::{BootingMachine, PATIENCE};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, PresignedUrl};
 use muster_api::time::{millis, now};
 
 use super::bmcs::{Bmcs, bmcs};
 use super::boot::{BootLine, Medium, add_bmc, is_loopback, lines, media};
-use super::booting::{Booting, LONG};
+use super::booting::Booting;
 use super::networks::{Networks, networks};
 use super::settings::{Field, Typed, body, command, fields, names};
 use super::{address, hosts_of, query_of};
@@ -94,7 +94,9 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         .collect();
     let has_hosts = hosts.total > 0;
     let is_late = booting.iter().any(|machine| machine.advice.is_some())
-        || (!has_hosts && booting.is_empty() && words::is_older(&pool.created_at, LONG, &at));
+        || (!has_hosts
+            && booting.is_empty()
+            && words::is_older(&pool.created_at, PATIENCE.num_minutes(), &at));
     let [what, settings] = visitor.parameters(["done", "settings"]);
     Ok(PoolPage {
         address: address(id),

@@ -233,6 +233,27 @@ async fn groups_have_a_heading_with_their_count_and_their_order() {
 }
 
 #[tokio::test]
+async fn pools_of_one_name_are_one_group_with_the_hosts_of_all() {
+    let world = World::open().await;
+    for number in 1..=3 {
+        let twin = world.infra_env(json!({})).await;
+        world.host(twin, number).await;
+    }
+    let visitor = Browser::operator(&world).await;
+    let page = visitor
+        .open(&world, "/ui/hosts?group=pool")
+        .await
+        .expect(200)
+        .text();
+    let groups = all(&page, "<tr class=\"group\">", "</tr>");
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    assert!(
+        groups[0].contains("<bdi>hw</bdi> <span class=\"quiet\">3 hosts<"),
+        "{groups:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_wrong_key_has_the_nearest_one_as_a_link() {
     let (world, visitor) = three_hosts().await;
     for (wrong, right) in [
