@@ -25,19 +25,32 @@ let stale = false;
 let wait = PAUSE;
 let lastFetch = 0;
 let pressedAt = 0;
+/** The state of the stream, or of fetches without one. */
+let following = 'connecting';
+/** Since when the stream is lost. */
 let lostSince = null;
+/** Since when the page cannot be fetched. */
+let failingSince = null;
+/** True if there is no such page any more. */
+let isGone = false;
 
-function show(state) {
+/** Shows the state of the page: a stream alone does not make it live. */
+function show(state = following) {
+  following = state;
   if (!sign) return;
-  sign.dataset.state = state;
+  const since = state === 'lost' ? lostSince : failingSince;
+  let shown = since ? 'lost' : state;
+  if (isGone) shown = 'gone';
   const texts = {
     connecting: 'connecting',
     live: 'live',
     polling: 'every 15 s',
-    lost: `not live since ${lostSince?.toLocaleTimeString()}`,
+    lost: `not live since ${since?.toLocaleTimeString()}`,
     gone: 'gone: this page shows what was there last',
   };
-  sign.textContent = texts[state];
+  sign.dataset.state = shown;
+  // The same text would be read out again.
+  if (sign.textContent !== texts[shown]) sign.textContent = texts[shown];
 }
 
 /** The page to fetch: one that answered a form has another address than itself. */
@@ -73,11 +86,14 @@ async function load() {
   }
   stale = false;
   const wanted = address();
+  let isReached = false;
   try {
     const answer = await fetchPage(wanted);
     if (!answer) return;
+    isReached = answer.status < 500;
     if (answer.status === 404) {
-      show('gone');
+      isGone = true;
+      show();
       return;
     }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -90,6 +106,8 @@ async function load() {
     stale = true;
     wait = Math.min(wait * 2, LONGEST);
   }
+  failingSince = isReached ? null : failingSince ?? new Date();
+  show();
   again();
 }
 
