@@ -12,6 +12,12 @@ const POLL = 15_000;
 const TICK = 30_000;
 /** Longest wait before another attempt, ms. */
 const LONGEST = 30_000;
+/** Time limit of a fetch, ms. */
+const LIMIT = 60_000;
+/** Longest silence of a stream, ms: it has a message each 20 s. */
+const SILENCE = 45_000;
+/** Interval of looks at a stream, ms. */
+const LOOK = 5000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
@@ -88,7 +94,7 @@ async function load() {
   const wanted = address();
   let isReached = false;
   try {
-    const answer = await fetchPage(wanted);
+    const answer = await fetchPage(wanted, AbortSignal.timeout(LIMIT));
     if (!answer) return;
     isReached = answer.status < 500;
     if (answer.status === 404) {
@@ -166,18 +172,26 @@ function follow(pass) {
   let pause = 1000;
   const open = () => {
     const stream = new EventSource(`${CHANGES}?after=${encodeURIComponent(after)}`);
-    const note = (event) => { if (event.lastEventId) after = event.lastEventId; };
+    let heardAt = Date.now();
+    const note = (event) => {
+      heardAt = Date.now();
+      if (event.lastEventId) after = event.lastEventId;
+    };
     const alive = () => { pause = 1000; lostSince = null; pass({ state: 'live' }); };
     stream.addEventListener('alive', (event) => { note(event); alive(); });
     stream.addEventListener('reset', (event) => { note(event); alive(); pass({ record: null }); });
     stream.addEventListener('message', (event) => { note(event); pass({ record: JSON.parse(event.data) }); });
-    stream.addEventListener('error', () => {
+    const lose = () => {
       stream.close();
+      clearInterval(watch);
       lostSince ??= new Date();
       pass({ state: 'lost', since: lostSince.getTime() });
       setTimeout(open, pause * (0.75 + Math.random() / 2));
       pause = Math.min(pause * 2, LONGEST);
-    });
+    };
+    stream.addEventListener('error', lose);
+    // A connection that breaks without a word, as while a computer sleeps, is no error for the browser.
+    const watch = setInterval(() => { if (Date.now() - heardAt > SILENCE) lose(); }, LOOK);
   };
   open();
 }
