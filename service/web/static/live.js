@@ -28,6 +28,8 @@ const policy = window.trustedTypes?.createPolicy('muster', { createHTML: (text) 
 
 let busy = false;
 let stale = false;
+/** Of a fetch that waits for its time. */
+let timer = null;
 let wait = PAUSE;
 let lastFetch = 0;
 let pressedAt = 0;
@@ -81,10 +83,23 @@ function refresh() {
   stale = true;
   if (busy || document.hidden) return;
   busy = true;
-  setTimeout(load, Math.max(0, lastFetch + wait - Date.now()));
+  timer = setTimeout(load, Math.max(0, lastFetch + wait - Date.now()));
+}
+
+/** The same at once, however many fetches failed before. */
+function hurry() {
+  wait = PAUSE;
+  lastFetch = 0;
+  if (timer !== null) {
+    clearTimeout(timer);
+    timer = null;
+    busy = false;
+  }
+  refresh();
 }
 
 async function load() {
+  timer = null;
   lastFetch = Date.now();
   if (isInUse()) {
     again();
@@ -197,20 +212,18 @@ function follow(pass) {
 }
 
 if (region) {
-  // Of the key for it (keys.js): at once, whatever the last fetch was.
-  document.addEventListener('muster:refresh', () => {
-    wait = PAUSE;
-    lastFetch = 0;
-    refresh();
-  });
+  // Of the key for it (keys.js).
+  document.addEventListener('muster:refresh', hurry);
   document.addEventListener('visibilitychange', () => { if (stale) refresh(); });
   document.addEventListener('pointerdown', () => { pressedAt = Date.now(); });
   if (navigator.locks && window.BroadcastChannel) {
     const channel = new BroadcastChannel('muster');
     const take = (message) => {
       if ('state' in message) {
+        const isBack = following === 'lost' && message.state === 'live';
         lostSince = message.since ? new Date(message.since) : null;
         show(message.state);
+        if (isBack) hurry();
       }
       if ('record' in message) changed(message.record);
       // Of a tab that was just opened: the one with the stream tells how it is.
