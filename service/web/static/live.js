@@ -178,7 +178,8 @@ export function replace(fresh) {
 /** A change of a record, as the stream has it; `null`: everything may have changed. */
 function changed(record) {
   const only = region.dataset.host;
-  if (!record || !only || record.id === only || record.kind !== 'host') refresh();
+  if (!record) hurry();
+  else if (!only || record.id === only || record.kind !== 'host') refresh();
 }
 
 /** Follows the stream until it is lost, and then again. */
