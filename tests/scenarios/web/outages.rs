@@ -162,6 +162,7 @@ fn a_page_outlasts_a_database_that_is_away() {
     // The session cannot be looked up, and has not ended.
     other.open(&format!("{}/ui/hosts", base(&service)));
     other.await_text("503");
+    other.await_text("loaded again by itself");
     assert_eq!(other.path(), "/ui/hosts");
 
     cluster.start_again();
@@ -171,7 +172,6 @@ fn a_page_outlasts_a_database_that_is_away() {
     await_live(&tab);
     await_resets(&browser, 1);
     assert_same_page(&tab);
-    other.open(&format!("{}/ui/hosts", base(&service)));
     await_hosts(&other, 2);
 }
 
