@@ -110,9 +110,12 @@ mod bmc {
 mod web {
     mod axe;
     mod filter;
+    mod foreign;
     mod keys;
     mod looks;
     mod machine;
+    mod outages;
+    mod sessions;
     mod walk;
 }
 

@@ -48,10 +48,24 @@ impl Browser {
     /// If it cannot be started; the message names the package to install.
     #[track_caller]
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts one in which a name of the internet leads to this computer.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[track_caller]
+    pub fn with_name_of_this_computer(name: &str) -> Self {
+        Self::start_with(&[&format!("--host-resolver-rules=MAP {name} 127.0.0.1")])
+    }
+
+    #[track_caller]
+    fn start_with(arguments: &[&str]) -> Self {
         let profile = tempfile::Builder::new().prefix("muster-browser-").tempdir();
         let profile = profile.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         Self {
-            pipe: Mutex::new(Pipe::open(Path::new(PROGRAM), profile.path())),
+            pipe: Mutex::new(Pipe::open(Path::new(PROGRAM), profile.path(), arguments)),
             _profile: profile,
         }
     }
@@ -96,6 +110,19 @@ impl Browser {
             Some(shown.to_string())
         };
         pipe.events().iter().filter_map(complaint).collect()
+    }
+
+    /// The events of streams that pages received: the name (`message` for those without) and the data of each.
+    pub fn streamed(&self) -> Vec<(String, String)> {
+        let mut pipe = self.pipe();
+        let received = pipe
+            .events()
+            .iter()
+            .filter(|event| event["method"] == "Network.eventSourceMessageReceived");
+        let text = |event: &Value, name: &str| event["params"][name].as_str().unwrap_or_default().to_owned();
+        received
+            .map(|event| (text(event, "eventName"), text(event, "data")))
+            .collect()
     }
 
     /// The URLs that pages requested.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 use muster_api::session::Session;
 use url::form_urlencoded::byte_serialize;
 
@@ -16,6 +16,9 @@ pub const HOSTS: &str = "/ui/hosts";
 
 /// The path of the page that signs in, by the secret of a link in its parameter `link`, too.
 pub const SIGN_IN: &str = "/ui/sign-in";
+
+/// Seconds after which a page that the service could not show is loaded again.
+const AGAIN: u32 = 10;
 
 /// The address of the list of the hosts that fit a query.
 pub fn hosts_with(query: &str) -> String {
@@ -86,6 +89,8 @@ struct ProblemPage<'a> {
     frame: Frame,
     status: StatusCode,
     reason: &'a str,
+    /// Seconds until it is loaded again.
+    again: Option<u32>,
 }
 
 /// A page with the reason of a refusal.
@@ -94,8 +99,25 @@ pub fn problem(status: StatusCode, reason: &str) -> Response {
         frame: Frame::plain(),
         status,
         reason,
+        again: None,
     };
     (status, answer(&page)).into_response()
+}
+
+/// A page in place of the one at `address`, which the service cannot show now: it is loaded again.
+pub fn unavailable(reason: &str, address: &str) -> Response {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let page = ProblemPage {
+        frame: Frame::plain(),
+        status,
+        reason,
+        again: Some(AGAIN),
+    };
+    let mut response = (status, answer(&page)).into_response();
+    if let Ok(again) = HeaderValue::from_str(&format!("{AGAIN}; url={address}")) {
+        response.headers_mut().insert(header::REFRESH, again);
+    }
+    response
 }
 
 /// The answer to a path that is no page.

@@ -266,6 +266,9 @@ impl IntoResponse for Refusal {
             let page: String = byte_serialize(self.page.as_bytes()).collect();
             return Redirect::to(&format!("{}?next={page}", html::SIGN_IN)).into_response();
         }
-        html::problem(self.status, &self.reason)
+        match self.status {
+            StatusCode::SERVICE_UNAVAILABLE => html::unavailable(&self.reason, &self.page),
+            status => html::problem(status, &self.reason),
+        }
     }
 }

@@ -122,6 +122,7 @@ fn refused(status: StatusCode, next: &str, link: &str, reason: &str) -> Response
 
 pub async fn sign_out(visitor: Visitor) -> Result<Response, Refusal> {
     let ended = visitor
+        .at(OVERVIEW)
         .send(Method::DELETE, &format!("{MUSTER_PATH}/session"), None)
         .await;
     let signed_out = Redirect::to(SIGN_IN).into_response();

@@ -142,7 +142,8 @@ async function filter() {
     // Another key, or the service is away: the sign at the top shows that.
     return;
   }
-  if (!answer || signal.aborted) return;
+  // Another key again, or no answer about the filter.
+  if (!answer || signal.aborted || answer.status >= 500) return;
   const fresh = answer.page.querySelector('[data-revision]');
   problem.replaceChildren(...answer.page.getElementById('problem')?.childNodes ?? []);
   if (fresh) box.removeAttribute('aria-invalid');

@@ -12,10 +12,14 @@ const POLL = 15_000;
 const TICK = 30_000;
 /** Longest wait before another attempt, ms. */
 const LONGEST = 30_000;
-/** Longest silence of a stream that works, ms: it has an event each 20 s. A connection that broke during sleep may have no end. */
-const SILENCE = 60_000;
 /** What holds the page back longer than this is shown, ms. */
 const HELD = 5000;
+/** Time limit of a fetch, ms. */
+const LIMIT = 60_000;
+/** Longest silence of a stream, ms: it has a message each 20 s. */
+const SILENCE = 45_000;
+/** Interval of looks at a stream, ms. */
+const LOOK = 5000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
@@ -26,6 +30,8 @@ const policy = window.trustedTypes?.createPolicy('muster', { createHTML: (text) 
 
 let busy = false;
 let stale = false;
+/** Of a fetch that waits for its time. */
+let timer = null;
 let wait = PAUSE;
 let lastFetch = 0;
 /** Number of times that the content was put in place. */
@@ -33,35 +39,38 @@ let replaced = 0;
 let pressedAt = 0;
 /** Time since which the page is held back; 0: it is not. */
 let heldSince = 0;
-let state = '';
-let lostSince = null;
 /** Whether each of the details is open, by its summary: also of those that are not shown now. */
 const isOpen = new Map();
-/** True without a stream. */
-let isPolling = false;
+/** The state of the stream, or of fetches without one. */
+let following = 'connecting';
+/** Since when the stream is lost. */
+let lostSince = null;
+/** Since when the page cannot be fetched. */
+let failingSince = null;
+/** True if there is no such page any more. */
+let isGone = false;
 
-function show(next) {
-  // What is gone does not come back.
-  if (state !== 'gone') state = next;
-  draw();
-}
-
-/** Writes the sign at the top. */
-function draw() {
+/** Shows the state of the page: a stream alone does not make it live. */
+function show(state = following) {
+  following = state;
   if (!sign) return;
-  const isHeld = heldSince > 0 && Date.now() - heldSince > HELD && state !== 'lost' && state !== 'gone';
-  const shown = isHeld ? 'held' : state;
+  const since = state === 'lost' ? lostSince : failingSince;
+  const isHeld = heldSince > 0 && Date.now() - heldSince > HELD;
+  let shown = state;
+  if (isHeld) shown = 'held';
+  if (since) shown = 'lost';
+  if (isGone) shown = 'gone';
   const texts = {
     connecting: 'connecting',
     live: 'live',
     polling: 'every 15 s',
-    lost: `not live since ${lostSince?.toLocaleTimeString()}`,
+    lost: `not live since ${since?.toLocaleTimeString()}`,
     held: 'paused: a field or a selected text is in use',
     gone: 'gone: this page shows what was there last',
   };
-  // Screen readers read it again whenever it is written.
-  if (sign.textContent !== texts[shown]) sign.textContent = texts[shown];
   sign.dataset.state = shown;
+  // The same text would be read out again.
+  if (sign.textContent !== texts[shown]) sign.textContent = texts[shown];
 }
 
 /** The page to fetch: one that answered a form has another address than itself. */
@@ -88,25 +97,41 @@ function refresh() {
   stale = true;
   if (busy || document.hidden) return;
   busy = true;
-  setTimeout(load, Math.max(0, lastFetch + wait - Date.now()));
+  timer = setTimeout(load, Math.max(0, lastFetch + wait - Date.now()));
+}
+
+/** The same at once, however many fetches failed before. */
+function hurry() {
+  wait = PAUSE;
+  lastFetch = 0;
+  if (timer !== null) {
+    clearTimeout(timer);
+    timer = null;
+    busy = false;
+  }
+  refresh();
 }
 
 async function load() {
+  timer = null;
   lastFetch = Date.now();
   const isHeld = isInUse();
   heldSince = isHeld ? heldSince || Date.now() : 0;
-  draw();
   if (isHeld) {
+    show();
     again();
     return;
   }
   stale = false;
   const before = replaced;
+  let isReached = false;
   try {
-    const answer = await fetchPage(address());
+    const answer = await fetchPage(address(), AbortSignal.timeout(LIMIT));
     if (!answer) return;
+    isReached = answer.status < 500;
     if (answer.status === 404) {
-      show('gone');
+      isGone = true;
+      show();
       return;
     }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -115,18 +140,12 @@ async function load() {
     if (fresh && before === replaced && !isInUse()) replace(fresh);
     else stale = true;
     wait = PAUSE;
-    if (isPolling) {
-      lostSince = null;
-      show('polling');
-    }
   } catch {
-    if (isPolling) {
-      lostSince ??= new Date();
-      show('lost');
-    }
     stale = true;
     wait = Math.min(wait * 2, LONGEST);
   }
+  failingSince = isReached ? null : failingSince ?? new Date();
+  show();
   again();
 }
 
@@ -152,14 +171,24 @@ function again() {
   if (stale) refresh();
 }
 
-/** What an element is called before and after a fetch. */
-function nameOf(one) {
-  return one.getAttribute('href') ?? one.getAttribute('aria-label') ?? (one.querySelector('th, h2') ?? one).textContent;
+/**
+ * What an element is known by, on a fresh page, too: its kind, its own name, and the row or part that it is in.
+ * @param {Element} one
+ */
+function key(one) {
+  const own = one.getAttribute('href') ?? one.getAttribute('aria-label') ?? (one.matches('a, button, summary') ? one.textContent : '');
+  const row = one.closest('tr, li, section');
+  // The same host is in the lines of many events, which have times of their own.
+  const place = row?.matches('li') ? row.querySelector('time')?.dateTime : row?.id || row?.getAttribute('aria-label');
+  return JSON.stringify([one.tagName, own, place]);
 }
 
-/** The elements of this kind and name, in their order. */
-function alike(kind, name) {
-  return [...region.querySelectorAll(kind)].filter((one) => nameOf(one) === name);
+/**
+ * The elements with this key, in their order.
+ * @param {string} wanted
+ */
+function keyed(wanted) {
+  return [...region.querySelectorAll(JSON.parse(wanted)[0])].filter((one) => key(one) === wanted);
 }
 
 /**
@@ -169,8 +198,8 @@ function alike(kind, name) {
 export function replace(fresh) {
   replaced += 1;
   const active = document.activeElement;
-  const focused = region.contains(active) ? { kind: active.localName, name: nameOf(active) } : null;
-  const place = focused ? alike(focused.kind, focused.name).indexOf(active) : 0;
+  const focused = active !== region && region.contains(active) ? key(active) : null;
+  const place = focused ? keyed(focused).indexOf(active) : 0;
   region.querySelectorAll('details').forEach((one) => isOpen.set(one.firstElementChild.textContent, one.open));
   const scrolled = [...region.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
   region.dataset.revision = fresh.dataset.revision;
@@ -179,19 +208,20 @@ export function replace(fresh) {
   region.querySelectorAll('.scroll').forEach((one, index) => {
     [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0];
   });
-  if (!focused) return;
-  const found = alike(focused.kind, focused.name);
-  const one = found[place] ?? found.at(-1);
-  // Rows and parts have it from the keys (keys.js).
-  if (one && active.hasAttribute('tabindex')) one.tabIndex = active.tabIndex;
-  // The visitor may read another part than the one in focus.
-  one?.focus({ preventScroll: true });
+  if (focused) {
+    const same = keyed(focused);
+    // What is gone leaves the focus to the part that it was in: Tab goes on from there.
+    const next = same[place] ?? same.at(-1) ?? region;
+    if (next.tabIndex < 0) next.tabIndex = -1;
+    next.focus({ preventScroll: true });
+  }
 }
 
 /** A change of a record, as the stream has it; `null`: everything may have changed. */
 function changed(record) {
   const only = region.dataset.host;
-  if (!record || !only || record.id === only || record.kind !== 'host') refresh();
+  if (!record) hurry();
+  else if (!only || record.id === only || record.kind !== 'host') refresh();
 }
 
 /** Follows the stream until it is lost, and then again. */
@@ -200,60 +230,55 @@ function follow(pass) {
   let pause = 1000;
   const open = () => {
     const stream = new EventSource(`${CHANGES}?after=${encodeURIComponent(after)}`);
-    let watch = 0;
-    const lose = () => {
-      clearTimeout(watch);
-      stream.close();
-      lostSince ??= new Date();
-      pass({ state: 'lost', since: lostSince.getTime() });
-      setTimeout(open, pause * (0.75 + Math.random() / 2));
-      pause = Math.min(pause * 2, LONGEST);
-    };
-    const heard = () => {
-      clearTimeout(watch);
-      watch = setTimeout(lose, SILENCE);
-    };
+    let heardAt = Date.now();
     const note = (event) => {
-      heard();
+      heardAt = Date.now();
       if (event.lastEventId) after = event.lastEventId;
     };
     const alive = () => { pause = 1000; lostSince = null; pass({ state: 'live' }); };
     stream.addEventListener('alive', (event) => { note(event); alive(); });
     stream.addEventListener('reset', (event) => { note(event); alive(); pass({ record: null }); });
     stream.addEventListener('message', (event) => { note(event); pass({ record: JSON.parse(event.data) }); });
+    const lose = () => {
+      stream.close();
+      clearInterval(watch);
+      lostSince ??= new Date();
+      pass({ state: 'lost', since: lostSince.getTime() });
+      setTimeout(open, pause * (0.75 + Math.random() / 2));
+      pause = Math.min(pause * 2, LONGEST);
+    };
     stream.addEventListener('error', lose);
-    heard();
+    // A connection that breaks without a word, as while a computer sleeps, is no error for the browser.
+    const watch = setInterval(() => { if (Date.now() - heardAt > SILENCE) lose(); }, LOOK);
   };
   open();
 }
 
 if (region) {
-  // Of the key for it (keys.js): at once, whatever the last fetch was.
-  document.addEventListener('muster:refresh', () => {
-    wait = PAUSE;
-    lastFetch = 0;
-    refresh();
-  });
+  // Of the key for it (keys.js).
+  document.addEventListener('muster:refresh', hurry);
   document.addEventListener('visibilitychange', () => { if (stale) refresh(); });
   document.addEventListener('pointerdown', () => { pressedAt = Date.now(); });
   if (navigator.locks && window.BroadcastChannel) {
     const channel = new BroadcastChannel('muster');
     const take = (message) => {
       if ('state' in message) {
+        const isBack = following === 'lost' && message.state === 'live';
         lostSince = message.since ? new Date(message.since) : null;
         show(message.state);
+        if (isBack) hurry();
       }
       if ('record' in message) changed(message.record);
       // Of a tab that was just opened: the one with the stream tells how it is.
-      if ('asks' in message && last) channel.postMessage(last);
+      if ('asks' in message && state) channel.postMessage(state);
     };
-    let last = null;
+    let state = null;
     channel.addEventListener('message', (event) => take(event.data));
     show('connecting');
     // Held until the tab is closed; then the next one takes it.
     navigator.locks.request('muster-changes', () => new Promise(() => {
       follow((message) => {
-        if ('state' in message) last = message;
+        if ('state' in message) state = message;
         channel.postMessage(message);
         take(message);
       });
@@ -263,7 +288,6 @@ if (region) {
     refresh();
     setInterval(refresh, TICK);
   } else {
-    isPolling = true;
     show('polling');
     setInterval(refresh, POLL);
   }

@@ -24,7 +24,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     #[track_caller]
-    pub(super) fn open(program: &Path, profile: &Path) -> Self {
+    pub(super) fn open(program: &Path, profile: &Path, arguments: &[&str]) -> Self {
         assert!(
             program.exists(),
             "{} is missing; `.ci/deps web` installs it",
@@ -42,6 +42,7 @@ impl Pipe {
                 "--hide-scrollbars",
             ])
             .arg(format!("--user-data-dir={}", profile.display()))
+            .args(arguments)
             .env("HOME", profile)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -146,7 +146,7 @@ pub(super) fn credentials(headers: &HeaderMap, query: Option<&str>) -> Vec<(Carr
             .filter(|text| !text.is_empty())
     };
     let mut found = Vec::new();
-    if let Some(text) = header(header::AUTHORIZATION.as_str()) {
+    if let Some(text) = header(header::AUTHORIZATION.as_str()).filter(|_| names_token(headers)) {
         let token = text
             .strip_prefix("Bearer ")
             .or_else(|| text.strip_prefix("bearer "))
@@ -382,6 +382,13 @@ mod tests {
             found.iter().map(|(_, token)| token.as_str()).collect::<Vec<_>>(),
             ["one", "two", "three", "four", "five"]
         );
+    }
+
+    #[test]
+    fn the_passwords_of_a_proxy_are_no_token() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "basic b3BlcmF0b3I6cGFzc3dvcmQ=".parse().unwrap());
+        assert!(credentials(&headers, None).is_empty());
     }
 
     #[test]

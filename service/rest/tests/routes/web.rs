@@ -270,6 +270,24 @@ async fn forms_change_what_the_service_lets_them_and_those_of_other_pages_nothin
 }
 
 #[tokio::test]
+async fn a_page_that_cannot_be_shown_now_is_loaded_again() {
+    let world = World::open().await;
+    let visitor = Browser::operator(&world).await;
+    world.operations.store().close().await;
+    let address = "/ui/hosts?q=cpu:8";
+    let shown = visitor.open(&world, address).await.expect(503);
+    assert_eq!(shown.header("refresh"), format!("10; url={address}"));
+    assert!(
+        shown.text().contains("loaded again by itself"),
+        "{}",
+        shown.text()
+    );
+    // Not the address of a form.
+    let shown = visitor.submit(&world, "/ui/sign-out", "").await.expect(503);
+    assert_eq!(shown.header("refresh"), "10; url=/ui/");
+}
+
+#[tokio::test]
 async fn what_others_chose_is_text_on_every_page() {
     let world = World::open().await;
     let name = "<script>alert(1)</script>\" onload=\"x";

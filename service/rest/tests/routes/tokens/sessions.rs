@@ -283,6 +283,24 @@ async fn a_link_begins_one_session_in_its_time() {
 }
 
 #[tokio::test]
+async fn a_link_signs_in_behind_a_proxy_that_has_passwords() {
+    let world = World::open().await;
+    let (_, token) = operator(&world, false, None).await;
+    let link = world.post(&token, LINKS, &json!({})).await.expect(201).json();
+    let of_proxy = [("authorization", "Basic b3BlcmF0b3I6cGFzc3dvcmQ=".to_owned())];
+    let body = json!({"link": link["secret"]});
+    let nobody = Credential::Nothing;
+    let begun = world
+        .send(&nobody, "POST", SESSIONS, Some(&body), &of_proxy)
+        .await;
+    let session = session_of(&begun.expect(201));
+    let read = world.send(&session, "GET", "/infra-envs", None, &of_proxy).await;
+    read.expect(200);
+    let read = world.send(&nobody, "GET", "/infra-envs", None, &of_proxy).await;
+    read.expect(401);
+}
+
+#[tokio::test]
 async fn a_session_ends_when_its_browser_signs_in_again() {
     let world = World::open().await;
     let (_, token) = operator(&world, false, None).await;
