@@ -116,12 +116,33 @@ function again() {
 }
 
 /**
+ * What an element is known by, on a fresh page, too: its kind, its own name, and the row or part that it is in.
+ * @param {Element} one
+ */
+function key(one) {
+  const own = one.getAttribute('href') ?? one.getAttribute('aria-label') ?? (one.matches('a, button, summary') ? one.textContent : '');
+  const row = one.closest('tr, li, section');
+  // The same host is in the lines of many events, which have times of their own.
+  const place = row?.matches('li') ? row.querySelector('time')?.dateTime : row?.id || row?.getAttribute('aria-label');
+  return JSON.stringify([one.tagName, own, place]);
+}
+
+/**
+ * The elements with this key, in their order.
+ * @param {string} wanted
+ */
+function keyed(wanted) {
+  return [...region.querySelectorAll(JSON.parse(wanted)[0])].filter((one) => key(one) === wanted);
+}
+
+/**
  * Puts the fresh content in place; focus, open details and the place of scrolling stay.
  * @param {Element} fresh the same part of a page that was fetched
  */
 export function replace(fresh) {
   const active = document.activeElement;
-  const focused = region.contains(active) ? (active.getAttribute('href') ?? active.textContent) : null;
+  const focused = active !== region && region.contains(active) ? key(active) : null;
+  const place = focused ? keyed(focused).indexOf(active) : 0;
   const isOpen = new Map([...region.querySelectorAll('details')].map((one) => [one.firstElementChild.textContent, one.open]));
   const scrolled = [...region.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
   region.dataset.revision = fresh.dataset.revision;
@@ -131,8 +152,11 @@ export function replace(fresh) {
     [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0];
   });
   if (focused) {
-    const is = (one) => (one.getAttribute('href') ?? one.textContent) === focused;
-    [...region.querySelectorAll('a, summary')].find(is)?.focus();
+    const same = keyed(focused);
+    // What is gone leaves the focus to the part that it was in: Tab goes on from there.
+    const next = same[place] ?? same.at(-1) ?? region;
+    if (next.tabIndex < 0) next.tabIndex = -1;
+    next.focus({ preventScroll: true });
   }
 }
 
