@@ -50,7 +50,6 @@ mod kube {
     mod bmcs;
     mod bootstrap_data;
     mod bridge;
-    mod hostile;
     mod infra_envs;
     mod installing;
     pub mod joining;
@@ -110,6 +109,7 @@ mod bmc {
 mod web {
     mod axe;
     mod filter;
+    mod keyboard;
     mod keys;
     mod looks;
     mod machine;
