@@ -50,6 +50,7 @@ mod kube {
     mod bmcs;
     mod bootstrap_data;
     mod bridge;
+    mod hostile;
     mod infra_envs;
     mod installing;
     pub mod joining;
@@ -109,6 +110,7 @@ mod bmc {
 mod web {
     mod axe;
     mod filter;
+    mod hostile;
     mod keyboard;
     mod keys;
     mod looks;
