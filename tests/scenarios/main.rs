@@ -115,6 +115,7 @@ mod web {
     mod keys;
     mod looks;
     mod machine;
+    mod paper;
     mod walk;
 }
 
