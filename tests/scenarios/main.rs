@@ -116,6 +116,7 @@ mod web {
     mod looks;
     mod machine;
     mod paper;
+    mod states;
     mod walk;
 }
 
