@@ -118,6 +118,7 @@ mod web {
     mod paper;
     mod states;
     mod walk;
+    mod without_scripts;
 }
 
 /// Client programs of others, the command line, and the commands in the documentation.
