@@ -25,7 +25,7 @@ const TEXTS: [&str; 8] = [
     "\u{5d0}\u{5d1}\u{5d2} MARK \u{5d3}\u{5d4} 1:2",
 ];
 
-/// What is wrong with a page on which a hostile text had an effect; empty: nothing.
+/// The effects that hostile texts had on a page; empty: none.
 const EFFECTS: &str = "(() => {
     const found = [];
     if (document.title === 'owned') found.push('a script ran');
@@ -108,7 +108,7 @@ fn await_true(tab: &Tab<'_>, what: &str, expression: &str) {
     });
 }
 
-/// What the policy of contents kept from a page, and what scripts complained about.
+/// Complaints of scripts, and things that the policy of contents kept from a page.
 fn blocked(browser: &Browser) -> Vec<String> {
     let complaints = browser.complaints().into_iter();
     complaints

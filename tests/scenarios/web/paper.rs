@@ -1,4 +1,4 @@
-//! What leaves the page: print, and tables for spreadsheets.
+//! Lists on paper and in spreadsheets.
 
 use muster_tests::artifacts::target_folder;
 use muster_tests::browser::{Browser, Tab, Theme};

@@ -7,7 +7,7 @@ use super::Tab;
 /// An element as a reader of screens has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// Such as `link`, `button` or `textbox`.
+    /// `link`, `button` or `textbox`.
     pub role: String,
     /// Empty: it has none.
     pub name: String,
@@ -24,7 +24,7 @@ impl Named {
 }
 
 impl Tab<'_> {
-    /// What is in focus; without a name if that is the page itself.
+    /// The element in focus; without a name if that is the page itself.
     ///
     /// # Panics
     /// While the page goes.
@@ -45,7 +45,7 @@ impl Tab<'_> {
         found.map_or_else(|| Named::of(&Value::Null), Named::of)
     }
 
-    /// What takes the focus and has no name.
+    /// Elements that take the focus and have no name.
     #[track_caller]
     pub fn nameless(&self) -> Vec<Named> {
         let takes_focus = |node: &Value| {
