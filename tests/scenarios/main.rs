@@ -111,12 +111,17 @@ mod web {
     mod axe;
     mod filter;
     mod foreign;
+    mod hostile;
+    mod keyboard;
     mod keys;
     mod looks;
     mod machine;
     mod outages;
+    mod paper;
     mod sessions;
+    mod states;
     mod walk;
+    mod without_scripts;
 }
 
 /// Client programs of others, the command line, and the commands in the documentation.

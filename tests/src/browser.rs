@@ -2,6 +2,7 @@
 //! ends with this process. Source: <https://chromedevtools.github.io/devtools-protocol/>; docs/protocol/browser-lab.md compares the ways.
 
 mod axe;
+mod names;
 mod pipe;
 
 use std::path::Path;
@@ -15,6 +16,8 @@ use tempfile::TempDir;
 
 use crate::condition::await_condition;
 use pipe::Pipe;
+
+pub use names::Named;
 
 /// Of Debian's package `chromium-headless-shell`. The script in `/usr/bin` would leave the browser behind.
 const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
@@ -245,6 +248,12 @@ impl Tab<'_> {
             "(() => {{ const one = document.querySelector({selector}); one?.focus(); one?.select(); return !!one; }})()"
         ));
         assert_eq!(focused, true, "no field {selector} on {}", self.path());
+        self.write(text);
+    }
+
+    /// Types a text into what is in focus.
+    #[track_caller]
+    pub fn write(&self, text: &str) {
         self.command("Input.insertText", json!({"text": text}));
     }
 
@@ -275,7 +284,9 @@ impl Tab<'_> {
             true => format!("Key{}", key.to_ascii_uppercase()),
             false => key.to_owned(),
         };
-        for kind in ["keyDown", "keyUp"] {
+        // A key without a text, such as Tab, types nothing where the focus went.
+        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        for kind in [down, "keyUp"] {
             let event = json!({
                 "type": kind, "key": key, "code": code, "text": text, "modifiers": modifiers, "windowsVirtualKeyCode": number,
             });
@@ -308,15 +319,32 @@ impl Tab<'_> {
         self.command("Emulation.setEmulatedMedia", media);
     }
 
+    /// Shows the page as a window of 1280 by 900 pixels does in which it is magnified so often.
+    #[track_caller]
+    pub fn magnify(&self, times: u32) {
+        let size = json!({"width": 1280 / times, "height": 900 / times, "deviceScaleFactor": times, "mobile": false});
+        self.command("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    /// Shows the page as it is printed, or again as screens show it.
+    #[track_caller]
+    pub fn as_printed(&self, is_printed: bool) {
+        let media = if is_printed { "print" } else { "" };
+        self.command("Emulation.setEmulatedMedia", json!({"media": media}));
+    }
+
+    /// Prints the page, as PDF.
+    #[track_caller]
+    pub fn print(&self, file: &Path) -> Vec<u8> {
+        let printed = self.command("Page.printToPDF", json!({}));
+        keep(file, &printed)
+    }
+
     /// Writes a picture of the page, as PNG.
     #[track_caller]
     pub fn picture(&self, file: &Path) {
         let picture = self.command("Page.captureScreenshot", json!({"format": "png"}));
-        let bytes = STANDARD.decode(picture["data"].as_str().expect("a picture"));
-        let folder = file.parent().expect("a folder");
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(file, bytes.expect("base64")))
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        keep(file, &picture);
     }
 
     /// The elements that make the page wider than its window, as text; empty if it is not.
@@ -330,4 +358,16 @@ impl Tab<'_> {
         );
         found.as_str().unwrap_or_default().to_owned()
     }
+}
+
+/// Writes what a command returned; returns its bytes.
+#[track_caller]
+fn keep(file: &Path, returned: &Value) -> Vec<u8> {
+    let bytes = STANDARD.decode(returned["data"].as_str().expect("the command returns data"));
+    let bytes = bytes.expect("it is base64");
+    let folder = file.parent().expect("a folder");
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(file, &bytes))
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    bytes
 }

@@ -101,7 +101,10 @@ impl View {
             ("text", &self.text),
             ("before", &self.before),
         ]);
-        format!("{ADDRESS}?{parameters}")
+        match parameters.as_str() {
+            "" => ADDRESS.to_owned(),
+            parameters => format!("{ADDRESS}?{parameters}"),
+        }
     }
 
     /// The severities that are shown, separated by commas; one that does not exist is left to REST to refuse.
@@ -398,6 +401,7 @@ mod tests {
             ..View::default()
         };
         assert_eq!(view.address(), format!("/ui/events?severity=error&host={id}"));
+        assert_eq!(View::default().address(), ADDRESS);
         let hosts = [id.parse().unwrap()];
         assert_eq!(
             view.path(None, &hosts, LAST),

@@ -16,7 +16,6 @@ use muster_api::cluster::{Cluster, IgnoredValidations};
 use muster_api::event::Event;
 use muster_api::host::{Host, HostFinding, HostLogs, HostStateChange};
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::inventory::Inventory;
 use muster_api::search::FoundHost;
 use muster_api::validation::ValidationsInfo;
 use muster_api::{BASE_PATH, MUSTER_PATH};
@@ -262,7 +261,7 @@ impl HostPage {
     fn of(known: Known, frame: Frame, just: Just) -> Self {
         let (host, now) = (&known.host, known.at.as_str());
         let (infra_env_id, id) = (host.infra_env_id, host.id);
-        let inventory: Inventory = serde_json::from_str(&host.inventory).unwrap_or_default();
+        let inventory = hardware::read(&host.inventory);
         let around = Surroundings {
             host,
             inventory: &inventory,

@@ -77,6 +77,14 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// At most `most` letters of a text; what follows is `…`.
+pub fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// `1 host`, `2 hosts`.
 pub fn count(number: usize, thing: &str) -> String {
     match number {
@@ -116,6 +124,8 @@ mod tests {
             [speed(-1), speed(100), speed(2_500), speed(25_000)],
             ["", "100 Mbit/s", "2.5 Gbit/s", "25 Gbit/s"]
         );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!([beginning("äöü", 3), beginning("äöüß", 3)], ["äöü", "äöü…"]);
         assert_eq!(
             [disk(480_103_981_056), disk(1_920_383_410_176)],
             ["480 GB", "1.92 TB"]

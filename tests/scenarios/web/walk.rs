@@ -209,24 +209,6 @@ fn events_and_the_overview_follow_what_happens() {
 }
 
 #[test]
-fn everything_can_be_read_and_done_without_scripts() {
-    let (service, token) = serve(Database::Sqlite);
-    let client = service.http().with_token(&token);
-    let pool = infra_env(&client);
-    known_host(&client, &pool, 1);
-    let browser = Browser::start();
-    let tab = browser.tab();
-    tab.script(false);
-    sign_in(&tab, &service, &token);
-    tab.click("host-1");
-    tab.await_text("Checks: hardware");
-    tab.fill("input[name=value]", "node-1");
-    tab.click("Set");
-    tab.await_text("muster host set");
-    assert!(!tab.text().contains("live"), "{}", tab.text());
-}
-
-#[test]
 fn a_link_signs_in_once() {
     let (service, token) = serve(Database::Sqlite);
     let printed = service.muster(&["open", "--url", &base(&service), "--token", &token]);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use muster_api::host::Host;
 use muster_api::inventory::{Disk, Interface, Inventory, Route, SwitchPort};
 use muster_api::search::FoundHost;
+use serde_json::Value;
 
 use crate::words;
 
@@ -13,6 +14,9 @@ const ROUTES: usize = 20;
 
 /// Longest text of the inventory in the page, bytes.
 const LONGEST_RAW: usize = 32 << 10;
+
+/// Longest text of an inventory outside of it, letters.
+const LONGEST_TEXT: usize = 200;
 
 pub struct DiskRow {
     pub name: String,
@@ -45,6 +49,25 @@ pub struct Raw {
     pub text: String,
     /// True if it is longer.
     pub is_cut: bool,
+}
+
+/// Reads an inventory: its texts are cut, but for the ids of disks, by which requests name them.
+pub fn read(inventory: &str) -> Inventory {
+    let mut value: Value = serde_json::from_str(inventory).unwrap_or_default();
+    cut(&mut value);
+    serde_json::from_value(value).unwrap_or_default()
+}
+
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = words::beginning(text, LONGEST_TEXT),
+        Value::Array(all) => all.iter_mut().for_each(cut),
+        Value::Object(fields) => {
+            let others = fields.iter_mut().filter(|(name, _)| *name != "id");
+            others.for_each(|(_, value)| cut(value));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// The disks, in the order of the inventory.
@@ -244,7 +267,7 @@ pub fn facts(summary: &FoundHost, inventory: &Inventory, host: &Host) -> Vec<(&'
 
 /// The inventory as the host reports it, with line breaks; `None`: there is none.
 pub fn raw(inventory: &str) -> Option<Raw> {
-    let value: serde_json::Value = serde_json::from_str(inventory).ok()?;
+    let value: Value = serde_json::from_str(inventory).ok()?;
     let mut text = serde_json::to_string_pretty(&value).ok()?;
     let end = text.floor_char_boundary(LONGEST_RAW);
     let is_cut = end < text.len();
@@ -323,6 +346,20 @@ mod tests {
             routes(&inventory),
             ["default by 198.51.100.1 on eth0", "192.0.2.0 on eth0"]
         );
+    }
+
+    #[test]
+    fn long_texts_are_cut_but_the_ids_of_disks() {
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let told = Inventory {
+            disks: vec![disk(&long, 1)],
+            hostname: "host-1".into(),
+            ..Inventory::default()
+        };
+        let read = read(&serde_json::to_string(&told).unwrap());
+        assert_eq!(read.disks[0].id, long);
+        assert_eq!(read.disks[0].name, format!("{}…", "x".repeat(LONGEST_TEXT)));
+        assert_eq!((read.disks[0].size_bytes, read.hostname.as_str()), (1, "host-1"));
     }
 
     #[test]

@@ -17,6 +17,9 @@ const ROLES: [HostRole; 4] = [
     HostRole::Worker,
 ];
 
+/// Longest id of a disk, bytes: it is a path, and no kernel has longer ones.
+const LONGEST_ID: usize = 4096;
+
 /// A form with one action.
 pub struct Offer {
     pub action: Action,
@@ -192,7 +195,9 @@ impl Surroundings<'_> {
             is_chosen: disk.id == *chosen,
         };
         let possible = self.inventory.disks.iter();
-        let possible = possible.filter(|disk| disk.installation_eligibility.eligible && !disk.id.is_empty());
+        let possible = possible.filter(|disk| {
+            disk.installation_eligibility.eligible && (1..=LONGEST_ID).contains(&disk.id.len())
+        });
         let mut choices: Vec<Choice> = possible.map(choice).collect();
         if choices.is_empty() {
             return None;

@@ -8,6 +8,9 @@ use super::actions::Action;
 use crate::hosts::mood;
 use crate::words;
 
+/// Longest message of a check, letters: it may repeat a text of the host.
+const LONGEST_MESSAGE: usize = 1000;
+
 /// The checks of one group.
 pub struct Checks {
     pub group: String,
@@ -84,7 +87,7 @@ impl CheckRow {
             id: result.id,
             mood,
             status,
-            message: result.message,
+            message: words::beginning(&result.message, LONGEST_MESSAGE),
             change: change.filter(|_| is_bound),
             refusal: None,
         };
