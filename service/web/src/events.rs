@@ -27,7 +27,7 @@ const LAST: &str = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /// Events in one window.
 const WINDOW: usize = 100;
 
-/// Most hosts whose events are shown together.
+/// Most hosts of which events are shown together.
 const MOST_HOSTS: usize = 100;
 
 /// Most hosts with the ids of one window: an id may be in several InfraEnvs.
@@ -189,7 +189,7 @@ struct Found {
     older: Option<String>,
     /// The address of the table.
     table: String,
-    /// The one host whose events these are.
+    /// The one host of these events.
     only: Option<HostId>,
 }
 

@@ -38,7 +38,7 @@ use crate::words;
 /// Events that are shown.
 const EVENTS: u32 = 50;
 
-/// The kind of the finding about a long wait, which says what the wait itself does.
+/// The kind of the finding about a long wait, which repeats the wait.
 const WAITING: &str = "waiting";
 
 #[derive(Template)]

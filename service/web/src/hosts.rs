@@ -25,7 +25,7 @@ use table::Found;
 pub use trail::{Trail, query_from};
 use view::{Link, View};
 
-/// The keys whose values are counted.
+/// The keys with counts by value.
 const FACETS: &str = "state,pool,cluster,role,model,finding,check,switch";
 
 /// Hosts in a window.

@@ -56,7 +56,7 @@ impl Frame {
     }
 }
 
-/// What a session may not change, with the reason that stands beside disabled buttons; `None`: it may.
+/// What a session may not change, with the reason that disabled buttons have; `None`: it may.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forbidden {
     /// Anything.

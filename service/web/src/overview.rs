@@ -1,4 +1,4 @@
-//! The first page: what needs somebody, what there is, what happened last.
+//! The first page: what needs work, what there is, what happened last.
 
 use askama::Template;
 use axum::response::Response;
@@ -20,7 +20,7 @@ use crate::words;
 /// Hosts, machines or BMCs that are named for each reason.
 const NAMED: usize = 5;
 
-/// Most pools whose BMCs and booting machines are read.
+/// Most pools of which BMCs and booting machines are read.
 const POOLS: usize = 20;
 
 /// Values of a key that are shown.
@@ -35,7 +35,7 @@ struct OverviewPage {
     frame: Frame,
     has_pools: bool,
     needs: Vec<Need>,
-    /// Pools whose BMCs and booting machines were not read.
+    /// Pools of which BMCs and booting machines were not read.
     pools_left_out: usize,
     hosts: String,
     counters: Vec<Counter>,
@@ -44,7 +44,7 @@ struct OverviewPage {
     at: String,
 }
 
-/// A reason for which somebody is needed.
+/// A reason for work.
 struct Need {
     what: &'static str,
     count: usize,
@@ -54,7 +54,7 @@ struct Need {
     more: usize,
 }
 
-/// Something that needs somebody.
+/// Something that needs work.
 struct Item {
     address: String,
     name: String,
@@ -135,7 +135,7 @@ impl Need {
     }
 }
 
-/// The hosts that need somebody.
+/// The hosts that need work.
 async fn of_hosts(visitor: &Visitor) -> Result<Vec<Need>, Refusal> {
     let mut needs = Vec::new();
     for reason in REASONS {
@@ -160,7 +160,7 @@ async fn of_hosts(visitor: &Visitor) -> Result<Vec<Need>, Refusal> {
     Ok(needs)
 }
 
-/// The BMCs and booting machines that need somebody.
+/// The BMCs and booting machines that need work.
 async fn of_pools(visitor: &Visitor, pools: &[InfraEnv], now: &str) -> Result<Vec<Need>, Refusal> {
     let (mut bmcs, mut machines) = (Vec::new(), Vec::new());
     for pool in pools.iter().take(POOLS) {

@@ -85,7 +85,7 @@ impl FromRequestParts<Rest> for Visitor {
     }
 }
 
-/// Largest form, bytes: it is read from anybody, before REST decides.
+/// Largest form, bytes: it is read before REST decides about the visitor.
 const LARGEST_FORM: usize = 64 << 10;
 
 /// Time in which a form must arrive.

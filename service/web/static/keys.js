@@ -142,12 +142,6 @@ function press(key) {
     case '/': filter(); return true;
     case 'j': move(1); return true;
     case 'k': move(-1); return true;
-    case 'x': {
-      const tick = present()?.querySelector('input[type="checkbox"]');
-      if (!(tick instanceof HTMLElement)) return false;
-      tick.click();
-      return true;
-    }
     case 'Enter': return open();
     case 'o': {
       const target = link(present());

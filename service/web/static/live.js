@@ -10,6 +10,8 @@ const PAUSE = 500;
 const POLL = 15_000;
 /** Interval of fetches beside it, ms: polls of hosts are no changes, and times go on. */
 const TICK = 30_000;
+/** A page is fetched for a fifth of the time at most, however slow it is and however much changes: so many times its last fetch are between two. */
+const REST = 4;
 /** Longest wait before another attempt, ms. */
 const LONGEST = 30_000;
 /** What holds the page back longer than this is shown, ms. */
@@ -139,7 +141,7 @@ async function load() {
     // Meanwhile the visitor may have filtered: this answer is the older one.
     if (fresh && before === replaced && !isInUse()) replace(fresh);
     else stale = true;
-    wait = PAUSE;
+    wait = Math.min(Math.max(PAUSE, REST * (Date.now() - lastFetch)), LONGEST);
   } catch {
     stale = true;
     wait = Math.min(wait * 2, LONGEST);

@@ -146,6 +146,8 @@ function typed() {
 function press(event) {
   if (event.isComposing) return;
   switch (event.key) {
+    // At once: a search field would be emptied first.
+    case 'Escape': dialog?.close(); break;
     case 'ArrowDown': choose(chosen + 1); break;
     case 'ArrowUp': choose(chosen - 1); break;
     case 'Enter':

@@ -52,7 +52,7 @@ fn a_list_is_walked_and_everything_is_reached_by_keys() {
     assert_eq!(focused(&tab), "host-3");
     tab.press("Enter");
     tab.await_text("Checks: hardware");
-    assert!(tab.path().ends_with(&host_id(3)), "{}", tab.path());
+    assert!(tab.path().contains(&host_id(3)), "{}", tab.path());
 
     await_keys(&tab);
     tab.press("]");

@@ -298,7 +298,7 @@ async fn parts_before_an_id_are_the_list_backwards_and_all_filters_hold() {
     let filters = format!("&host_ids={},{}&infra_env_id={one}", id_of(&host), id_of(&guest));
     let (mut before, mut messages) = (LAST.to_owned(), Vec::new());
     loop {
-        let path = format!("{BY_ID}?limit=2&before={before}{filters}");
+        let path = format!("{BY_ID}?limit=1&before={before}{filters}");
         let part = world.get(&world.operator, &path).await.expect(200).json();
         let events = part["events"].as_array().unwrap();
         assert!(
@@ -315,13 +315,13 @@ async fn parts_before_an_id_are_the_list_backwards_and_all_filters_hold() {
         if part["more"] == false {
             break;
         }
-        assert_eq!(part["next"], events[1]["id"]);
+        assert_eq!(part["next"], events[0]["id"]);
         part["next"].as_str().unwrap().clone_into(&mut before);
     }
     let mut listed = by_time(&world, &format!("&host_id={}", id_of(&host))).await;
     listed.reverse();
     assert_eq!(messages, listed);
-    assert!(messages.len() > 2, "{messages:?}");
+    assert!(messages.len() > 1, "{messages:?}");
 
     let path = format!("{BY_ID}?before={LAST}&message=NOTHING-has-this");
     let none = world.get(&world.operator, &path).await.expect(200).json();

@@ -22,7 +22,7 @@ pub struct Trail {
     pub next: Option<Neighbour>,
 }
 
-/// A host beside another one in a list.
+/// A host before or after another one in a list.
 pub struct Neighbour {
     pub address: String,
     pub name: String,

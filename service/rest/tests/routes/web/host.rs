@@ -361,7 +361,7 @@ async fn what_a_token_forbids_is_disabled_with_the_reason() {
             r#"<p id="forbidden">Your token is for one pool"#,
             r#"<fieldset class="actions">"#,
             r#" disabled aria-describedby="forbidden">Bind</button>"#,
-            "<button>Set</button>",
+            r#"<button aria-label="Set: Role">Set</button>"#,
         ],
     );
     let bind = format!("{}/bind", scene.page);
