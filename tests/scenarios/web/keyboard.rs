@@ -66,7 +66,7 @@ fn an_operator_finds_names_and_signs_out_by_keys_alone() {
     tab.await_text("The host has another name.");
     tab_to(&tab, "Role");
     tab.press("ArrowDown");
-    assert_eq!(tab_to(&tab, "Set").role, "button");
+    assert_eq!(tab_to(&tab, "Set: Role").role, "button");
     tab.press("Enter");
     tab.await_text("The host has another role.");
     let host = client

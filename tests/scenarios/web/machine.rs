@@ -81,6 +81,8 @@ fn fetch_iso(tab: &Tab<'_>, service: &Service, folder: &Path) {
     tab.fill("#name", "rack");
     tab.fill("#pull_secret", PULL_SECRET);
     tab.click("Make the pool");
+    tab.await_text("How to boot a machine");
+    tab.click("Fetch the ISO");
     tab.await_text("curl -fLo rack.iso");
     let line = tab.value(
         "[...document.querySelectorAll('pre')].map((one) => one.textContent).find((text) => text.startsWith('curl '))",
