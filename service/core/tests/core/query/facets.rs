@@ -50,12 +50,12 @@ fn hosts_are_counted_by_their_values() {
     let spaced = of(&[named("Power Edge, 7", &[])], Key::Model);
     assert_eq!(spaced.term(&spaced.values[0]), "model:\"Power Edge, 7\"");
     assert_eq!(spaced.values[0].id, None);
-    assert_eq!(few[0].term(&few[0].values[0]), "state:known-bound");
-    let empty = FacetValue {
-        value: String::new(),
+    let valued = |value: &str| FacetValue {
+        value: value.into(),
         ..spaced.values[0].clone()
     };
-    assert_eq!(spaced.term(&empty), "model:\"\"");
+    assert_eq!(few[0].term(&valued("known")), "state:known-bound");
+    assert_eq!(spaced.term(&valued("")), "model:\"\"");
 }
 
 #[test]
