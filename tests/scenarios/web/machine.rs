@@ -55,12 +55,15 @@ fn a_machine_goes_from_the_boot_line_of_a_new_pool_to_its_installation() {
     await_state(&tab, &mut host, "insufficient");
     // The name of the cluster resolves to nothing.
     await_row(&tab, &mut host, "ignition-downloadable", "failed");
+    let page = tab.path();
     tab.click("Install");
     tab.await_text("only a known host can be installed");
 
     let ignored = json!({"host-validation-ids": "[\"all\"]"});
     let path = format!("/clusters/{cluster}/ignored-validations");
     client.put(&path, &ignored).expect(201);
+    // The page of a refusal stays as it is.
+    tab.open(&format!("{}{page}", base(&service)));
     await_state(&tab, &mut host, "known");
     tab.click("Install");
     tab.await_text("The installation begins.");
