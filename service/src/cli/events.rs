@@ -9,6 +9,7 @@ use muster_api::event::{Event, Severity};
 use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 use super::arguments::names;
+use super::fleet;
 use super::output::{Column, Fit, Format, OutputArgs, Table, show};
 use super::service::{Client, ServiceArgs};
 
@@ -105,7 +106,11 @@ const COLUMNS: &[Column] = &[
 /// Shows the events.
 pub async fn run(args: EventsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
-    let infra_env = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
+    let infra_env = match (&args.infra_env, &args.host, &args.cluster) {
+        // A token for one InfraEnv lists its events alone.
+        (None, None, None) if client.has_token() => fleet::scope(&client).await.unwrap_or_default(),
+        (named, _, _) => names::infra_env_id(&client, named.as_deref()).await?,
+    };
     let host = match &args.host {
         Some(wanted) => Some(names::host(&client, wanted, infra_env).await?.host.id),
         None => None,

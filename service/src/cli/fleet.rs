@@ -250,11 +250,16 @@ pub async fn infra_envs(client: &Client) -> Result<Vec<InfraEnv>> {
         Err(error) if kind_of(&error) == Kind::Refused => error,
         found => return found,
     };
-    let session: Session = client.get(&format!("{MUSTER_PATH}/session")).await?;
-    match session.infra_env_id {
+    match scope(client).await? {
         Some(id) => Ok(vec![client.get(&format!("/infra-envs/{id}")).await?]),
         None => Err(refused),
     }
+}
+
+/// The InfraEnv that the token is for; `None`: it is for all.
+pub async fn scope(client: &Client) -> Result<Option<InfraEnvId>> {
+    let session: Session = client.get(&format!("{MUSTER_PATH}/session")).await?;
+    Ok(session.infra_env_id)
 }
 
 async fn pools(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<InfraEnv>> {

@@ -295,6 +295,32 @@ fn the_way_to_the_service() {
     ]);
     read_only.env("MUSTER_TOKEN", token.trim());
     check_commands(&world, [("token-read-only", read_only)]);
+    // A token for one InfraEnv lists its events without an option that names it.
+    let operator = world.prints(&["token", "create", "--operator", "--data-dir", "data"]);
+    let mut own = world.muster(&["infra-env", "create", "--name", "own"]);
+    assert!(
+        own.env("MUSTER_TOKEN", operator.trim())
+            .status()
+            .unwrap()
+            .success()
+    );
+    let confined = [
+        "token",
+        "create",
+        "--operator",
+        "--only",
+        "own",
+        "--data-dir",
+        "data",
+    ];
+    let token = world.prints(&confined);
+    let mut events = world.muster(&["events"]);
+    let events = events.env("MUSTER_TOKEN", token.trim()).output().unwrap();
+    let shown = String::from_utf8_lossy(&events.stdout);
+    assert!(
+        events.status.success() && shown.contains("InfraEnv own was made"),
+        "{events:?}"
+    );
 }
 
 #[test]

@@ -121,7 +121,11 @@ impl View {
 
     /// The path of REST for the events before `before`.
     fn path(&self, scope: Option<InfraEnvId>, hosts: &[HostId], before: &str) -> String {
-        let pool = scope.map_or_else(|| self.pool.clone(), |id| id.to_string());
+        // Another pool than that of the token is REST's to refuse.
+        let pool = match scope {
+            Some(id) if self.pool.is_empty() => id.to_string(),
+            Some(_) | None => self.pool.clone(),
+        };
         let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         let parameters = parameters([
             ("severities", &self.severities()),
@@ -187,8 +191,8 @@ struct Found {
     note: Option<String>,
     /// The address of the next window.
     older: Option<String>,
-    /// The address of the table.
-    table: String,
+    /// The address of the table; `None`: it would be empty.
+    table: Option<String>,
     /// The one host of these events.
     only: Option<HostId>,
 }
@@ -294,7 +298,7 @@ async fn find(
         let nothing = Found {
             note: Some("No host fits the filter of hosts.".to_owned()),
             older: None,
-            table,
+            table: None,
             only: None,
         };
         return Ok((nothing, Vec::new()));
@@ -315,7 +319,7 @@ async fn find(
             format!("{fit} hosts fit the filter of hosts: the events of the first {shown} are shown.")
         }),
         older: found.more.then(|| older.address()),
-        table,
+        table: Some(table),
         only: hosts.first().copied().filter(|_| fit == 1),
     };
     Ok((around, rows(visitor, found.events, now).await?))

@@ -89,6 +89,14 @@ pub async fn sign_in(mut visitor: Visitor, form: Form) -> Response {
         true => json!({}),
         false => json!({"link": link}),
     };
+    if link.is_empty() && token.is_empty() {
+        return refused(
+            StatusCode::BAD_REQUEST,
+            &next,
+            "",
+            "paste a token, as muster token create prints it",
+        );
+    }
     if link.is_empty() {
         match HeaderValue::from_str(&format!("Bearer {token}")) {
             Ok(value) => visitor.identify(value),

@@ -63,10 +63,10 @@ impl Operator {
         }
     }
 
-    /// The InfraEnv of that name, the first of several.
+    /// The InfraEnv of that name.
     ///
     /// # Errors
-    /// If the service refuses, or does not respond.
+    /// If several have it, and if the service refuses, or does not respond.
     pub async fn find_infra_env(&self, name: &str) -> Result<Option<InfraEnvId>> {
         #[derive(Deserialize)]
         struct Seen {
@@ -77,8 +77,15 @@ impl Operator {
         let ask = Ask::new(Operation::Download, Method::GET, "/infra-envs");
         let body = self.answer(ask, "the InfraEnvs cannot be listed").await?;
         let all: Vec<Seen> = serde_json::from_slice(&body).context("the list of InfraEnvs cannot be read")?;
-        let found = all.into_iter().find(|one| one.name.as_deref() == Some(name));
-        Ok(found.map(|one| one.id))
+        let named = |one: &Seen| one.name.as_deref() == Some(name);
+        let found: Vec<InfraEnvId> = all.into_iter().filter(named).map(|one| one.id).collect();
+        if found.len() > 1 {
+            bail!(
+                "{} InfraEnvs have the name {name}: give the id of one by --infra-env-id",
+                found.len()
+            );
+        }
+        Ok(found.first().copied())
     }
 
     /// The ids of an InfraEnv's hosts.

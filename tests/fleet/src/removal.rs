@@ -17,8 +17,8 @@ const AT_ONCE: usize = 16;
 /// Deletes the hosts of the InfraEnv that the options name, and the InfraEnv; returns what was deleted, as a sentence.
 ///
 /// # Errors
-/// If there is no such InfraEnv, if one of its hosts is no machine of the seed (nothing is deleted then), or if the
-/// service refuses.
+/// If there is no such InfraEnv or several, if it has no host, if one of its hosts is no machine of the seed (nothing is
+/// deleted then), or if the service refuses.
 pub async fn remove(options: &Options) -> Result<String> {
     let wires = Wires::new(options)?;
     let operator = Operator::new(options, &wires)?;
@@ -31,6 +31,13 @@ pub async fn remove(options: &Options) -> Result<String> {
         (None, None) => bail!("no InfraEnv is named"),
     };
     let hosts = operator.hosts(infra_env).await?;
+    // A real one whose machines have not booted yet looks like this.
+    if hosts.is_empty() {
+        bail!(
+            "nothing is removed: InfraEnv {infra_env} has no hosts, so nothing shows that it is a fleet's; \
+             muster infra-env delete {infra_env} deletes it"
+        );
+    }
     let strangers = strangers(options.seed, &hosts);
     if let Some(one) = strangers.iter().next() {
         bail!(

@@ -5,6 +5,7 @@ use muster_tests::condition::{LEAST_LIMIT, await_condition};
 use muster_tests::database::{Database, host_id};
 use muster_tests::hosts::fleet::Fleet;
 use muster_tests::process::{command, run};
+use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
 const NAMED: [&str; 2] = ["--infra-env", "simulated"];
@@ -53,7 +54,28 @@ fn twenty_machines_come_by_one_line_and_go_by_another() {
         .delete(&format!("{infra_env}/hosts/{}", host_id(1)))
         .expect(204);
 
+    // Two of one name are not confused.
+    let twin = client.post(
+        "/infra-envs",
+        &json!({"name": "simulated", "pull_secret": PULL_SECRET}),
+    );
+    let twin = format!("/infra-envs/{}", twin.expect(201).json()["id"].as_str().unwrap());
+    let refused = std::panic::catch_unwind(remove).unwrap_err();
+    let words = refused.downcast_ref::<String>().unwrap();
+    assert!(words.contains("2 InfraEnvs have the name simulated"), "{words}");
+    client.delete(&twin).expect(204);
+
     assert!(remove().contains("20 hosts and their InfraEnv"));
     assert_eq!(search("")["visible"], 0);
     client.get(&infra_env).expect(404);
+    // A real one may have no hosts yet.
+    client
+        .post(
+            "/infra-envs",
+            &json!({"name": "simulated", "pull_secret": PULL_SECRET}),
+        )
+        .expect(201);
+    let refused = std::panic::catch_unwind(remove).unwrap_err();
+    let words = refused.downcast_ref::<String>().unwrap();
+    assert!(words.contains("has no hosts"), "{words}");
 }

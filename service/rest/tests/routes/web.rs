@@ -89,6 +89,8 @@ async fn a_visitor_signs_in_sees_the_hosts_and_signs_out() {
         .expect(200)
         .text();
     assert!(form.contains(r#"value="/ui/hosts?q=cpu:8""#), "{form}");
+    let refused = stranger.submit(&world, "/ui/sign-in", "token=").await.expect(400);
+    assert!(refused.text().contains("paste a token"), "{}", refused.text());
     let refused = stranger
         .submit(&world, "/ui/sign-in", "token=wrong")
         .await

@@ -115,6 +115,21 @@ impl Row {
     }
 }
 
+/// Why no pool of this name is made here: names tell pools apart for people, though REST allows several of one.
+async fn is_taken(visitor: &Visitor, name: &str) -> Result<Option<String>, Refusal> {
+    let pools: Vec<InfraEnv> = match visitor.get("/infra-envs").await {
+        Ok(pools) => pools,
+        // A token for one pool: REST refuses to make another.
+        Err(refusal) if refusal.status == StatusCode::FORBIDDEN => return Ok(None),
+        Err(refusal) => return Err(refusal),
+    };
+    Ok(pools.iter().any(|pool| pool.name == name).then(|| {
+        format!(
+            "there is a pool {name} already: give this one another name (muster infra-env create --another makes a second one of a name)"
+        )
+    }))
+}
+
 pub async fn add(visitor: Visitor, form: Form) -> Result<Response, Refusal> {
     let fields = ["name", "cpu_architecture", "ssh_authorized_key", "pull_secret"];
     let mut wanted = Map::new();
@@ -124,10 +139,16 @@ pub async fn add(visitor: Visitor, form: Form) -> Result<Response, Refusal> {
             wanted.insert(name.to_owned(), Value::String(value));
         }
     }
-    match visitor
-        .create::<InfraEnv>("/infra-envs", &Value::Object(wanted))
-        .await
-    {
+    let made = match is_taken(&visitor, &form.field("name")).await {
+        Ok(None) => {
+            visitor
+                .create::<InfraEnv>("/infra-envs", &Value::Object(wanted))
+                .await
+        }
+        Ok(Some(reason)) => Err(visitor.refusal(StatusCode::CONFLICT, reason)),
+        Err(refusal) => Err(refusal),
+    };
+    match made {
         Ok(made) => Ok(Redirect::to(&address(made.id)).into_response()),
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Err(refusal),
         Err(refusal) => {

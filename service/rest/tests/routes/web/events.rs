@@ -71,7 +71,7 @@ async fn events_are_filtered_and_lead_to_their_hosts() {
             "data-host=\"00000000-0000-0000-0000-000000000001\"",
             "host-2",
         ),
-        ("?host=cpu:900".to_owned(), "No host fits", "<li>"),
+        ("?host=cpu:900".to_owned(), "No host fits", "As CSV"),
     ] {
         let page = open(&query).await;
         assert!(page.contains(has) && !page.contains(lacks), "{query}: {page}");
@@ -153,7 +153,7 @@ async fn a_token_for_one_infra_env_sees_its_events_alone() {
     tell(&world, other, "info", "it burns elsewhere").await;
     let (_, guest) = operator(&world, true, Some(own)).await;
     let guest = Browser::signed_in(&world, &guest).await;
-    for query in ["", "?text=it%20", &format!("?pool={other}")] {
+    for query in ["", "?text=it%20", &format!("?pool={own}")] {
         let page = guest
             .open(&world, &format!("/ui/events{query}"))
             .await
@@ -165,9 +165,11 @@ async fn a_token_for_one_infra_env_sees_its_events_alone() {
         );
         assert!(!page.contains("name=\"pool\""), "{page}");
     }
-    let page = guest
-        .open(&world, &format!("/ui/events?host={}", host_id(2)))
-        .await
-        .expect(404);
-    assert!(page.text().contains("Object Not Found"), "{}", page.text());
+    for foreign in [format!("?host={}", host_id(2)), format!("?pool={other}")] {
+        let page = guest
+            .open(&world, &format!("/ui/events{foreign}"))
+            .await
+            .expect(404);
+        assert!(page.text().contains("Object Not Found"), "{}", page.text());
+    }
 }

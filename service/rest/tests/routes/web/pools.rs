@@ -143,6 +143,16 @@ async fn a_pool_is_made_without_a_pull_secret_and_what_was_typed_stays() {
         (&made["name"], &made["ssh_authorized_key"]),
         (&json!("lab"), &json!(KEY))
     );
+    // By the page no second pool of a name is made unawares.
+    let twin = visitor
+        .submit(&world, "/ui/pools", &form(&typed))
+        .await
+        .expect(409);
+    let twin = twin.text();
+    assert!(
+        twin.contains("there is a pool lab already") && twin.contains("value=\"lab\""),
+        "{twin}"
+    );
 }
 
 #[tokio::test]
