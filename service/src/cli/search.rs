@@ -39,6 +39,9 @@ pub async fn run(args: SearchArgs) -> Result<()> {
     let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
     let table = || Table::new(COLUMNS, records.iter().map(row).collect());
     show(&args.output.output, table, &serde_json::to_value(records)?, &ids)?;
+    if records.is_empty() {
+        eprintln!("nothing fits; queries with keys, such as state:known, are for muster hosts --query");
+    }
     if found.total > records.len() {
         eprintln!("{} more fit; write more of the text", found.total - records.len());
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::Args;
+use muster_api::MUSTER_PATH;
+use muster_api::search::FoundHosts;
 use serde_json::json;
 
 use super::failure::{Failure, Kind};
@@ -27,11 +29,11 @@ pub async fn run(args: StatusArgs) -> Result<()> {
     let ready = ready::read(&client).await?;
     let infra_envs = fleet::infra_envs(&client).await?;
     let clusters = fleet::clusters(&client).await?;
-    let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for member in fleet::members(&client, None).await? {
-        *states.entry(member.state()).or_default() += 1;
-    }
-    let hosts: usize = states.values().sum();
+    let counts = format!("{MUSTER_PATH}/hosts?limit=1&facets=state");
+    let found: FoundHosts = client.get(&counts).await?;
+    let hosts = found.total;
+    let values = found.facets.into_iter().flat_map(|facet| facet.values);
+    let states: BTreeMap<String, usize> = values.map(|counted| (counted.value, counted.hosts)).collect();
     let counted: Vec<String> = states
         .iter()
         .map(|(state, count)| format!("{count} {state}"))
