@@ -10,6 +10,7 @@ use muster_api::cluster::Cluster;
 use muster_api::event::{FollowedEvent, FollowedEvents, Severity};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
+use strum::VariantArray as _;
 use url::form_urlencoded::Serializer;
 
 use crate::hosts;
@@ -32,14 +33,6 @@ const MOST_HOSTS: usize = 100;
 
 /// Most hosts with the ids of one window: an id may be in several InfraEnvs.
 const MOST_NAMES: usize = 1000;
-
-/// The mildest first.
-const SEVERITIES: [Severity; 4] = [
-    Severity::Info,
-    Severity::Warning,
-    Severity::Error,
-    Severity::Critical,
-];
 
 #[derive(Template)]
 #[template(path = "events.html")]
@@ -110,9 +103,9 @@ impl View {
     /// The severities that are shown, separated by commas; one that does not exist is left to REST to refuse.
     fn severities(&self) -> String {
         let is_mildest = |one: &Severity| one.name() == self.severity;
-        match SEVERITIES.iter().position(is_mildest) {
+        match Severity::VARIANTS.iter().position(is_mildest) {
             Some(at) => {
-                let names: Vec<&str> = SEVERITIES.iter().skip(at).map(|one| one.name()).collect();
+                let names: Vec<&str> = Severity::VARIANTS.iter().skip(at).map(|one| one.name()).collect();
                 names.join(",")
             }
             None => self.severity.clone(),

@@ -36,7 +36,7 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
         .route(events::ADDRESS, get(events::list))
-        .route("/ui/pools", get(pools::list).post(pools::add))
+        .route(html::POOLS, get(pools::list).post(pools::add))
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
         .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))

@@ -11,7 +11,7 @@ use muster_api::search::{FoundHost, FoundHosts};
 
 use crate::events::{self, EventRow};
 use crate::hosts::{self, Wait};
-use crate::html::{Frame, answer, hosts_with};
+use crate::html::{self, Frame, answer, hosts_with};
 use crate::pools;
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
@@ -194,7 +194,7 @@ async fn of_pools(visitor: &Visitor, pools: &[InfraEnv], now: &str) -> Result<Ve
     let needs = kinds.into_iter().filter_map(|(what, all)| {
         let first = all.first()?.address.clone();
         let is_one = all.iter().all(|item| item.address == first);
-        let address = if is_one { first } else { "/ui/pools".to_owned() };
+        let address = if is_one { first } else { html::POOLS.to_owned() };
         Some(Need::of(what, all, address))
     });
     Ok(needs.collect())

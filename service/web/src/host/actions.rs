@@ -342,11 +342,17 @@ impl After<'_> {
 /// The namespace of a host's Agent, which REST does not return, as a word of a command.
 fn namespace(id: HostId) -> String {
     format!(
-        "\"$(kubectl get agent -A --field-selector metadata.name={id} -o jsonpath='{{.items[0].metadata.namespace}}')\""
+        "\"$({} -o jsonpath='{{.items[0].metadata.namespace}}')\"",
+        find_agent(id)
     )
 }
 
 /// The command that prints the Agent of a host.
 pub fn agent_command(id: HostId) -> String {
-    format!("kubectl get agent -A --field-selector metadata.name={id} -o yaml")
+    format!("{} -o yaml", find_agent(id))
+}
+
+/// The command that finds the Agent of a host in any namespace.
+fn find_agent(id: HostId) -> String {
+    format!("kubectl get agent -A --field-selector metadata.name={id}")
 }

@@ -9,7 +9,7 @@ use muster_api::infra_env::{CpuArchitecture, InfraEnv};
 use serde_json::{Map, Value};
 
 use super::{address, hosts_of, visible};
-use crate::html::{Frame, answer};
+use crate::html::{Frame, POOLS, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -67,8 +67,8 @@ async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Resul
     let [from] = visitor.parameters(["from"]);
     let from = from.parse().unwrap_or(0_usize).min(pools.len());
     let at = |from: usize| match from {
-        0 => "/ui/pools".to_owned(),
-        from => format!("/ui/pools?from={from}"),
+        0 => POOLS.to_owned(),
+        from => format!("{POOLS}?from={from}"),
     };
     let end = from.saturating_add(WINDOW);
     let (total, before) = (pools.len(), (from > 0).then(|| at(from.saturating_sub(WINDOW))));
@@ -115,7 +115,7 @@ impl Row {
     }
 }
 
-/// Why no pool of this name is made here: names tell pools apart for people, though REST allows several of one.
+/// Why no pool of this name is made here: people distinguish pools by name, though REST allows several of one.
 async fn is_taken(visitor: &Visitor, name: &str) -> Result<Option<String>, Refusal> {
     let pools: Vec<InfraEnv> = match visitor.get("/infra-envs").await {
         Ok(pools) => pools,

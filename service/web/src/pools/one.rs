@@ -14,7 +14,7 @@ use super::booting::Booting;
 use super::networks::{Networks, networks};
 use super::settings::{Field, Typed, body, command, fields, names};
 use super::{address, hosts_of, query_of};
-use crate::html::{Frame, answer};
+use crate::html::{Frame, POOLS, answer};
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -204,7 +204,7 @@ pub async fn act(
             format!("{path}/regenerate-agent-token"),
             format!("{own}?done=tokens"),
         ),
-        "delete" if form.field("sure") == "yes" => (Method::DELETE, path, "/ui/pools".to_owned()),
+        "delete" if form.field("sure") == "yes" => (Method::DELETE, path, POOLS.to_owned()),
         "delete" => {
             let refusal = visitor.refusal(
                 StatusCode::BAD_REQUEST,
