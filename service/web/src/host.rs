@@ -219,9 +219,7 @@ async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Resul
     };
     let events = format!("/events?infra_env_id={infra_env_id}&host_id={id}&order=descending&limit={EVENTS}");
     let ignored = match host.cluster_id {
-        Some(cluster) => {
-            unless_forbidden(visitor, &format!("/clusters/{cluster}/ignored-validations")).await?
-        }
+        Some(cluster) => part(visitor, &format!("/clusters/{cluster}/ignored-validations")).await?,
         None => IgnoredValidations::default(),
     };
     // The list of all BMCs is long.
@@ -236,25 +234,18 @@ async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Resul
         past: visitor.get(&format!("{path}/history")).await?,
         events: visitor.get(&events).await?,
         // A token for one InfraEnv sees no clusters.
-        clusters: unless_forbidden(visitor, "/clusters").await?,
+        clusters: part(visitor, "/clusters").await?,
         ignored,
         bmc,
-        logs: unless_forbidden(visitor, &format!("{MUSTER_PATH}{path}/logs")).await?,
+        logs: part(visitor, &format!("{MUSTER_PATH}{path}/logs")).await?,
         host,
     })
 }
 
 /// `GET` of a part that the visitor's token may not show, or that was deleted meanwhile: it is empty then.
-async fn unless_forbidden<T: DeserializeOwned + Default>(
-    visitor: &Visitor,
-    path: &str,
-) -> Result<T, Refusal> {
-    match visitor.get(path).await {
-        Err(refusal) if matches!(refusal.status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
-            Ok(T::default())
-        }
-        read => read,
-    }
+async fn part<T: DeserializeOwned + Default>(visitor: &Visitor, path: &str) -> Result<T, Refusal> {
+    let unseen = [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND];
+    Ok(visitor.get_unless(&unseen, path).await?.unwrap_or_default())
 }
 
 impl HostPage {

@@ -166,15 +166,22 @@ async fn of_pools(visitor: &Visitor, pools: &[InfraEnv], now: &str) -> Result<Ve
     for pool in pools.iter().take(POOLS) {
         let path = format!("/infra-envs/{}", pool.id);
         let address = pools::address(pool.id);
-        let found: Vec<Bmc> = unless_gone(visitor.get(&format!("{MUSTER_PATH}{path}/bmcs")).await)?;
-        let failed = found.into_iter().filter(|bmc| bmc.phase == BmcPhase::Failed);
+        // The pool may be deleted meanwhile.
+        let gone = [StatusCode::NOT_FOUND];
+        let bmcs_path = format!("{MUSTER_PATH}{path}/bmcs");
+        let found: Option<Vec<Bmc>> = visitor.get_unless(&gone, &bmcs_path).await?;
+        let failed = found
+            .into_iter()
+            .flatten()
+            .filter(|bmc| bmc.phase == BmcPhase::Failed);
         bmcs.extend(failed.map(|bmc| Item {
             address: address.clone(),
             name: format!("{} ({})", bmc.name, pool.name),
             why: bmc.reason,
         }));
         let path = format!("{path}/booting-machines");
-        let found: Vec<BootingMachine> = unless_gone(visitor.get(&path).await)?;
+        let found: Option<Vec<BootingMachine>> = visitor.get_unless(&gone, &path).await?;
+        let found = found.unwrap_or_default();
         let stuck = found
             .iter()
             .filter_map(|machine| Some((machine, why_stuck(machine, now)?)));
@@ -210,14 +217,6 @@ fn why_stuck(machine: &BootingMachine, now: &str) -> Option<String> {
         let when = words::relative(&last.last_at, now);
         format!("fetched {} {when}, and nothing since", last.file)
     })
-}
-
-/// Nothing for a pool that was deleted meanwhile.
-fn unless_gone<T>(found: Result<Vec<T>, Refusal>) -> Result<Vec<T>, Refusal> {
-    match found {
-        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => Ok(Vec::new()),
-        found => found,
-    }
 }
 
 impl Counter {

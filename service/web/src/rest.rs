@@ -174,6 +174,22 @@ impl Visitor {
         self.read(path, self.send(Method::GET, path, None).await?).await
     }
 
+    /// `GET` of a part of a page; `None` if REST refuses it with one of `statuses`: a part that the visitor's token may not
+    /// show, or that was deleted meanwhile.
+    ///
+    /// # Errors
+    /// Other refusals.
+    pub async fn get_unless<T: DeserializeOwned>(
+        &self,
+        statuses: &[StatusCode],
+        path: &str,
+    ) -> Result<Option<T>, Refusal> {
+        match self.get(path).await {
+            Err(refusal) if statuses.contains(&refusal.status) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
     /// The first hosts that fit a query, with counts by the values of `facets` (keys, separated by commas).
     ///
     /// # Errors

@@ -37,10 +37,9 @@ pub struct BmcRow {
 /// Other refusals of REST.
 pub async fn bmcs(visitor: &Visitor, id: InfraEnvId) -> Result<Option<Bmcs>, Refusal> {
     let path = format!("{MUSTER_PATH}/infra-envs/{id}/bmcs");
-    let mut all: Vec<Bmc> = match visitor.get(&path).await {
-        Ok(all) => all,
-        Err(refusal) if refusal.status == StatusCode::FORBIDDEN => return Ok(None),
-        Err(refusal) => return Err(refusal),
+    let found: Option<Vec<Bmc>> = visitor.get_unless(&[StatusCode::FORBIDDEN], &path).await?;
+    let Some(mut all) = found else {
+        return Ok(None);
     };
     // By name within each.
     all.sort_by_key(|bmc| bmc.phase != BmcPhase::Failed);

@@ -117,13 +117,11 @@ impl Row {
 
 /// Why no pool of this name is made here: people distinguish pools by name, though REST allows several of one.
 async fn is_taken(visitor: &Visitor, name: &str) -> Result<Option<String>, Refusal> {
-    let pools: Vec<InfraEnv> = match visitor.get("/infra-envs").await {
-        Ok(pools) => pools,
-        // A token for one pool: REST refuses to make another.
-        Err(refusal) if refusal.status == StatusCode::FORBIDDEN => return Ok(None),
-        Err(refusal) => return Err(refusal),
-    };
-    Ok(pools.iter().any(|pool| pool.name == name).then(|| {
+    // With a token for one pool REST refuses to make another.
+    let confined = [StatusCode::FORBIDDEN];
+    let pools: Option<Vec<InfraEnv>> = visitor.get_unless(&confined, "/infra-envs").await?;
+    let mut pools = pools.iter().flatten();
+    Ok(pools.any(|pool| pool.name == name).then(|| {
         format!(
             "there is a pool {name} already: give this one another name (muster infra-env create --another makes a second one of a name)"
         )
