@@ -67,6 +67,7 @@ mod kube {
 
 /// Cluster API's controllers, and the requests of another provider, with simulated machines.
 mod cluster_api {
+    mod control_planes;
     mod fleet;
     mod foreign_provider;
 }

@@ -1,6 +1,7 @@
 //! The walk from blank machines to nodes and back: the common code of the installation scenarios and `make demo`.
 
 mod api;
+mod control_plane;
 mod fleet_hosts;
 mod host;
 mod hub;
@@ -11,6 +12,7 @@ pub mod objects;
 mod story;
 
 pub use api::{Api, nodes_path};
+pub use control_plane::{ControlPlaneWalk, Observation};
 pub use fleet_hosts::FleetHosts;
 pub use host::Host;
 pub use hub::{HARDWARE, Hub};

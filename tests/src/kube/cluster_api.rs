@@ -1,6 +1,8 @@
-//! Cluster API's own core controllers for a control plane. Source: docs/protocol/kube-lab.md.
+//! Cluster API's own controllers for a control plane: core, and kubeadm's bootstrap and control plane. Source:
+//! docs/protocol/kube-lab.md, docs/protocol/capi-day1.md#4.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,7 +12,7 @@ use tempfile::TempDir;
 
 use super::control_plane::ControlPlane;
 use super::kubectl::Kubectl;
-use super::programs::{crds_of, program};
+use super::programs::{files_of, program};
 use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
@@ -19,35 +21,90 @@ use crate::process::{Program, command};
 
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// The API group of its kinds.
-const GROUP: &str = "cluster.x-k8s.io";
+/// The program with core's controllers.
+const CORE: &str = "cluster-api";
 
-/// Running controllers. Dropping them ends them; if the test fails, their log is shown.
+/// Running controllers. Dropping them ends them; if the test fails, their logs are shown.
 pub struct ClusterApi {
-    program: Program,
-    _ports: [ReservedPort; 2],
+    managers: Vec<Manager>,
     _folder: TempDir,
 }
 
+/// One program.
+struct Manager {
+    name: &'static str,
+    program: Program,
+    health: ReservedPort,
+    webhooks: ReservedPort,
+}
+
 impl ClusterApi {
-    /// Applies Cluster API's CRDs to the control plane, with versions that the controllers convert, and starts these.
+    /// Applies Cluster API's CRDs and webhooks to the control plane, and starts core's controllers, which convert and
+    /// check its objects.
     ///
     /// # Panics
     /// If they are missing or do not start.
     #[track_caller]
     pub fn start(plane: &ControlPlane) -> Self {
+        Self::with(plane, &[CORE])
+    }
+
+    /// The same with kubeadm's bootstrap and control plane.
+    #[track_caller]
+    pub fn with_kubeadm(plane: &ControlPlane) -> Self {
+        Self::with(plane, &[CORE, "kubeadm-bootstrap", "kubeadm-control-plane"])
+    }
+
+    #[track_caller]
+    fn with(plane: &ControlPlane, names: &[&'static str]) -> Self {
         let folder = tempfile::Builder::new().prefix("muster-cluster-api-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let authority = Authority::new("lab-cluster-api");
         let signed = authority.server(&["127.0.0.1", "localhost"]);
         fs::write(folder.path().join("tls.crt"), &signed.certificate).expect("a file can be written");
         fs::write(folder.path().join("tls.key"), &signed.key).expect("a file can be written");
-        let [webhooks, health] = std::array::from_fn(|_| ReservedPort::reserve());
-        apply_crds(&plane.kubectl(), webhooks.number(), authority.certificate());
+        let kubectl = plane.kubectl();
+        let ports: Vec<_> = names.iter().map(|_| ReservedPort::reserve()).collect();
+        for (name, port) in names.iter().zip(&ports) {
+            apply_crds(&kubectl, name, port.number(), authority.certificate());
+        }
+        kubectl.await_kinds();
+        let managers = names.iter().zip(ports);
+        let managers = managers.map(|(name, port)| Manager::start(name, plane, port, folder.path()));
+        let mut started = Self {
+            managers: managers.collect(),
+            _folder: folder,
+        };
+        for manager in &mut started.managers {
+            manager.await_ready();
+        }
+        // No object is refused because a manager was not there yet.
+        for manager in &started.managers {
+            let port = manager.webhooks.number();
+            apply_webhooks(&kubectl, manager.name, port, authority.certificate());
+        }
+        started
+    }
 
-        let mut manager = command(program("cluster-api"));
+    /// Its logs.
+    pub fn log(&self) -> String {
+        let logs = self.managers.iter().map(|one| one.program.transcript().text());
+        logs.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The process id of core's controllers.
+    pub fn id(&self) -> u32 {
+        self.managers[0].program.id()
+    }
+}
+
+impl Manager {
+    #[track_caller]
+    fn start(name: &'static str, plane: &ControlPlane, webhooks: ReservedPort, folder: &Path) -> Self {
+        let health = ReservedPort::reserve();
+        let mut manager = command(program(name));
         manager.arg("--kubeconfig").arg(plane.kubeconfig());
-        manager.arg("--webhook-cert-dir").arg(folder.path());
+        manager.arg("--webhook-cert-dir").arg(folder);
         manager.args([
             "--leader-elect=false",
             "--diagnostics-address=127.0.0.1:0",
@@ -55,32 +112,31 @@ impl ClusterApi {
         ]);
         manager.arg(format!("--webhook-port={}", webhooks.number()));
         manager.arg(format!("--health-addr=127.0.0.1:{}", health.number()));
-        let identity = [
+        if name != CORE {
+            manager.arg("--feature-gates=KubeadmBootstrapFormatIgnition=true");
+        }
+        manager.envs([
             ("POD_NAMESPACE", "default"),
             ("POD_NAME", "lab-cluster-api"),
             ("POD_UID", "00000000-0000-4000-8000-00000000cafe"),
-        ];
-        manager.envs(identity);
-        let log = folder.path().join("manager.log");
-        let program = Program::start_shared("Cluster API's controllers", manager, &log);
-        let mut started = Self {
-            program,
-            _ports: [webhooks, health],
-            _folder: folder,
-        };
-        started.await_ready();
-        started
+        ]);
+        let log = folder.join(format!("{name}.log"));
+        Self {
+            name,
+            program: Program::start_shared(name, manager, &log),
+            health,
+            webhooks,
+        }
     }
 
     #[track_caller]
     fn await_ready(&mut self) {
-        let [_, health] = &self._ports;
-        let client = HttpClient::new(&format!("http://127.0.0.1:{}", health.number()));
-        let program = &mut self.program;
-        await_condition("Cluster API's controllers to be ready", START_LIMIT, || {
+        let client = HttpClient::new(&format!("http://127.0.0.1:{}", self.health.number()));
+        let (name, program) = (self.name, &mut self.program);
+        await_condition(&format!("{name} to be ready"), START_LIMIT, || {
             assert!(
                 program.is_running(),
-                "Cluster API's controllers ended:\n{}",
+                "{name} ended:\n{}",
                 program.transcript().tail()
             );
             let answer = client.try_request("GET", "/readyz", None)?;
@@ -90,31 +146,12 @@ impl ClusterApi {
             }
         });
     }
-
-    /// Its log.
-    pub fn log(&self) -> String {
-        self.program.transcript().text()
-    }
-
-    /// The process id.
-    pub fn id(&self) -> u32 {
-        self.program.id()
-    }
 }
 
 /// Objects of these kinds are stored in one version and requested in others: the controllers convert them. Without
 /// their webhook the objects are garbled.
-fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
-    let folder = crds_of("cluster-api").display().to_string();
-    let printed = kubectl.run(&[
-        "create",
-        "--dry-run=client",
-        "--validate=false",
-        "-o",
-        "json",
-        "-f",
-        &folder,
-    ]);
+#[track_caller]
+fn apply_crds(kubectl: &Kubectl, name: &str, port: u16, authority: &str) {
     let conversion = json!({
         "strategy": "Webhook",
         "webhook": {
@@ -124,15 +161,55 @@ fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
             },
         },
     });
-    // One object after the other.
-    let crds = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
-    let mut crds: Vec<Value> = crds.collect::<Result<_, _>>().expect("kubectl prints JSON");
+    let mut crds = objects_in(kubectl, &files_of(name, "crds"));
     for crd in &mut crds {
         if crd["spec"]["versions"].as_array().map_or(0, Vec::len) > 1 {
             crd["spec"]["conversion"] = conversion.clone();
         }
     }
-    let crds = json!({"apiVersion": "v1", "kind": "List", "items": crds});
+    apply(kubectl, &crds);
+}
+
+/// Defaults and checks of the kinds, without which objects lack members that the controllers rely on.
+#[track_caller]
+fn apply_webhooks(kubectl: &Kubectl, name: &str, port: u16, authority: &str) {
+    let file = files_of(name, "webhooks").join("manifests.yaml");
+    let mut configurations = objects_in(kubectl, &file);
+    for configuration in &mut configurations {
+        let kind = configuration["kind"].as_str().unwrap_or_default();
+        configuration["metadata"]["name"] = format!("{name}-{}", kind.to_lowercase()).into();
+        for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
+            let path = webhook["clientConfig"]["service"]["path"]
+                .as_str()
+                .unwrap_or_default();
+            let url = format!("https://127.0.0.1:{port}{path}");
+            webhook["clientConfig"] = json!({"url": url, "caBundle": STANDARD.encode(authority)});
+        }
+    }
+    apply(kubectl, &configurations);
+}
+
+/// The objects of a file, or of all files of a folder.
+#[track_caller]
+fn objects_in(kubectl: &Kubectl, path: &Path) -> Vec<Value> {
+    let path = path.display().to_string();
+    let printed = kubectl.run(&[
+        "create",
+        "--dry-run=client",
+        "--validate=false",
+        "-o",
+        "json",
+        "-f",
+        &path,
+    ]);
+    // One object after the other.
+    let objects = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
+    objects.collect::<Result<_, _>>().expect("kubectl prints JSON")
+}
+
+#[track_caller]
+fn apply(kubectl: &Kubectl, objects: &[Value]) {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     // Larger than the annotation of a client-side apply may be.
     kubectl.run_with(
         &[
@@ -143,14 +220,6 @@ fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
             "-f",
             "-",
         ],
-        &crds.to_string(),
+        &list.to_string(),
     );
-    kubectl.run(&[
-        "wait",
-        "--for=condition=Established",
-        &format!("crd/clusters.{GROUP}"),
-        &format!("crd/machines.{GROUP}"),
-        &format!("crd/machinedeployments.{GROUP}"),
-        "--timeout=120s",
-    ]);
 }

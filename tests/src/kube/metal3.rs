@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::kubectl::Kubectl;
-use super::programs::{crds_of, program};
+use super::programs::{files_of, program};
 use crate::condition::await_condition;
 use crate::http::HttpClient;
 use crate::process::ports::ReservedPort;
@@ -34,7 +34,7 @@ impl Metal3 {
     /// If they are missing or do not start.
     #[track_caller]
     pub fn start(kubectl: &Kubectl) -> Self {
-        let crds = crds_of("baremetal-operator").display().to_string();
+        let crds = files_of("baremetal-operator", "crds").display().to_string();
         kubectl.run(&["apply", "--server-side", "-f", &crds]);
         kubectl.run(&[
             "wait",

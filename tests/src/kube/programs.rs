@@ -9,7 +9,7 @@ const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
 const CLUSTER_API_MODULE: &str = include_str!("../../kube/cluster-api/go.mod");
 const BAREMETAL_OPERATOR_MODULE: &str = include_str!("../../kube/baremetal-operator/go.mod");
 
-/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`, `baremetal-operator`: that of
+/// One of Kubernetes' own programs, of [Cluster API's](of_cluster_api) or `baremetal-operator`: that of
 /// `KUBEBUILDER_ASSETS` (the convention of Kubernetes' own tests), else the one that `.ci/kube` built.
 ///
 /// # Panics
@@ -29,18 +29,33 @@ pub fn program(name: &str) -> PathBuf {
     })
 }
 
-/// The folder with the CRDs of `cluster-api` or `baremetal-operator`, next to the program.
+/// The folder with files of a kind that come with a program, next to it: `crds`, or `webhooks` of a manager of Cluster
+/// API's.
 ///
 /// # Panics
 /// If `.ci/kube` did not build it.
-pub(super) fn crds_of(name: &str) -> PathBuf {
-    let folder = release(name).join("crds");
+pub(super) fn files_of(name: &str, kind: &str) -> PathBuf {
+    let folder = release(name);
+    let folder = if of_cluster_api(name) {
+        folder.join(name)
+    } else {
+        folder
+    };
+    let folder = folder.join(kind);
     assert!(
         folder.is_dir(),
         "{} is missing: run `.ci/kube {name}`",
         folder.display()
     );
     folder
+}
+
+/// True for the managers of Cluster API, and `clusterctl`.
+fn of_cluster_api(name: &str) -> bool {
+    matches!(
+        name,
+        "cluster-api" | "kubeadm-bootstrap" | "kubeadm-control-plane" | "clusterctl"
+    )
 }
 
 /// The folder with the build of that program's module, as `.ci/kube` names it.
@@ -53,7 +68,7 @@ fn release(name: &str) -> PathBuf {
         BAREMETAL_OPERATOR_MODULE,
     );
     let folder = match name {
-        "cluster-api" => format!("cluster-api-{cluster_api}"),
+        _ if of_cluster_api(name) => format!("cluster-api-{cluster_api}"),
         "baremetal-operator" => format!("baremetal-operator-{operator}"),
         _ => format!("kubernetes-{kubernetes}-etcd-{etcd}"),
     };
