@@ -1,6 +1,7 @@
 //! `discovery.ign` as a whole, and the ignition of nodes.
 
 mod served;
+mod translated;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};

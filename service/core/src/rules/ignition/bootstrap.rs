@@ -42,6 +42,12 @@ pub fn bootstrap_in_3(text: &str) -> Result<Option<Value>, String> {
         let config = translated(&config)
             .map_err(|refused| format!("cannot be translated from Ignition 2 to 3: {refused}"))?;
         applicable(&config)?;
+        let bytes = config.to_string().len();
+        if bytes > MAX_BOOTSTRAP {
+            return Err(format!(
+                "has {bytes} bytes in Ignition 3; at most {MAX_BOOTSTRAP} are taken"
+            ));
+        }
         return Ok(Some(config));
     }
     if is_known(version) {
