@@ -1,5 +1,5 @@
 //! Devices that a host would wait for in vain, so that its first boot never ends. Source:
-//! docs/protocol/capi-day1.md#2.
+//! docs/protocol/capi-day1.md (2).
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! Translates Ignition 2.0 to 2.4 to 3.3 by a closed table of members: each is translated, or refused by its path. Source:
-//! docs/protocol/capi-day1.md#2.1; the table for users is docs/bootstrap-data.md.
+//! docs/protocol/capi-day1.md (2.1); the table for users is docs/bootstrap-data.md.
 
 mod disks;
 mod networkd;

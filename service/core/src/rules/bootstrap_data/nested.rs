@@ -1,5 +1,5 @@
 //! Configs that an Ignition config holds in `data:` URLs of `ignition.config`: k0smotron writes its own so, and RKE2 with
-//! `gzipUserData`. Source: docs/protocol/capi-day1.md#2.
+//! `gzipUserData`. Source: docs/protocol/capi-day1.md (2).
 
 use std::io::Read as _;
 
