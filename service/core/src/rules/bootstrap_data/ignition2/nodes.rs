@@ -11,7 +11,7 @@ use crate::rules::bootstrap_data::refused::Refused;
 /// The first specification in which a mode that is absent is 0644, or 0755 of directories; before it was 0.
 const HAS_DEFAULT_MODE: u8 = 2;
 
-/// Returns the files, one for each path: a later one replaces those before, and is appended where it says so.
+/// Returns the files, one for each path: a later one replaces those before, or is appended if `append` is set.
 pub(super) fn files(
     from: Vec<Object>,
     filesystems: &Filesystems,
