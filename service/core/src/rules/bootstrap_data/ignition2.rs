@@ -24,7 +24,7 @@ const TARGET: &str = "3.3.0";
 /// objects) are left out.
 ///
 /// # Errors
-/// The first member that cannot be said in 3.3.0, that no specification 2.x has, or that Ignition 3.3 refuses after the
+/// The first member that 3.3.0 cannot express, that no specification 2.x has, or that Ignition 3.3 refuses after the
 /// translation.
 pub fn translated(config: &Value) -> Result<Value, Refused> {
     within(config, &mut Unpacking::new(), 0)
