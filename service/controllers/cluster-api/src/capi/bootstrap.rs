@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use muster_core::record::Secret;
+use muster_core::rules::ignition::bootstrap_in_3;
 use muster_resources::names::key;
 use serde_json::{Map, Value};
 
@@ -36,10 +37,11 @@ impl fmt::Debug for Bootstrap {
 const BEARER: &str = "Bearer ";
 
 impl Bootstrap {
-    /// Reads the value of a bootstrap Secret.
+    /// Reads the value of a bootstrap Secret. A config of specification 2 is returned in 3.3.
     ///
     /// # Errors
-    /// Returns the mistake in the value, and what to do; the text contains no part of it.
+    /// Returns the mistake in the value, or the member that a host cannot apply, and what to do; the text contains no part
+    /// of the value.
     pub fn read(value: &Secret) -> Result<Self, String> {
         let config: Map<String, Value> = serde_json::from_str(value.reveal()).map_err(|error| {
             // The error's own text may quote the value.
@@ -57,7 +59,14 @@ impl Bootstrap {
                 _ => "is an Ignition config of another version than 2 and 3".into(),
             });
         }
-        Ok(pointer(&config, ignition).unwrap_or_else(|| Self::Whole(value.clone())))
+        if let Some(pointer) = pointer(&config, ignition) {
+            return Ok(pointer);
+        }
+        let translated = bootstrap_in_3(value.reveal())?;
+        Ok(Self::Whole(match translated {
+            Some(config) => Secret::new(config.to_string()),
+            None => value.clone(),
+        }))
     }
 
     /// The key and the value with which the data is passed to the Agent.
@@ -124,6 +133,8 @@ fn pointer(config: &Map<String, Value>, ignition: &Value) -> Option<Bootstrap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
     fn read(value: &Value) -> Result<Bootstrap, String> {
@@ -181,6 +192,54 @@ mod tests {
             assert_eq!((key, value.reveal()), ("ignition", config.to_string().as_str()));
             assert_eq!(bootstrap.machine_config_pool(), None);
         }
+    }
+
+    #[test]
+    fn a_config_of_specification_2_is_passed_on_as_3_or_refused_by_its_member() {
+        let mut config = json!({"ignition": {"version": "2.3.0", "config": {}}, "storage": {"files": [
+            {"filesystem": "root", "path": "/etc/kubeadm.sh", "mode": 448, "contents": {"source": "data:,hunter2", "verification": {}}},
+        ]}});
+        let bootstrap = read(&config).unwrap();
+        let (key, value) = bootstrap.entry();
+        let value: Value = serde_json::from_str(value.reveal()).unwrap();
+        let file = json!({"path": "/etc/kubeadm.sh", "mode": 448, "overwrite": true, "contents": {"source": "data:,hunter2"}});
+        let expected = json!({"ignition": {"version": "3.3.0"}, "storage": {"files": [file]}});
+        assert_eq!((key, value), ("ignition", expected));
+        config["storage"]["luks"] = json!([{"name": "hunter2"}]);
+        let error = read(&config).unwrap_err();
+        assert!(
+            error.contains("`storage.luks`: ") && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_config_of_specification_3_is_validated_with_the_configs_in_it() {
+        let inner = |device: &str| {
+            let inner = json!({"ignition": {"version": "3.4.0"}, "storage": {"filesystems": [
+                {"device": device, "format": "btrfs", "path": "/opt"},
+            ]}});
+            let source = format!(
+                "data:application/json;base64,{}",
+                STANDARD.encode(inner.to_string())
+            );
+            json!({"ignition": {"version": "3.4.0", "config": {"merge": [{"source": source}]}}})
+        };
+        let k0smotron = inner("/dev/vdb1");
+        let bootstrap = read(&k0smotron).unwrap();
+        assert_eq!(bootstrap.entry().0, "ignition", "no pointer: it has no token");
+        assert_eq!(bootstrap.entry().1.reveal(), k0smotron.to_string());
+        let error = read(&inner("/dev/disk/by-partlabel/p.lxroot")).unwrap_err();
+        assert!(
+            error.contains("-> storage.filesystems.0.device`: ") && error.contains("SUSE MicroOS"),
+            "{error}"
+        );
+        let invalid = json!({"ignition": {"version": "3.3.0"}, "storage": {"files": [{"path": "hunter2"}]}});
+        let error = read(&invalid).unwrap_err();
+        assert!(
+            error.contains("storage.files.0.path: ") && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 
     #[test]
