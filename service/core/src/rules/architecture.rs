@@ -2,11 +2,10 @@
 
 use muster_api::infra_env::CpuArchitecture;
 
-use crate::record::Host;
-use crate::rules::facts::HostFacts;
+use crate::record::{Host, InfraEnv};
 
 /// As the host reported it, else that of its InfraEnv's images.
-pub(crate) fn of(host: &Host, facts: &HostFacts<'_>) -> CpuArchitecture {
+pub(crate) fn of(host: &Host, infra_env: &InfraEnv) -> CpuArchitecture {
     let reported = host
         .inventory
         .as_ref()
@@ -14,5 +13,5 @@ pub(crate) fn of(host: &Host, facts: &HostFacts<'_>) -> CpuArchitecture {
         .map_or("", |cpu| &cpu.architecture);
     reported
         .parse()
-        .unwrap_or(facts.infra_env.settings.cpu_architecture)
+        .unwrap_or(infra_env.settings.cpu_architecture)
 }

@@ -150,6 +150,11 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
             HostEvent::InstallRequested,
             HostEvent::BootstrapIgnitionSet(Secret::new(r#"{"ignition":{"version":"3.3.0"}}"#)),
             HostEvent::BootstrapIgnitionSet(Secret::default()),
+            HostEvent::ImageRequested(ImageWish {
+                name: "416.1".into(),
+                ..ImageWish::default()
+            }),
+            HostEvent::ImageRequested(ImageWish::default()),
             HostEvent::ResetRequested,
             HostEvent::Cancelled {
                 reason: "by user".into()
