@@ -12,7 +12,7 @@ use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepT
 use muster_api::validation::ValidationStatus;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Shown, Step, view};
-use muster_core::record::{CheckId, Host, HostState, Phase, Secret};
+use muster_core::record::{CheckId, Host, HostState, ImageWish, Phase, Secret};
 use muster_core::rules::findings::WAITING;
 use muster_core::rules::{checks, stages};
 use proptest::collection::vec;

@@ -1,13 +1,11 @@
-//! Chooses an entry by what is requested for a host, by its cluster's version and by its architecture.
+//! Chooses an entry by the cluster's version and the host's architecture.
 
 use std::collections::BTreeSet;
 
-use muster_api::host::OsImageChoice;
 use muster_api::infra_env::CpuArchitecture;
 use thiserror::Error;
 
 use super::list::OsImage;
-use crate::record::ImageWish;
 use crate::rules::input::Invalid;
 use crate::rules::role::minor_version;
 
@@ -53,133 +51,6 @@ pub enum NoImage {
         found: String,
         wanted: String,
     },
-}
-
-/// The entry for a host with this wish in a cluster of `version` on `architecture`, and the reason for the choice.
-///
-/// A name is that of an entry, else its build, else its version. Without a name, an entry must have exactly the Kubernetes version, if
-/// any entry of the list declares one: kubeadm in the image installs its own version only (docs/protocol/capi-day1.md#3). Of several
-/// the default is taken, else the first. Without a wish that counts, [`choose`] decides.
-///
-/// # Errors
-/// If no entry fits.
-pub fn choose_wished<'a>(
-    images: &'a [OsImage],
-    wish: &ImageWish,
-    version: &str,
-    architecture: CpuArchitecture,
-) -> Result<(&'a OsImage, OsImageChoice), NoImage> {
-    let architecture = architecture.normalized();
-    if !wish.name.is_empty() {
-        let image = named(images, wish, architecture)?;
-        return Ok((image, OsImageChoice::Name));
-    }
-    if !counts(images, wish) {
-        let by = if version.is_empty() {
-            OsImageChoice::Default
-        } else {
-            OsImageChoice::ClusterVersion
-        };
-        return Ok((choose(images, version, architecture)?, by));
-    }
-    let wanted = Some(wish.kubernetes_version.as_str());
-    let image = first_by_default(images, architecture, |image| {
-        image.kubernetes_version.as_deref() == wanted
-    });
-    let image = image.ok_or_else(|| NoImage::OfKubernetes {
-        version: wish.kubernetes_version.clone(),
-        architecture: architecture.name(),
-        known: known(images, architecture, |image| image.kubernetes_version.as_deref()),
-    })?;
-    Ok((image, OsImageChoice::KubernetesVersion))
-}
-
-/// True if the wish decides about the image: by its name, or by its Kubernetes version where the list declares any.
-pub fn counts(images: &[OsImage], wish: &ImageWish) -> bool {
-    let declares = |image: &OsImage| image.metal.is_some() && image.kubernetes_version.is_some();
-    !wish.name.is_empty() || (!wish.kubernetes_version.is_empty() && images.iter().any(declares))
-}
-
-/// The architectures on which the wish can be met; `None`: it does not decide about the image.
-///
-/// # Errors
-/// If it can be met on none.
-pub fn architectures(images: &[OsImage], wish: &ImageWish) -> Result<Option<Vec<CpuArchitecture>>, NoImage> {
-    if !counts(images, wish) {
-        return Ok(None);
-    }
-    let mut found = Vec::new();
-    let mut refused = None;
-    for image in images.iter().filter(|image| image.metal.is_some()) {
-        let architecture = image.cpu_architecture;
-        if found.contains(&architecture) {
-            continue;
-        }
-        match choose_wished(images, wish, "", architecture) {
-            Ok(_) => found.push(architecture),
-            Err(why) => refused = refused.or(Some(why)),
-        }
-    }
-    if !found.is_empty() {
-        return Ok(Some(found));
-    }
-    // The list has no image for disks at all.
-    let of_none = || NoImage::OfArchitecture(CpuArchitecture::default().name());
-    Err(refused.unwrap_or_else(of_none))
-}
-
-fn named<'a>(
-    images: &'a [OsImage],
-    wish: &ImageWish,
-    architecture: CpuArchitecture,
-) -> Result<&'a OsImage, NoImage> {
-    let name = wish.name.as_str();
-    let by = |is: fn(&OsImage, &str) -> bool| first_by_default(images, architecture, |image| is(image, name));
-    let image = by(|image, name| image.name.as_deref() == Some(name))
-        .or_else(|| by(|image, name| image.version == name))
-        .or_else(|| by(|image, name| image.openshift_version == name))
-        .ok_or_else(|| NoImage::OfName {
-            name: name.to_owned(),
-            architecture: architecture.name(),
-            known: known(images, architecture, |image| {
-                Some(image.name.as_deref().unwrap_or(&image.version))
-            }),
-        })?;
-    match &image.kubernetes_version {
-        Some(found) if !wish.kubernetes_version.is_empty() && *found != wish.kubernetes_version => {
-            Err(NoImage::OtherKubernetes {
-                name: name.to_owned(),
-                found: found.clone(),
-                wanted: wish.kubernetes_version.clone(),
-            })
-        }
-        _ => Ok(image),
-    }
-}
-
-/// The first image for disks that is wanted; the default is before others.
-fn first_by_default(
-    images: &[OsImage],
-    architecture: CpuArchitecture,
-    is_wanted: impl Fn(&OsImage) -> bool,
-) -> Option<&OsImage> {
-    let of_architecture = |image: &&OsImage| image.metal.is_some() && image.cpu_architecture == architecture;
-    let wanted = images
-        .iter()
-        .filter(of_architecture)
-        .filter(|image| is_wanted(image));
-    wanted.min_by_key(|image| !image.is_default)
-}
-
-/// What the images for disks of an architecture have, for messages.
-fn known(images: &[OsImage], architecture: CpuArchitecture, of: impl Fn(&OsImage) -> Option<&str>) -> String {
-    let images = images.iter();
-    let images = images.filter(|image| image.metal.is_some() && image.cpu_architecture == architecture);
-    let known: BTreeSet<&str> = images.filter_map(of).collect();
-    if known.is_empty() {
-        return "none".into();
-    }
-    known.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same

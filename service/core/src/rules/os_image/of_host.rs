@@ -5,8 +5,9 @@ use muster_api::host::{HostOsImage, OsImageChoice};
 use muster_api::steps;
 use thiserror::Error;
 
-use super::choice::{NoImage, choose_wished, counts};
+use super::choice::NoImage;
 use super::list::{Availability, MetalImage, OsImage, Source};
+use super::wished::{choose_wished, counts};
 use crate::record::{Host, InfraEnv};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, architecture};
