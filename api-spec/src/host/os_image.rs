@@ -1,11 +1,11 @@
 //! The image for the disk of a host. An addition to the protocol.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr};
+use strum::Display;
 
 use crate::serialize::is_default;
 
-/// The entry of the operator's list whose image is written to the disk of a host, or was.
+/// The entry of the operator's list with the image that is written to the disk of a host, or was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -28,7 +28,7 @@ pub struct HostOsImage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[derive(Display, EnumString, IntoStaticStr)]
+#[derive(Display)]
 #[strum(serialize_all = "kebab-case")]
 pub enum OsImageChoice {
     /// Its name, build or version was requested for the host.

@@ -11,7 +11,5 @@ pub(crate) fn of(host: &Host, infra_env: &InfraEnv) -> CpuArchitecture {
         .as_ref()
         .and_then(|inventory| inventory.cpu.as_ref())
         .map_or("", |cpu| &cpu.architecture);
-    reported
-        .parse()
-        .unwrap_or(infra_env.settings.cpu_architecture)
+    reported.parse().unwrap_or(infra_env.settings.cpu_architecture)
 }

@@ -1,6 +1,6 @@
 //! Reads which OS image an Agent requests for its host's disk: annotations, which the provider of Cluster API sets with the cluster.
 //!
-//! They name an entry of the operator's list, never a place, so who may edit Agents chooses among the operator's images.
+//! They name an entry of the operator's list, never a place: rights on Agents give a choice among the operator's images.
 
 use std::collections::BTreeMap;
 

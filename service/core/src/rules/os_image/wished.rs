@@ -12,7 +12,7 @@ use crate::record::ImageWish;
 /// The entry for a host with this wish in a cluster of `version` on `architecture`, and the reason for the choice.
 ///
 /// A name is that of an entry, else its build, else its version. Without a name, an entry must have exactly the Kubernetes version, if
-/// any entry of the list declares one: kubeadm in the image installs its own version only (docs/protocol/capi-day1.md#3). Of several
+/// any entry of the list declares one: kubeadm in the image installs its own version only (docs/protocol/capi-day1.md, section 3). Of several
 /// the default is taken, else the first. Without a wish that counts, [`choose`] decides.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The OS image that an AgentMachine wants. Source: docs/protocol/capi-day1.md#3 row spec.version.
+//! The OS image that an AgentMachine wants. Source: docs/protocol/capi-day1.md, section 3, row spec.version.
 
 use kube::core::DynamicObject;
 use muster_api::infra_env::CpuArchitecture;
@@ -9,7 +9,7 @@ use crate::capi::objects::{Cluster, Machine};
 use crate::images::OfferedImages;
 
 /// Returns the image as the AgentMachine names it, and the Kubernetes version of its Machine. The Machines of a HostedCluster have the
-/// version of a release instead, whose image is chosen by the host's cluster.
+/// version of a release instead, and the cluster of the host chooses the image for that.
 pub fn wish(object: &AgentMachine, machine: Machine<'_>, cluster: Option<&DynamicObject>) -> ImageWish {
     let is_hosted = cluster.is_some_and(|cluster| Cluster(cluster).hosted_cluster().is_some());
     let version = machine.version().filter(|_| !is_hosted);
