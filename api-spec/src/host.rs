@@ -2,10 +2,12 @@
 
 mod history;
 mod logs;
+mod os_image;
 mod stage;
 
 pub use history::HostStateChange;
 pub use logs::{HostLogArchive, HostLogs, HostLogsState};
+pub use os_image::{HostOsImage, OsImageChoice};
 pub use stage::{HostProgressParams, HostStage};
 
 use serde::{Deserialize, Serialize};
@@ -356,6 +358,10 @@ pub struct Host {
     /// An addition: noteworthy findings beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "is_default")]
     pub findings: Vec<HostFinding>,
+    /// An addition: the image that is written to its disk, of the operator's list; kept after its installation. `None` in no cluster,
+    /// where none fits, and of hosts that bring their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_image: Option<HostOsImage>,
 }
 
 /// Something noteworthy about a host beyond the protocol's validations. Two are the same when `kind`, `about` and `others` are.

@@ -15,7 +15,8 @@ use muster_core::text::duration;
 #[derive(Debug, Clone, Args)]
 pub struct InstallationArgs {
     /// Images of operating systems: JSON or YAML, or the path of such a file. A list of {openshift_version,
-    /// cpu_architecture, version, default, url, sha256, metal_url, metal_sha256 or metal_uncompressed_sha256}. metal_url
+    /// cpu_architecture, version, name, kubernetes_version, default, url, sha256, metal_url, metal_sha256 or
+    /// metal_uncompressed_sha256}. name and kubernetes_version are what Machines of Cluster API choose by. metal_url
     /// is written to disks: a URL or an absolute path that ends in .raw, .img, .gz, .xz or .zst. url is a CoreOS live
     /// ISO with which hosts are discovered: an absolute path, or a URL that is downloaded once; without it they boot
     /// the Muster live image

@@ -31,6 +31,11 @@ pub struct AgentMachineSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selector::schema")]
     pub agent_label_selector: Option<LabelSelector>,
+    /// The image that is written to the disk: the name, else the build, else the version of an entry of the service's list
+    /// (`--os-images`). Without it, the Machine's `spec.version` decides where entries have a Kubernetes version, else the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub os_image: Option<String>,
 }
 absent_is_default!(AgentMachineSpec);
 

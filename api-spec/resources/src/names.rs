@@ -118,6 +118,11 @@ pub mod annotation {
     pub const AGENT_AGREED: &str = "agent.agent-install.openshift.io/agreed";
     /// On Agents that an AgentMachine has taken: its namespace.
     pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
+    /// On Agents: the image for the disk, by a name in the operator's list. Counts while the host is in a cluster. Specific to Muster.
+    pub const AGENT_OS_IMAGE: &str = "agent.agent-install.openshift.io/os-image";
+    /// On Agents: the Kubernetes version that the image for the disk must have, without `v`. Counts while the host is in a cluster.
+    /// Specific to Muster.
+    pub const AGENT_KUBERNETES_VERSION: &str = "agent.agent-install.openshift.io/kubernetes-version";
     /// On InfraEnvs: further namespaces of AgentMachines that may take its Agents, with commas between; its own is always allowed. Specific
     /// to Muster.
     pub const INFRA_ENV_OPEN_TO: &str = "infraenv.agent-install.openshift.io/agents-for-namespaces";

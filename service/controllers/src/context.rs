@@ -18,6 +18,7 @@ use crate::agent::cache::AgentCache;
 use crate::agent::lifecycle::refused::RefusedAgents;
 use crate::join::awaited::Waits;
 use crate::metal3_records::Metal3Records;
+use crate::offered_images::ServiceImages;
 
 /// State shared by all controllers of a replica.
 pub struct Context {
@@ -69,6 +70,7 @@ impl Context {
         Arc::new(muster_cluster_api::Context {
             runtime: self.runtime.clone(),
             workloads: self.workloads.clone(),
+            images: Arc::new(ServiceImages(self.operations.os_images.clone())),
         })
     }
 

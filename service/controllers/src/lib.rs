@@ -26,6 +26,7 @@ pub mod lead;
 mod looks;
 mod metal3_records;
 pub mod mirror;
+mod offered_images;
 #[cfg(test)]
 mod recorded;
 pub mod rivals;

@@ -10,6 +10,7 @@ use super::*;
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
 const AGENT_CLUSTERS: &str = "agentclusters.capi-provider.agent-install.openshift.io";
 const AGENT_MACHINES: &str = "agentmachines.capi-provider.agent-install.openshift.io";
+const AGENT_MACHINE_TEMPLATES: &str = "agentmachinetemplates.capi-provider.agent-install.openshift.io";
 
 /// Deliberate differences of a definition from the facts: its name, path, attribute, reason.
 const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
@@ -144,6 +145,18 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "status.failureDomain",
         "field",
         "it says where the Agent is",
+    ),
+    (
+        AGENT_MACHINES,
+        "spec.osImage",
+        "field",
+        "it chooses the image for the disk",
+    ),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "spec.template.spec.osImage",
+        "field",
+        "it chooses the image for the disk",
     ),
 ];
 

@@ -2,6 +2,8 @@
 
 pub mod capi;
 pub mod context;
+pub mod images;
 pub mod nodepool;
 
 pub use context::Context;
+pub use images::OfferedImages;

@@ -128,6 +128,14 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
             annotations.insert(key.to_owned(), Value::String(value));
         }
     }
+    if wanted.begins_anew {
+        // They were requested for another host.
+        let requested = [annotation::AGENT_OS_IMAGE, annotation::AGENT_KUBERNETES_VERSION];
+        let requested = requested
+            .into_iter()
+            .filter(|key| agent.annotations().contains_key(*key));
+        annotations.extend(requested.map(|key| (key.to_owned(), Value::Null)));
+    }
     // The patch of the spec was computed from the version that was read.
     let mut is_bound_to_version = wanted.agreed.is_some() && wanted.spec.is_some();
     if let Some(agreed) = wanted.agreed.map(mirrored::annotation)

@@ -19,7 +19,7 @@ use muster_controller::status::send;
 use muster_controller::writes::{patch_params, post_params};
 use muster_core::lifecycle::host::deadline::end_of_wait;
 use muster_core::record;
-use muster_core::record::{Agreed, Host, KubeRef, Phase};
+use muster_core::record::{Agreed, Host, ImageWish, KubeRef, Phase};
 use muster_operations::now;
 use muster_resources::names::{annotation, label};
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
@@ -32,6 +32,7 @@ use super::lanes::Turns;
 use super::lifecycle::orphans::Orphans;
 use super::lifecycle::refused::is_refusal;
 use super::spec::host_side::Outcome;
+use super::spec::image;
 use super::spec::mirrored::{self, Place};
 use super::spec::token::Tokens;
 use super::status::{conditions, inventory, links, wait};
@@ -278,6 +279,11 @@ impl Reconciler {
             let cluster = self.cluster_name(&host).await?;
             spec = mirrored::merged(agreed, &spec, &host, Place::of(&host, cluster.as_ref()));
         }
+        let image = match &begun_in {
+            // It was requested for another host.
+            Some(_) => ImageWish::default(),
+            None => image::wish(known.annotations()),
+        };
         let Outcome {
             host,
             synced,
@@ -285,7 +291,7 @@ impl Reconciler {
             unknown_cluster,
             waits,
             retry,
-        } = self.change_host(key, &spec, host, &record).await;
+        } = self.change_host(key, (&spec, &image), host, &record).await;
         if retry.is_some()
             && let Synced::Backend(why) = &synced
         {

@@ -3,6 +3,7 @@
 pub mod edits;
 mod hold;
 pub(super) mod host_side;
+pub(super) mod image;
 pub mod membership;
 pub mod mirrored;
 pub(super) mod token;

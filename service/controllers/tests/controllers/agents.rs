@@ -3,6 +3,7 @@
 
 mod deletions;
 mod edits;
+mod images;
 mod infra_envs;
 mod moves;
 mod world;

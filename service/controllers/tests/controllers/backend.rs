@@ -9,14 +9,15 @@ use muster_api::time::Timestamp;
 use muster_controller::events::Events;
 use muster_controller::namespaces::Namespaces;
 use muster_controllers::Context;
+use muster_core::rules::os_image::{self, OsImage};
 use muster_kube_api::{Conversion, Conversions, Kind, KubeApi, SqlStorage};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::images::live::LiveImages;
-use muster_operations::{Operations, testing};
+use muster_operations::{OperationSettings, Operations, testing};
 use muster_outgoing::Networks;
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -46,8 +47,13 @@ impl Backend {
 
     /// With a service that has heard its hosts since this time.
     pub async fn open(listening_since: Timestamp) -> Self {
+        Self::open_with(listening_since, Vec::new()).await
+    }
+
+    /// The same with OS images that hosts can be installed with.
+    pub async fn open_with(listening_since: Timestamp, os_images: Vec<OsImage>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let backend = Self::open_in(folder.path(), listening_since).await;
+        let backend = Self::open_in_with(folder.path(), listening_since, os_images).await;
         Self {
             _folder: Some(folder),
             ..backend
@@ -56,6 +62,10 @@ impl Backend {
 
     /// The same on the database in a folder of the caller's.
     pub async fn open_in(folder: &Path, listening_since: Timestamp) -> Self {
+        Self::open_in_with(folder, listening_since, Vec::new()).await
+    }
+
+    async fn open_in_with(folder: &Path, listening_since: Timestamp, os_images: Vec<OsImage>) -> Self {
         let store = testing::store(folder).await;
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
@@ -68,7 +78,10 @@ impl Backend {
             .await
             .unwrap();
         let client = Client::new(api.service(), "default");
-        let settings = testing::settings(&store, folder, listening_since).await;
+        let settings = OperationSettings {
+            os_images,
+            ..testing::settings(&store, folder, listening_since).await
+        };
         let operations = Arc::new(Operations::new(
             store,
             testing::no_tokens(),
@@ -99,6 +112,19 @@ fn conversions() -> Conversions {
     Conversions::default()
         .with(GROUP, "Cluster", Arc::new(ClusterApi(conversion::Kind::Cluster)))
         .with(GROUP, "Machine", Arc::new(ClusterApi(conversion::Kind::Machine)))
+}
+
+/// Images at another server for x86_64, by name and Kubernetes version; the first is the default.
+pub fn os_images(images: &[(&str, &str)]) -> Vec<OsImage> {
+    let entry = |(at, (name, kubernetes_version)): (usize, &(&str, &str))| {
+        json!({
+            "name": name, "kubernetes_version": kubernetes_version, "version": format!("build-{at}"),
+            "cpu_architecture": "x86_64", "default": at == 0,
+            "metal_url": format!("https://images.example.test/{name}.raw.zst"), "metal_sha256": "ab".repeat(32),
+        })
+    };
+    let list: Vec<Value> = images.iter().enumerate().map(entry).collect();
+    os_image::parse(&Value::from(list).to_string()).unwrap()
 }
 
 /// Waits until `found` finds something.

@@ -3,6 +3,7 @@
 mod bootstrap;
 mod choice;
 mod clusters;
+mod images;
 mod world;
 
 use std::time::Duration;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use muster_api::fingerprint::Fingerprint;
-use muster_api::host::{HostFinding, HostKind, HostRole, HostStage, LogsProgressState, MediaStatus};
+use muster_api::host::{
+    HostFinding, HostKind, HostOsImage, HostRole, HostStage, LogsProgressState, MediaStatus,
+};
 use muster_api::ids::HostId;
 use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo,
@@ -15,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
+use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
 use super::secret::Secret;
@@ -90,6 +93,12 @@ pub struct HostData {
     /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_bootstrap_ignition: bool,
+    /// The image that a controller requests for its disk; goes with its cluster.
+    #[serde(default, skip_serializing_if = "ImageWish::is_empty")]
+    pub image_wish: ImageWish,
+    /// The entry of the operator's list that is chosen for its disk; that of the request since the installation was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_image: Option<HostOsImage>,
     /// Labels for the node, in the order given.
     #[serde(default)]
     pub node_labels: Vec<(String, String)>,
@@ -213,6 +222,8 @@ impl HostData {
             comes_back: false,
             bmc_boot: None,
             has_bootstrap_ignition: false,
+            image_wish: ImageWish::default(),
+            os_image: None,
             node_labels: Vec::new(),
             machine_config_pool_name: String::new(),
             ignition_endpoint_token: Secret::default(),

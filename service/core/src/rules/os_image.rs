@@ -6,7 +6,9 @@
 mod choice;
 pub mod list;
 mod of_host;
+mod wished;
 
 pub use choice::{NoImage, check_offered, choose, choose_live, choose_live_by_name};
-pub use list::{Availability, BadList, Digest, LiveSource, MetalImage, OsImage, Source, parse};
-pub use of_host::{Missing, entry, of_host};
+pub use list::{Availability, BadList, Digest, LiveSource, MAX_NAME, MetalImage, OsImage, Source, parse};
+pub use of_host::{Missing, entry, of_host, shown, unmet_wish};
+pub use wished::{architectures, choose_wished, counts};

@@ -17,6 +17,8 @@ pub use selector::{Operator, Requirement, Selector};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use muster_api::infra_env::CpuArchitecture;
+
 use crate::record::KubeRef;
 
 /// The machine that needs a host.
@@ -35,6 +37,8 @@ pub struct Need {
     pub failure_domain: Option<String>,
     /// Least size of the host; 0 means no requirement.
     pub minimum: Hardware,
+    /// Architectures for which there is the OS image that the machine wants; `None`: it wants none in particular.
+    pub imaged: Option<Vec<CpuArchitecture>>,
 }
 
 impl Need {
@@ -143,6 +147,13 @@ fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
     }
     if let Some(what) = one.hardware.lacks(&need.minimum) {
         return Some(NotTaken::TooSmall(what));
+    }
+    let imageless = need.imaged.as_ref().and_then(|imaged| {
+        let found = one.architecture()?;
+        (!imaged.contains(&found)).then_some(found)
+    });
+    if let Some(architecture) = imageless {
+        return Some(NotTaken::WithoutImage(architecture.name()));
     }
     if !one.is_approved {
         return Some(NotTaken::NotApproved);

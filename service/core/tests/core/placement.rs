@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
     Candidate, Hardware, Need, NotTaken, Operator, Requirement, Selector, place,
@@ -42,6 +43,7 @@ fn need(machine: &str) -> Need {
         selector: Selector::default(),
         failure_domain: None,
         minimum: Hardware::default(),
+        imaged: None,
     }
 }
 
@@ -104,6 +106,24 @@ fn each_reason_is_named() {
         reason(&choosy, labelled("a", "size", "small")),
         "NotSelected: its labels do not match: size is not \"large\""
     );
+    let mut imaged = need("m");
+    imaged.imaged = Some(vec![CpuArchitecture::Arm64]);
+    let of = |architecture: &str| {
+        labelled(
+            "a",
+            "inventory.agent-install.openshift.io/cpu-architecture",
+            architecture,
+        )
+    };
+    assert!(
+        reason(&imaged, of("x86_64")).starts_with("WithoutImage: its processors are x86_64"),
+        "{}",
+        reason(&imaged, of("x86_64"))
+    );
+    // As the agent has it, and of a host that is not known so far.
+    for fit in [of("aarch64"), candidate("a")] {
+        assert_eq!(names(&imaged, &[fit]), ["a"]);
+    }
     let mut here = need("m");
     here.failure_domain = Some("east".into());
     assert!(reason(&here, labelled("a", ZONE, "west")).contains("in the failure domain west"));

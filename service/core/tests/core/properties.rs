@@ -12,7 +12,7 @@ use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepT
 use muster_api::validation::ValidationStatus;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Shown, Step, view};
-use muster_core::record::{CheckId, Host, HostState, Phase, Secret};
+use muster_core::record::{CheckId, Host, HostState, ImageWish, Phase, Secret};
 use muster_core::rules::findings::WAITING;
 use muster_core::rules::{checks, stages};
 use proptest::collection::vec;
@@ -150,6 +150,11 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
             HostEvent::InstallRequested,
             HostEvent::BootstrapIgnitionSet(Secret::new(r#"{"ignition":{"version":"3.3.0"}}"#)),
             HostEvent::BootstrapIgnitionSet(Secret::default()),
+            HostEvent::ImageRequested(ImageWish {
+                name: "416.1".into(),
+                ..ImageWish::default()
+            }),
+            HostEvent::ImageRequested(ImageWish::default()),
             HostEvent::ResetRequested,
             HostEvent::Cancelled {
                 reason: "by user".into()

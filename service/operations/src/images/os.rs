@@ -22,8 +22,8 @@ use check::{Checked, check};
 /// Time until files are checked again: they may have been added or replaced.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Entries differ in these.
-type Key = (String, &'static str);
+/// Entries differ in these: version, name, architecture.
+type Key = (String, Option<String>, &'static str);
 
 /// The operator's list, with the state of its files.
 pub struct OsImages {
@@ -201,7 +201,11 @@ impl OsImages {
 }
 
 fn key(image: &OsImage) -> Key {
-    (image.openshift_version.clone(), image.cpu_architecture.name())
+    (
+        image.openshift_version.clone(),
+        image.name.clone(),
+        image.cpu_architecture.name(),
+    )
 }
 
 impl OpenOsImage {

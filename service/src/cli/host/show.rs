@@ -4,6 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
+use muster_api::host::HostOsImage;
 use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
@@ -168,6 +169,10 @@ fn state(details: &mut Details, member: &Member, found: Option<&FoundHost>, now:
         .line("role", host.role.name())
         .line("node labels", &labels.join(", "))
         .line("config pool", &host.machine_config_pool_name)
+        .line(
+            "os image",
+            &host.os_image.as_ref().map(HostOsImage::text).unwrap_or_default(),
+        )
         .line("last seen", &last_seen(&host.checked_in_at, now))
         .line("registered", &host.registered_at)
         .line("agent", &host.discovery_agent_version)
@@ -320,6 +325,11 @@ mod tests {
             problem("network.eth9", "it has no finding"),
             problem("disks.sda.serial", "it has none"),
         ];
+        member.host.os_image = Some(HostOsImage {
+            name: "debian-13".into(),
+            version: "20261101".into(),
+            ..HostOsImage::default()
+        });
         let finding = |kind: &str, about: &str, message: &str| HostFinding {
             kind: kind.into(),
             about: about.into(),
@@ -347,6 +357,7 @@ mod tests {
             ("it has no finding", 1),
             ("it has none", 1),
             ("approved no", 1),
+            ("os image debian-13 (build 20261101), chosen by default", 1),
         ] {
             assert_eq!(shown.matches(words).count(), times, "{words}: {shown}");
         }

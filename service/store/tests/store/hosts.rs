@@ -23,12 +23,12 @@ on_both! {
 mod cases {
     use std::sync::Arc;
 
-    use muster_api::host::{HostKind, HostRole, HostStatus, MediaStatus};
+    use muster_api::host::{HostKind, HostOsImage, HostRole, HostStatus, MediaStatus, OsImageChoice};
     use muster_api::ids::{HostId, InfraEnvId};
     use muster_api::inventory::Inventory;
     use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
-    use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, Secret};
+    use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, ImageWish, Secret};
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
     use crate::world::{World, all_hosts, at, became_known, event_of, host, inventory, registered};
@@ -64,6 +64,17 @@ mod cases {
             bootstrap_ignition: Secret::new(r#"{"ignition":{"version":"3.4.0"}}"#),
             data: HostData {
                 has_bootstrap_ignition: true,
+                image_wish: ImageWish {
+                    name: "debian-13".into(),
+                    kubernetes_version: "1.34.4".into(),
+                },
+                os_image: Some(HostOsImage {
+                    name: "debian-13".into(),
+                    version: "20261101".into(),
+                    openshift_version: String::new(),
+                    kubernetes_version: "1.34.4".into(),
+                    chosen_by: OsImageChoice::Name,
+                }),
                 kind: HostKind::AddToExistingClusterHost,
                 status_info: "näher ☃ 'quoted' \"twice\" \\".into(),
                 status_updated_at: at(1),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use muster_api::host::Host;
+use muster_api::host::{Host, HostOsImage};
 use muster_api::inventory::{Disk, Interface, Inventory, Route, SwitchPort};
 use muster_api::search::FoundHost;
 use serde_json::Value;
@@ -258,6 +258,7 @@ pub fn facts(summary: &FoundHost, inventory: &Inventory, host: &Host) -> Vec<(&'
             of(hardware.map(|hardware| hardware.bmc_address.clone())),
         ),
         ("Labels", labels.collect::<Vec<_>>().join(", ")),
+        ("OS image", of(host.os_image.as_ref().map(HostOsImage::text))),
         ("Agent", summary.agent_version.clone()),
         ("Registered", summary.registered_at.clone()),
         ("Id", host.id.to_string()),

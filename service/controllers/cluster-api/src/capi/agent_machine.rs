@@ -4,6 +4,7 @@
 mod binding;
 mod claim;
 mod delete;
+mod image;
 mod prerequisites;
 mod reconcile;
 mod reservation;

@@ -137,6 +137,7 @@ mod tests {
             selector: Selector::default(),
             failure_domain: None,
             minimum: Hardware::default(),
+            imaged: None,
         }
     }
 

@@ -81,6 +81,12 @@ impl<'a> Machine<'a> {
         text(&self.0.data, "/spec/failureDomain")
     }
 
+    /// The version of its kubelet, without the `v`.
+    pub fn version(self) -> Option<&'a str> {
+        let version = text(&self.0.data, "/spec/version")?;
+        Some(version.strip_prefix('v').unwrap_or(version))
+    }
+
     /// Name of its Cluster.
     pub fn cluster(self) -> Option<&'a str> {
         let labelled = self.0.labels().get(label::CAPI_CLUSTER_NAME).map(String::as_str);
@@ -199,7 +205,7 @@ mod tests {
         let old = object(json!({
             "metadata": {"name": "m", "namespace": "c", "labels": {"cluster.x-k8s.io/cluster-name": "one"}},
             "spec": {
-                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"},
+                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"}, "version": "v1.34.4",
                 "infrastructureRef": {
                     "apiVersion": "capi-provider.agent-install.openshift.io/v1beta1",
                     "kind": "AgentMachine", "name": "am", "namespace": "c",
@@ -210,7 +216,7 @@ mod tests {
         let new = object(json!({
             "metadata": {"name": "m", "namespace": "c"},
             "spec": {
-                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"},
+                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"}, "version": "1.34.4",
                 "infrastructureRef": {
                     "apiGroup": "capi-provider.agent-install.openshift.io", "kind": "AgentMachine", "name": "am",
                 },
@@ -222,6 +228,7 @@ mod tests {
         for machine in [Machine(&old), Machine(&new)] {
             assert_eq!(machine.cluster(), Some("one"));
             assert_eq!(machine.failure_domain(), Some("east"));
+            assert_eq!(machine.version(), Some("1.34.4"));
             assert_eq!(machine.bootstrap_secret(), Some("data"));
             assert_eq!(machine.agent_machine(), Some(KubeRef::new("c", "am")));
             assert!(machine.awaits_hook());

@@ -9,7 +9,8 @@ use muster_controller::error::Failure;
 use muster_controller::namespaces::OUTSIDE;
 use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::{Host, HostState, InfraEnv, KubeRef};
+use muster_core::record::{Host, HostState, ImageWish, InfraEnv, KubeRef};
+use muster_core::rules::os_image;
 use muster_operations::chain;
 use muster_resources::{AgentSpec, DeprovisionInfo};
 
@@ -85,11 +86,11 @@ impl Problems {
 }
 
 impl Reconciler {
-    /// Makes `host` match `spec`, as far as possible.
+    /// Makes `host` match `spec` and the image that its Agent requests, as far as possible.
     pub(in crate::agent) async fn change_host(
         &self,
         key: &KubeRef,
-        spec: &AgentSpec,
+        (spec, image): (&AgentSpec, &ImageWish),
         host: Host,
         infra_env: &InfraEnv,
     ) -> Outcome {
@@ -105,6 +106,8 @@ impl Reconciler {
         if is_open(&host) {
             let is_mirrored = infra_env.mirror.is_some();
             self.edit(key, spec, is_mirrored, &mut host, &mut problems).await;
+            self.request_image(image, &mut host, infra_env, &mut problems)
+                .await;
         }
         let waits = self.start_installation(spec, &mut host, &mut problems).await;
         let unknown_cluster = problems.unknown_cluster.take();
@@ -346,6 +349,30 @@ impl Reconciler {
         if token_accepted && bootstrap_accepted {
             token.mark_given(key);
         }
+    }
+
+    /// Stores which image of the operator's list is requested for the host's disk. One that the list does not have is a problem of the
+    /// Agent, and keeps the host from being installed.
+    async fn request_image(
+        &self,
+        image: &ImageWish,
+        host: &mut Host,
+        infra_env: &InfraEnv,
+        problems: &mut Problems,
+    ) {
+        // The image is for the cluster that the host is bound to.
+        if host.cluster_id.is_none() {
+            return;
+        }
+        if *image != host.data.image_wish {
+            let event = HostEvent::ImageRequested(image.clone());
+            if !self.apply(host, event, problems).await {
+                return;
+            }
+        }
+        let images = self.context.operations.os_images.list();
+        let unmet = os_image::unmet_wish(host, infra_env, &images);
+        problems.input.extend(unmet.map(|why| why.to_string()));
     }
 
     /// Changes all fields in one event; when that is refused, each in an event of its own, so that one bad setting holds up no other.

@@ -8,6 +8,7 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind, NamespaceResource
 use kube::{Api, Resource, ResourceExt};
 use muster_cluster_api::capi;
 use muster_controller::events::{Events, publish};
+use muster_core::rules::os_image::OsImage;
 use muster_operations::now;
 use muster_resources::{
     Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, InfraEnv, StandardCondition,
@@ -83,7 +84,12 @@ fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
 
 impl World {
     pub async fn start() -> Self {
-        let backend = Backend::open(now()).await;
+        Self::start_with(Vec::new()).await
+    }
+
+    /// With OS images that the service offers.
+    pub async fn start_with(os_images: Vec<OsImage>) -> Self {
+        let backend = Backend::open_with(now(), os_images).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
         let context = backend.context(events).of_cluster_api();
@@ -349,7 +355,7 @@ impl World {
             .unwrap();
     }
 
-    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -369,10 +375,13 @@ impl World {
         if of["failureDomain"].is_string() {
             machine["spec"]["failureDomain"] = of["failureDomain"].clone();
         }
+        if of["version"].is_string() {
+            machine["spec"]["version"] = of["version"].clone();
+        }
         let made = self.create_dynamic(&old_machine(), machine).await;
         self.create::<AgentMachine>(json!({
             "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
-            "spec": {"agentLabelSelector": of["selector"]},
+            "spec": {"agentLabelSelector": of["selector"], "osImage": of["osImage"]},
         }))
         .await;
     }

@@ -138,6 +138,11 @@ fn happens(
             refresh(next, facts, now);
             Ok(())
         }
+        HostEvent::ImageRequested(wish) => {
+            overrides::request_image(next, wish)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
         HostEvent::Approved(approved) => approval::set(next, *approved, facts, now, events),
         HostEvent::ValidationReset(id) => {
             overrides::reset_validation(next, id)?;

@@ -38,7 +38,7 @@ pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_
         )));
     }
     if let Some(wanted) = cluster.cluster.data.cpu_architecture {
-        let found = architecture::of(host, facts);
+        let found = architecture::of(host, facts.infra_env);
         if wanted.normalized() != found.normalized() {
             return Err(Rejection::bad_input(format!(
                 "its processors are {}, and those of the cluster {} are {}",

@@ -9,7 +9,7 @@ use muster_api::steps::{
     DomainResolutionResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse, VerifiedVip,
 };
 
-use crate::record::{BmcBoots, Secret};
+use crate::record::{BmcBoots, ImageWish, Secret};
 
 /// A report about a host, or a request of a user or controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +99,8 @@ pub enum HostEvent {
     IgnitionOverrideSet(Secret),
     /// A controller sets the Ignition of a bootstrap provider; empty removes it.
     BootstrapIgnitionSet(Secret),
+    /// A controller requests an image of the operator's list for its disk; an empty one leaves the choice to its cluster.
+    ImageRequested(ImageWish),
     /// A user approves its Agent, or withdraws the approval.
     Approved(bool),
     /// A user requests that the measurements of a check are repeated.
@@ -172,6 +174,7 @@ impl HostEvent {
             Self::InstallerArgsSet(_) => "installer arguments",
             Self::IgnitionOverrideSet(_) => "ignition override",
             Self::BootstrapIgnitionSet(_) => "bootstrap data",
+            Self::ImageRequested(_) => "OS image",
             Self::Approved(_) => "approval",
             Self::ValidationReset(_) => "reset of a validation",
             Self::Bound { .. } => "bind",
@@ -221,6 +224,7 @@ impl HostEvent {
             | Self::InstallerArgsSet(_)
             | Self::IgnitionOverrideSet(_)
             | Self::BootstrapIgnitionSet(_)
+            | Self::ImageRequested(_)
             | Self::Approved(_)
             | Self::ValidationReset(_)
             | Self::Bound { .. }

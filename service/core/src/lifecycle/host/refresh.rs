@@ -16,7 +16,7 @@ use super::{bind, deadline};
 use crate::record::{CheckId, Host, HostState, NodeAgent, Phase};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::HostFacts;
-use crate::rules::{disks, findings, hostname, role, stages};
+use crate::rules::{disks, findings, hostname, os_image, role, stages};
 use crate::text::spoken;
 
 /// Evaluates disks, checks and state of `host`.
@@ -27,6 +27,7 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         Phase::PreInstall => {
             role::suggest(host);
             disks::settle(host, facts);
+            host.data.os_image = os_image::shown(host, facts);
             evaluate(host, facts, now);
             let (state, info) = bound_state(host, facts);
             move_to(host, state, &info);

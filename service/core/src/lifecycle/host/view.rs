@@ -117,6 +117,7 @@ pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView 
         ignition_endpoint_token_set: !data.ignition_endpoint_token.is_empty(),
         node_labels: json_unless(labels.is_empty(), &labels),
         findings: data.findings.clone(),
+        os_image: data.os_image.clone(),
     }
 }
 
@@ -202,6 +203,7 @@ pub fn repeated_registration_view(
         ignition_config_overrides: String::new(),
         installer_args: String::new(),
         findings: Vec::new(),
+        os_image: None,
         inventory: String::new(),
         ntp_sources: String::new(),
         role,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_api::host::{HostKind, HostRole};
 
-use crate::record::{Host, LogsState, Secret, Sees};
+use crate::record::{Host, ImageWish, LogsState, Secret, Sees};
 
 /// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
@@ -21,6 +21,7 @@ pub(super) fn installation(host: &mut Host) {
     let data = &mut host.data;
     data.progress = None;
     data.installed_as = None;
+    data.os_image = None;
     data.bootstrap = false;
     data.images_status.clear();
     data.agent_disk_reasons.clear();
@@ -41,6 +42,7 @@ pub(super) fn membership(host: &mut Host) {
     data.installation_disk_path.clear();
     data.requested_disk_id.clear();
     data.has_bootstrap_ignition = false;
+    data.image_wish = ImageWish::default();
     data.machine_config_pool_name.clear();
     data.api_vip_connectivity = None;
     data.role = HostRole::AutoAssign;

@@ -25,6 +25,32 @@ pub enum NoImage {
         "the cluster names no version, and of several OS images for {0} none is the default; mark one with default: true in --os-images (OS_IMAGES)"
     )]
     NoDefault(&'static str),
+    #[error(
+        "the service has no OS image {name:?} for {architecture}; its list (--os-images, OS_IMAGES) has {known}"
+    )]
+    OfName {
+        name: String,
+        architecture: &'static str,
+        /// The names that it has.
+        known: String,
+    },
+    #[error(
+        "the service has no OS image with Kubernetes {version} for {architecture}; its list (--os-images, OS_IMAGES) has {known}"
+    )]
+    OfKubernetes {
+        version: String,
+        architecture: &'static str,
+        /// The versions that it has.
+        known: String,
+    },
+    #[error(
+        "the OS image {name:?} has Kubernetes {found}, and the Machine wants {wanted}; name an image with that version, or none"
+    )]
+    OtherKubernetes {
+        name: String,
+        found: String,
+        wanted: String,
+    },
 }
 
 /// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same
@@ -88,10 +114,12 @@ fn best<'a>(
             (None, _) => Err(NoImage::NoDefault(architecture.name())),
         };
     }
+    // Entries without a name are for versions alone.
     let exact = of_architecture
         .iter()
         .copied()
-        .find(|image| image.openshift_version == version);
+        .filter(|image| image.openshift_version == version)
+        .min_by_key(|image| image.name.is_some());
     if let Some(exact) = exact {
         return Ok(exact);
     }
@@ -99,7 +127,7 @@ fn best<'a>(
     of_architecture
         .into_iter()
         .filter(|image| minor.is_some() && minor_version(&image.openshift_version) == minor)
-        .max_by_key(|image| precedence(&image.openshift_version))
+        .max_by_key(|image| (precedence(&image.openshift_version), image.name.is_none()))
         .ok_or_else(|| NoImage::OfVersion {
             version: version.to_owned(),
             architecture: architecture.name(),
@@ -107,16 +135,20 @@ fn best<'a>(
 }
 
 /// Checks that an InfraEnv of this version (empty: any) can lead to an installation: the list has an image of this or
-/// the same minor version, or the version is among those `offered` to clients. With an empty list every version is
+/// the same minor version, or the version is among those `offered` to clients. With a list without versions every version is
 /// accepted: the live image boots for all of them. Source: docs/protocol/rest-behaviour.md#4.
 ///
 /// # Errors
 /// If no image is known; the reason names the known versions.
 pub fn check_offered(images: &[OsImage], offered: &[String], version: &str) -> Result<(), Invalid> {
-    let known = || images.iter().map(|image| &image.openshift_version).chain(offered);
+    let versions = || {
+        let versions = images.iter().map(|image| &image.openshift_version);
+        versions.filter(|version| !version.is_empty())
+    };
+    let known = || versions().chain(offered);
     let minor = minor_version(version);
     let fits = |known: &String| known == version || (minor.is_some() && minor_version(known) == minor);
-    if version.is_empty() || images.is_empty() || known().any(fits) {
+    if version.is_empty() || versions().next().is_none() || known().any(fits) {
         return Ok(());
     }
     let known: BTreeSet<&str> = known().map(String::as_str).collect();

@@ -10,11 +10,18 @@ use url::Url;
 
 use crate::text::is_sha256;
 
+/// Longest name, bytes: it is the value of an annotation that caches keep whole.
+pub const MAX_NAME: usize = 128;
+
 /// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsImage {
-    /// As the operator wrote it: `4.19`, or `4.19.3`.
+    /// Unique among the entries of an architecture.
+    pub name: Option<String>,
+    /// As the operator wrote it: `4.19`, or `4.19.3`. Empty: it is for no version; such an entry has a name.
     pub openshift_version: String,
+    /// Version of kubeadm and kubelet in the image, without `v`: `1.34.4`.
+    pub kubernetes_version: Option<String>,
     /// `aarch64` is `arm64`.
     pub cpu_architecture: CpuArchitecture,
     /// Build id of the operating system.
@@ -101,7 +108,12 @@ pub struct BadList(String);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    openshift_version: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    openshift_version: Option<String>,
+    #[serde(default)]
+    kubernetes_version: Option<String>,
     cpu_architecture: String,
     version: String,
     #[serde(default)]
@@ -130,7 +142,7 @@ pub fn parse(text: &str) -> Result<Vec<OsImage>, BadList> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let form = "a list of {openshift_version, cpu_architecture, version, url, sha256, metal_url, metal_sha256} is expected";
+    let form = "a list of {openshift_version, cpu_architecture, version, name, kubernetes_version, url, sha256, metal_url, metal_sha256} is expected";
     let entries: Vec<Entry> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(|error| BadList(format!("{form}: {error}")))?
     } else {
@@ -139,45 +151,116 @@ pub fn parse(text: &str) -> Result<Vec<OsImage>, BadList> {
     let mut images: Vec<OsImage> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let image = read(entry).map_err(|why| BadList(format!("entry {}: {why}", index + 1)))?;
-        if let Some(other) = images.iter().position(|known| is_same(known, &image)) {
-            return Err(BadList(format!(
-                "entries {} and {} are both for the version {} on {}; leave one out",
-                other + 1,
-                index + 1,
-                image.openshift_version,
-                image.cpu_architecture.name()
-            )));
-        }
-        let has_default = |known: &OsImage| {
-            known.is_default && image.is_default && known.cpu_architecture == image.cpu_architecture
-        };
-        if let Some(other) = images.iter().position(has_default) {
-            return Err(BadList(format!(
-                "entries {} and {} are both the default of {}; one can be",
-                other + 1,
-                index + 1,
-                image.cpu_architecture.name()
-            )));
+        let clash = images
+            .iter()
+            .enumerate()
+            .find_map(|(other, known)| Some((other, clash(known, &image)?)));
+        if let Some((other, why)) = clash {
+            return Err(BadList(format!("entries {} and {} {why}", other + 1, index + 1)));
         }
         images.push(image);
     }
     Ok(images)
 }
 
-fn is_same(one: &OsImage, other: &OsImage) -> bool {
-    one.cpu_architecture == other.cpu_architecture && one.openshift_version == other.openshift_version
+/// The reason why a list cannot have both; `None`: it can. Entries with different names may be for the same version.
+fn clash(one: &OsImage, other: &OsImage) -> Option<String> {
+    if one.cpu_architecture != other.cpu_architecture {
+        return None;
+    }
+    let architecture = other.cpu_architecture.name();
+    if let Some(name) = other.name.as_ref().filter(|_| one.name == other.name) {
+        return Some(format!("both have the name {name} on {architecture}; change one"));
+    }
+    let version = &other.openshift_version;
+    let is_ambiguous = one.name == other.name || (one.live.is_some() && other.live.is_some());
+    if one.openshift_version == *version && !version.is_empty() && is_ambiguous {
+        return Some(format!(
+            "are both for the version {version} on {architecture}; leave one out, or give both a name where only one has a url"
+        ));
+    }
+    (one.is_default && other.is_default)
+        .then(|| format!("are both the default of {architecture}; one can be"))
+}
+
+/// A version of Kubernetes without its `v`: three numbers, perhaps with a pre-release or a build. `None`: it is none.
+fn kubernetes_version(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let end = text.find(['-', '+']).unwrap_or(text.len());
+    let (numbers, rest) = text.split_at(end);
+    let numbers: Vec<&str> = numbers.split('.').collect();
+    let is_number =
+        |part: &&str| !part.is_empty() && part.len() <= 9 && part.bytes().all(|digit| digit.is_ascii_digit());
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
+    let is_version = numbers.len() == 3
+        && numbers.iter().all(is_number)
+        && rest.len() != 1
+        && rest.chars().all(is_word)
+        && text.len() <= MAX_NAME;
+    is_version.then(|| text.to_owned())
+}
+
+/// The words by which an entry is found.
+struct Words {
+    name: Option<String>,
+    openshift_version: String,
+    kubernetes_version: Option<String>,
+    version: String,
+}
+
+fn word(field: &str, text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 256 || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(format!("{field}: {text:?} is none; write one word"));
+    }
+    Ok(text.to_owned())
+}
+
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
+}
+
+fn words(entry: &Entry) -> Result<Words, String> {
+    let name = match given(entry.name.as_ref()) {
+        Some(name) if name.len() > MAX_NAME => {
+            return Err(format!("name: at most {MAX_NAME} bytes are taken"));
+        }
+        Some(name) => Some(word("name", name)?),
+        None => None,
+    };
+    let openshift_version = match given(entry.openshift_version.as_ref()) {
+        Some(version) => word("openshift_version", version)?,
+        None if name.is_some() && given(entry.url.as_ref()).is_none() => String::new(),
+        None => {
+            return Err(
+                "openshift_version: it is missing; only an entry with a name and without a url needs none"
+                    .into(),
+            );
+        }
+    };
+    let kubernetes_version = match given(entry.kubernetes_version.as_ref()) {
+        Some(text) => Some(
+            kubernetes_version(text)
+                .ok_or_else(|| format!("kubernetes_version: {text:?} is none; write it as 1.34.4"))?,
+        ),
+        None => None,
+    };
+    Ok(Words {
+        name,
+        openshift_version,
+        kubernetes_version,
+        version: word("version", &entry.version)?,
+    })
 }
 
 fn read(entry: Entry) -> Result<OsImage, String> {
-    let word = |field: &str, text: &str| {
-        let text = text.trim();
-        if text.is_empty() || text.len() > 256 || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(format!("{field}: {text:?} is none; write one word"));
-        }
-        Ok(text.to_owned())
-    };
-    let openshift_version = word("openshift_version", &entry.openshift_version)?;
-    let version = word("version", &entry.version)?;
+    let Words {
+        name,
+        openshift_version,
+        kubernetes_version,
+        version,
+    } = words(&entry)?;
     let cpu_architecture: CpuArchitecture = entry.cpu_architecture.trim().parse().map_err(|_| {
         format!(
             "cpu_architecture: {:?} is none; write x86_64, arm64, ppc64le or s390x",
@@ -214,7 +297,9 @@ fn read(entry: Entry) -> Result<OsImage, String> {
         )?),
     };
     Ok(OsImage {
+        name,
         openshift_version,
+        kubernetes_version,
         cpu_architecture: cpu_architecture.normalized(),
         version,
         is_default: entry.default,
@@ -317,6 +402,34 @@ mod tests {
         assert!(parse(" \n").unwrap().is_empty());
     }
 
+    /// Two entries, the second with other fields.
+    fn two(first: &str, second: &str) -> String {
+        let other = entry(second).replacen('[', ",", 1);
+        entry(first).replace(']', &other)
+    }
+
+    #[test]
+    fn names_and_kubernetes_versions_are_read_and_entries_of_one_version_differ_by_name() {
+        let named = parse(&entry(r#","name":"debian-13","kubernetes_version":"v1.34.4""#)).unwrap();
+        assert_eq!(named[0].name.as_deref(), Some("debian-13"));
+        assert_eq!(named[0].kubernetes_version.as_deref(), Some("1.34.4"));
+        let plain = parse(&entry("")).unwrap();
+        assert_eq!((&plain[0].name, &plain[0].kubernetes_version), (&None, &None));
+        for good in ["1.34.4", "1.35.0-rc.1", "1.34.4+rke2r1"] {
+            let read = parse(&entry(&format!(r#","kubernetes_version":"{good}""#))).unwrap();
+            assert_eq!(read[0].kubernetes_version.as_deref(), Some(good));
+        }
+        let both = parse(&two(r#","name":"one""#, r#","name":"other""#)).unwrap();
+        assert_eq!(both.len(), 2);
+        // A name is unique on each architecture.
+        let elsewhere = two(r#","name":"one""#, r#","name":"one""#);
+        let at = elsewhere.rfind("x86_64").unwrap();
+        let elsewhere = format!("{}arm64{}", &elsewhere[..at], &elsewhere[at + 6..]);
+        assert_eq!(parse(&elsewhere).unwrap().len(), 2);
+        let without = entry(r#","name":"one""#).replace(r#""openshift_version":"4.19","#, "");
+        assert_eq!(parse(&without).unwrap()[0].openshift_version, "");
+    }
+
     #[test]
     fn what_cannot_be_used_is_named_by_number_and_field() {
         let with = |from: &str, to: &str| entry("").replace(from, to);
@@ -335,9 +448,41 @@ mod tests {
             (entry(r#","url":"live.iso""#), "entry 1: url"),
             (entry(r#","url":"/live.iso","sha256":"1""#), "entry 1: sha256"),
             (entry(&format!(r#","sha256":"{DIGEST}""#)), "sha256 without url"),
+            (two("", ""), "entries 1 and 2 are both for the version 4.19"),
             (
-                entry("").replace(']', &entry("").replacen('[', ",", 1)),
-                "entries 1 and 2",
+                two(r#","name":"one""#, r#","name":"one""#),
+                "entries 1 and 2 both have the name one",
+            ),
+            (
+                two(
+                    r#","name":"one","url":"/a.iso""#,
+                    r#","name":"other","url":"/b.iso""#,
+                ),
+                "only one has a url",
+            ),
+            (
+                two(
+                    r#","name":"one","default":true"#,
+                    r#","name":"other","default":true"#,
+                ),
+                "both the default of x86_64",
+            ),
+            (entry(r#","name":"two words""#), "entry 1: name"),
+            (
+                entry(&format!(r#","name":"{}""#, "n".repeat(MAX_NAME + 1))),
+                "at most 128 bytes",
+            ),
+            (
+                entry(r#","kubernetes_version":"1.34""#),
+                "entry 1: kubernetes_version",
+            ),
+            (
+                entry(r#","kubernetes_version":"v1.34.x""#),
+                "entry 1: kubernetes_version",
+            ),
+            (
+                with(r#""openshift_version":"4.19","#, ""),
+                "entry 1: openshift_version",
             ),
         ] {
             let error = parse(&list).unwrap_err().to_string();

@@ -1,12 +1,14 @@
 //! Chooses the image of one host, if it needs one from the service.
 
 use muster_api::BASE_PATH;
+use muster_api::host::{HostOsImage, OsImageChoice};
 use muster_api::steps;
 use thiserror::Error;
 
-use super::choice::{NoImage, choose};
+use super::choice::NoImage;
 use super::list::{Availability, MetalImage, OsImage, Source};
-use crate::record::Host;
+use super::wished::{choose_wished, counts};
+use crate::record::{Host, InfraEnv};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, architecture};
 
@@ -15,6 +17,8 @@ use crate::rules::{agent_version, architecture};
 pub enum Missing {
     #[error(transparent)]
     NoEntry(#[from] NoImage),
+    #[error("an OS image of the service is requested for this host, but {0}")]
+    BringsItsOwn(&'static str),
     #[error(
         "the OS image {0} is being checked against its digest; the installation begins when that is done"
     )]
@@ -28,7 +32,7 @@ impl Missing {
     pub fn passes(&self) -> bool {
         match self {
             Self::Checking(_) => true,
-            Self::NoEntry(_) | Self::Unusable { .. } => false,
+            Self::NoEntry(_) | Self::BringsItsOwn(_) | Self::Unusable { .. } => false,
         }
     }
 }
@@ -36,10 +40,25 @@ impl Missing {
 /// The image for the host's install step. `None`: it needs none from the service, since it has an agent of another
 /// make, or its live system is CoreOS, which contains one, or a user named one in the installer's arguments.
 ///
+/// An image that is requested for the host ([`ImageWish`](crate::record::ImageWish)) is also written from a CoreOS live system.
+///
 /// # Errors
-/// If it needs one and there is none (yet).
+/// If it needs one and there is none (yet), or one is requested and the host would be installed with another.
 pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsImage>, Missing> {
-    if brings_its_own(host) {
+    let own = brings(host);
+    if counts(facts.os_images, &host.data.image_wish) {
+        match own {
+            Some(Own::LiveSystem) | None => {}
+            Some(Own::Agent) => {
+                let why = "its agent is of another make and installs an image of its own; boot the discovery image of this service";
+                return Err(Missing::BringsItsOwn(why));
+            }
+            Some(Own::Arguments) => {
+                let why = "its installer arguments name another one; take --image-url and --image-file out";
+                return Err(Missing::BringsItsOwn(why));
+            }
+        }
+    } else if own.is_some() {
         return Ok(None);
     }
     let (image, metal) = entry(host, facts)?;
@@ -77,24 +96,71 @@ pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsIma
 /// # Errors
 /// If none fits.
 pub fn entry<'a>(host: &Host, facts: &HostFacts<'a>) -> Result<(&'a OsImage, &'a MetalImage), NoImage> {
-    let version = facts
-        .cluster
-        .map_or("", |facts| facts.cluster.data.openshift_version.as_str());
-    let architecture = architecture::of(host, facts);
-    let image = choose(facts.os_images, version, architecture)?;
+    let (image, _) = chosen(host, facts)?;
+    let architecture = architecture::of(host, facts.infra_env);
     let metal = image.metal.as_ref();
     metal
         .map(|metal| (image, metal))
         .ok_or(NoImage::OfArchitecture(architecture.normalized().name()))
 }
 
-fn brings_its_own(host: &Host) -> bool {
+fn chosen<'a>(host: &Host, facts: &HostFacts<'a>) -> Result<(&'a OsImage, OsImageChoice), NoImage> {
+    let version = facts
+        .cluster
+        .map_or("", |facts| facts.cluster.data.openshift_version.as_str());
+    let architecture = architecture::of(host, facts.infra_env);
+    choose_wished(facts.os_images, &host.data.image_wish, version, architecture)
+}
+
+/// The entry for a host of a cluster, for users; `None`: none fits, or the host brings its own image.
+pub fn shown(host: &Host, facts: &HostFacts<'_>) -> Option<HostOsImage> {
+    facts.cluster?;
+    let takes_one = match brings(host) {
+        None => true,
+        Some(Own::LiveSystem) => counts(facts.os_images, &host.data.image_wish),
+        Some(Own::Agent | Own::Arguments) => false,
+    };
+    let (image, chosen_by) = chosen(host, facts).ok().filter(|_| takes_one)?;
+    Some(HostOsImage {
+        name: image.name.clone().unwrap_or_default(),
+        version: image.version.clone(),
+        openshift_version: image.openshift_version.clone(),
+        kubernetes_version: image.kubernetes_version.clone().unwrap_or_default(),
+        chosen_by,
+    })
+}
+
+/// The reason why no entry meets what is requested for a host; `None`: one does, or nothing is requested.
+pub fn unmet_wish(host: &Host, infra_env: &InfraEnv, images: &[OsImage]) -> Option<NoImage> {
+    let wish = &host.data.image_wish;
+    if !counts(images, wish) {
+        return None;
+    }
+    choose_wished(images, wish, "", architecture::of(host, infra_env)).err()
+}
+
+/// An image that a host is installed with unless one is requested.
+enum Own {
+    /// That of an agent of another make.
+    Agent,
+    /// A user named it in the installer's arguments.
+    Arguments,
+    /// Its live system contains it.
+    LiveSystem,
+}
+
+fn brings(host: &Host) -> Option<Own> {
     let names_one = |word: &String| matches!(word.as_str(), "--image-url" | "--image-file");
     let boot = host
         .inventory
         .as_ref()
         .and_then(|inventory| inventory.boot.as_ref());
-    !agent_version::is_own(&host.data.discovery_agent_version)
-        || boot.is_some_and(|boot| boot.command_line.contains("coreos.live"))
-        || host.data.installer_args.iter().any(names_one)
+    if !agent_version::is_own(&host.data.discovery_agent_version) {
+        return Some(Own::Agent);
+    }
+    if host.data.installer_args.iter().any(names_one) {
+        return Some(Own::Arguments);
+    }
+    boot.is_some_and(|boot| boot.command_line.contains("coreos.live"))
+        .then_some(Own::LiveSystem)
 }

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use muster_api::infra_env::CpuArchitecture;
+
 use crate::record::KubeRef;
 
 /// Key of the label with the failure domain of a host.
 pub const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// Key of the label with the architecture of a host's processors.
+const ARCHITECTURE: &str = "inventory.agent-install.openshift.io/cpu-architecture";
 
 /// Annotation of InfraEnvs: namespaces whose machines may use their hosts, separated by commas.
 pub(super) const OPEN_TO: &str = "infraenv.agent-install.openshift.io/agents-for-namespaces";
@@ -39,6 +44,12 @@ impl Candidate {
             .get(ZONE)
             .map(String::as_str)
             .filter(|zone| !zone.is_empty())
+    }
+
+    /// The architecture of its processors; `None`: not known (yet).
+    pub fn architecture(&self) -> Option<CpuArchitecture> {
+        let found: CpuArchitecture = self.labels.get(ARCHITECTURE)?.parse().ok()?;
+        Some(found.normalized())
     }
 
     /// True if machines that have not taken the host judge both alike: other changes of a taken host do not concern

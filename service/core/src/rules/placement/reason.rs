@@ -24,6 +24,8 @@ pub enum NotTaken {
     },
     /// The resources that are too small.
     TooSmall(String),
+    /// There is no image for its architecture as the machine wants it.
+    WithoutImage(&'static str),
     NotApproved,
     /// With the state of the host.
     Bound(String),
@@ -75,6 +77,10 @@ impl fmt::Display for NotTaken {
                 super::candidate::ZONE
             ),
             Self::TooSmall(what) => write!(f, "it is too small: {what}"),
+            Self::WithoutImage(architecture) => write!(
+                f,
+                "its processors are {architecture}, and the service has the OS image that the Machine wants for other ones"
+            ),
             Self::NotApproved => write!(f, "it is not approved; set spec.approved"),
             Self::Bound(at) => write!(
                 f,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kube::api::Patch;
 use kube::{Api, Client, ResourceExt};
 use muster_controller::writes::patch_params;
-use muster_core::record::KubeRef;
+use muster_core::record::{ImageWish, KubeRef};
 use muster_resources::names::{annotation, label};
 use muster_resources::{ClusterReference, NamespacedReference};
 use serde_json::{Map, Value, json};
@@ -22,6 +22,7 @@ pub struct Binding {
     machine_config_pool: Option<String>,
     token: Option<NamespacedReference>,
     headers: BTreeMap<String, String>,
+    image: ImageWish,
 }
 
 impl Binding {
@@ -38,7 +39,28 @@ impl Binding {
             machine_config_pool: pool.map(str::to_owned),
             token: data.map(|data| data.reference.clone()),
             headers: bootstrap.map(|it| it.headers()).unwrap_or_default(),
+            image: ImageWish::default(),
         }
+    }
+
+    /// The same with an image for the disk.
+    pub fn with_image(self, image: ImageWish) -> Self {
+        Self { image, ..self }
+    }
+
+    /// The annotations of a taken Agent; `None`: it has none of this name.
+    fn annotations(&self) -> [(&'static str, Option<&str>); 3] {
+        [
+            (
+                annotation::AGENT_MACHINE_REF_NAMESPACE,
+                Some(self.machine.namespace.as_str()),
+            ),
+            (annotation::AGENT_OS_IMAGE, given(&self.image.name)),
+            (
+                annotation::AGENT_KUBERNETES_VERSION,
+                given(&self.image.kubernetes_version),
+            ),
+        ]
     }
 
     /// The AgentMachine that the Agent is taken for.
@@ -71,22 +93,32 @@ impl Binding {
             headers.extend(new.map(|(name, value)| (name.clone(), json!(value))));
             spec.insert("ignitionEndpointHTTPHeaders".into(), headers.into());
         }
-        let is_labelled = agent.labels().get(label::AGENT_MACHINE_REF) == Some(&self.machine.name)
-            && agent.annotations().get(annotation::AGENT_MACHINE_REF_NAMESPACE)
-                == Some(&self.machine.namespace);
-        if spec.is_empty() && is_labelled {
+        let mut annotations = Map::new();
+        for (key, wanted) in self.annotations() {
+            if agent.annotations().get(key).map(String::as_str) != wanted {
+                annotations.insert(key.to_owned(), json!(wanted));
+            }
+        }
+        let is_labelled = agent.labels().get(label::AGENT_MACHINE_REF) == Some(&self.machine.name);
+        if spec.is_empty() && is_labelled && annotations.is_empty() {
             return None;
         }
         let mut patch = json!({"metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: self.machine.name},
-            "annotations": {annotation::AGENT_MACHINE_REF_NAMESPACE: self.machine.namespace},
         }});
+        if !annotations.is_empty() {
+            patch["metadata"]["annotations"] = annotations.into();
+        }
         if !spec.is_empty() {
             patch["spec"] = spec.into();
         }
         Some(patch)
     }
+}
+
+fn given(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// The merge patch that gives `agent` back.
@@ -95,7 +127,10 @@ fn release(agent: &AgentView) -> Value {
         "metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
-            "annotations": {annotation::AGENT_MACHINE_REF_NAMESPACE: null},
+            "annotations": {
+                annotation::AGENT_MACHINE_REF_NAMESPACE: null,
+                annotation::AGENT_OS_IMAGE: null, annotation::AGENT_KUBERNETES_VERSION: null,
+            },
         },
         "spec": {
             "clusterDeploymentName": null, "machineConfigPool": null,
@@ -186,6 +221,34 @@ mod tests {
             },
         }));
         assert_eq!(binding.patch(&taken), None);
+        // The image is part of the same patch, and a change of it alone is one.
+        let imaged = binding.clone().with_image(ImageWish {
+            name: "debian-13".into(),
+            kubernetes_version: "1.34.4".into(),
+        });
+        let images = json!({
+            "agent.agent-install.openshift.io/os-image": "debian-13",
+            "agent.agent-install.openshift.io/kubernetes-version": "1.34.4",
+        });
+        let patch = imaged.patch(&taken).unwrap();
+        assert_eq!(patch["metadata"]["annotations"], images);
+        assert!(patch.get("spec").is_none());
+        let mut with_images = images.as_object().unwrap().clone();
+        with_images.insert("agentMachineRefNamespace".into(), "c".into());
+        let with_images = agent(json!({
+            "metadata": {
+                "name": "a", "namespace": "hardware", "labels": {"agentMachineRef": "m"}, "annotations": with_images,
+            },
+            "spec": json!(taken.spec),
+        }));
+        assert_eq!(imaged.patch(&with_images), None);
+        let gone = binding.patch(&with_images).unwrap();
+        assert_eq!(
+            gone["metadata"]["annotations"]["agent.agent-install.openshift.io/os-image"],
+            Value::Null
+        );
+        let released = release(&with_images);
+        assert_eq!(released["metadata"]["annotations"].as_object().unwrap().len(), 3);
         let other = Binding::new(KubeRef::new("c", "m"), &KubeRef::new("c", "one"), None);
         let patch = other.patch(&taken).unwrap();
         assert_eq!(

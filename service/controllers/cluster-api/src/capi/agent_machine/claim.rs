@@ -59,6 +59,7 @@ pub fn need(
             memory_bytes: size(annotation::MINIMUM_MEMORY, "an amount of memory such as 64Gi")?,
             disk_bytes: size(annotation::MINIMUM_DISK, "a size such as 500G")?,
         },
+        imaged: None,
     })
 }
 

@@ -15,6 +15,7 @@ use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::status::write;
 use muster_controller::writes::patch_params;
 use muster_core::record::KubeRef;
+use muster_core::rules::placement::Need;
 use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
 use serde_json::json;
@@ -22,6 +23,7 @@ use serde_json::json;
 use super::binding::{Binding, give_back};
 use super::claim;
 use super::delete;
+use super::image;
 use super::prerequisites::{Prerequisites, missing_data, prerequisites};
 use super::reservation::Reserved;
 use super::status::{self, Found, Reason, Type};
@@ -217,12 +219,18 @@ async fn reserve(
             return Ok((reservation, Some(RETRY_INTERVAL)));
         }
     };
-    let binding = Binding::new(kube_ref(object), &deployment, data.as_ref());
+    let wish = image::wish(object, machine, cluster);
+    let binding = Binding::new(kube_ref(object), &deployment, data.as_ref()).with_image(wish.clone());
     if let Some(name) = taken {
         return Ok((kept(name, provider, Some(&binding)).await?, None));
     }
     let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
-    let need = match claim::need(object, &deployment, (namespace, open), machine.failure_domain()) {
+    let need = image::architectures(&*provider.context.images, &wish).and_then(|imaged| {
+        let place = (namespace, open);
+        let need = claim::need(object, &deployment, place, machine.failure_domain())?;
+        Ok(Need { imaged, ..need })
+    });
+    let need = match need {
         Ok(need) => need,
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };

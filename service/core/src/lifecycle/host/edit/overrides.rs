@@ -7,10 +7,11 @@ use regex::Regex;
 
 use crate::lifecycle::host::events;
 use crate::lifecycle::host::step::Rejection;
-use crate::record::{CheckId, Host, NewEvent, Secret};
+use crate::record::{CheckId, Host, ImageWish, NewEvent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::rules::ignition::{check_bootstrap, check_known, check_override};
 use crate::rules::input::image_url;
+use crate::rules::os_image::MAX_NAME;
 
 /// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
@@ -115,6 +116,33 @@ pub(in crate::lifecycle::host) fn set_bootstrap(host: &mut Host, ignition: &Secr
     }
     host.data.has_bootstrap_ignition = !ignition.is_empty();
     host.bootstrap_ignition = ignition.clone();
+    Ok(())
+}
+
+/// Stores which image of the operator's list is requested for the disk. One that the list does not have is stored, too: nothing is
+/// installed then ([`obstacle`](crate::lifecycle::host::obstacle)). Accepted until the installation begins.
+pub(in crate::lifecycle::host) fn request_image(host: &mut Host, wish: &ImageWish) -> Result<(), Rejection> {
+    if !host.state.takes_settings() {
+        return Err(Rejection::conflict(
+            "an image for its disk counts only before the installation begins",
+        ));
+    }
+    if host.cluster_id.is_none() && !wish.is_empty() {
+        return Err(Rejection::conflict(
+            "it belongs to no cluster; bind it to the one that the image is for",
+        ));
+    }
+    for (what, text) in [
+        ("name", &wish.name),
+        ("Kubernetes version", &wish.kubernetes_version),
+    ] {
+        if text.len() > MAX_NAME || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(Rejection::bad_input(format!(
+                "the {what} of an OS image is one word of at most {MAX_NAME} bytes"
+            )));
+        }
+    }
+    host.data.image_wish = wish.clone();
     Ok(())
 }
 
