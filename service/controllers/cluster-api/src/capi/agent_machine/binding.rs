@@ -14,7 +14,11 @@ use serde_json::{Map, Value, json};
 use crate::capi::agents::AgentView;
 use crate::capi::prepared::Data;
 
-/// The desired state of an Agent that was taken. Its name, role and disk are the user's.
+/// Role of hosts of a control plane, and that of hosts without one, in an Agent's spec.
+const MASTER: &str = "master";
+const NO_ROLE: &str = "auto-assign";
+
+/// The desired state of an Agent that was taken. Its name and disk are the user's, and so is the role of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     machine: KubeRef,
@@ -22,6 +26,7 @@ pub struct Binding {
     machine_config_pool: Option<String>,
     token: Option<NamespacedReference>,
     headers: BTreeMap<String, String>,
+    is_control_plane: bool,
 }
 
 impl Binding {
@@ -38,6 +43,15 @@ impl Binding {
             machine_config_pool: pool.map(str::to_owned),
             token: data.map(|data| data.reference.clone()),
             headers: bootstrap.map(|it| it.headers()).unwrap_or_default(),
+            is_control_plane: false,
+        }
+    }
+
+    /// The same for a machine of a control plane, if it is one: its host is checked as one, and shown as one.
+    pub fn of_control_plane(self, is_control_plane: bool) -> Self {
+        Self {
+            is_control_plane,
+            ..self
         }
     }
 
@@ -74,6 +88,11 @@ impl Binding {
         let is_labelled = agent.labels().get(label::AGENT_MACHINE_REF) == Some(&self.machine.name)
             && agent.annotations().get(annotation::AGENT_MACHINE_REF_NAMESPACE)
                 == Some(&self.machine.namespace);
+        // Later, the role may be a user's choice.
+        let gives_role = self.is_control_plane && !is_labelled && agent.spec.role != MASTER;
+        if gives_role {
+            spec.insert("role".into(), json!(MASTER));
+        }
         if spec.is_empty() && is_labelled {
             return None;
         }
@@ -82,6 +101,9 @@ impl Binding {
             "labels": {label::AGENT_MACHINE_REF: self.machine.name},
             "annotations": {annotation::AGENT_MACHINE_REF_NAMESPACE: self.machine.namespace},
         }});
+        if gives_role {
+            patch["metadata"]["annotations"][annotation::ROLE_BEFORE] = json!(agent.spec.role);
+        }
         if !spec.is_empty() {
             patch["spec"] = spec.into();
         }
@@ -91,7 +113,7 @@ impl Binding {
 
 /// The merge patch that gives `agent` back.
 fn release(agent: &AgentView) -> Value {
-    json!({
+    let mut patch = json!({
         "metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
@@ -101,7 +123,13 @@ fn release(agent: &AgentView) -> Value {
             "clusterDeploymentName": null, "machineConfigPool": null,
             "ignitionEndpointTokenReference": null, "ignitionEndpointHTTPHeaders": null,
         },
-    })
+    });
+    if let Some(role) = agent.annotations().get(annotation::ROLE_BEFORE) {
+        patch["metadata"]["annotations"][annotation::ROLE_BEFORE] = Value::Null;
+        // An empty role would leave the host the one that it has.
+        patch["spec"]["role"] = json!(if role.is_empty() { NO_ROLE } else { role.as_str() });
+    }
+    patch
 }
 
 /// The API for Agents in the namespace of `agent`.
@@ -186,6 +214,11 @@ mod tests {
             },
         }));
         assert_eq!(binding.patch(&taken), None);
+        // The role of a worker is the user's.
+        assert_eq!(
+            binding.clone().of_control_plane(false).patch(&free),
+            binding.patch(&free)
+        );
         let other = Binding::new(KubeRef::new("c", "m"), &KubeRef::new("c", "one"), None);
         let patch = other.patch(&taken).unwrap();
         assert_eq!(
@@ -194,5 +227,41 @@ mod tests {
         );
         assert_eq!(patch["spec"]["machineConfigPool"], Value::Null);
         assert!(patch["spec"].get("clusterDeploymentName").is_none());
+    }
+
+    #[test]
+    fn a_host_of_a_control_plane_is_a_master_until_it_is_given_back() {
+        const BEFORE: &str = "capi-provider.agent-install.openshift.io/role-before";
+        let binding = Binding::new(KubeRef::new("c", "m"), &KubeRef::new("c", "one"), None);
+        let binding = binding.of_control_plane(true);
+        for (role, returned) in [("", "auto-assign"), ("worker", "worker")] {
+            let free = agent(json!({
+                "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": role},
+            }));
+            let patch = binding.patch(&free).unwrap();
+            assert_eq!(patch["spec"]["role"], "master");
+            assert_eq!(patch["metadata"]["annotations"][BEFORE], role);
+            let taken = agent(json!({
+                "metadata": {
+                    "name": "a", "namespace": "hardware", "labels": {"agentMachineRef": "m"},
+                    "annotations": {"agentMachineRefNamespace": "c", BEFORE: role},
+                },
+                "spec": {
+                    "approved": true, "role": "master", "clusterDeploymentName": {"name": "one", "namespace": "c"},
+                },
+            }));
+            assert_eq!(binding.patch(&taken), None);
+            let patch = release(&taken);
+            assert_eq!(patch["spec"]["role"], returned);
+            assert_eq!(patch["metadata"]["annotations"][BEFORE], Value::Null);
+        }
+        // A user's own choice stays.
+        let chosen = agent(json!({
+            "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": "master"},
+        }));
+        for patch in [binding.patch(&chosen).unwrap(), release(&chosen)] {
+            assert!(patch["spec"].get("role").is_none(), "{patch}");
+            assert!(patch["metadata"]["annotations"].get(BEFORE).is_none(), "{patch}");
+        }
     }
 }
