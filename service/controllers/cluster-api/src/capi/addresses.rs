@@ -12,7 +12,7 @@ use super::agents::Interface;
 /// Type of the address that is the host's name.
 pub const HOST_NAME: &str = "InternalDNS";
 
-/// Types of the address of an interface: nothing here tells inner networks from outer ones.
+/// Types of the address of an interface: inner networks and outer ones are not distinguished.
 const OF_INTERFACE: [&str; 2] = ["InternalIP", "ExternalIP"];
 
 /// Types of the host's name.
