@@ -60,7 +60,8 @@ pub struct AgentClusterStatus {
     pub initialization: Option<Initialization>,
     /// The ClusterDeployment that Agents are bound to; without a name until it is made.
     pub cluster_deployment_reference: ClusterReference,
-    /// Failure domains of the cluster. Never set.
+    /// Failure domains of the cluster: the zones (label `topology.kubernetes.io/zone`) of the Agents that its Machines may have, at most
+    /// 100. None for a HostedCluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub failure_domains: Vec<FailureDomain>,

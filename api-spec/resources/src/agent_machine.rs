@@ -43,7 +43,8 @@ absent_is_default!(AgentMachineSpec);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentMachineStatus {
-    /// True when the Agent is installed.
+    /// True when the host was started from its disk and may be expected to run its kubelet; for a HostedCluster, and where the annotation
+    /// `capi-provider.agent-install.openshift.io/provisioned` is `joined`, when its Node is Ready. Stays true.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
     /// The same for clients of the newer contract of Cluster API.
@@ -52,7 +53,8 @@ pub struct AgentMachineStatus {
     /// The Agent that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_ref: Option<AgentReference>,
-    /// Addresses of the host: `ExternalIP` for each of its addresses, `InternalDNS` for its name.
+    /// Addresses of the host, as soon as its Agent is taken: `InternalIP` and `ExternalIP` for each of its addresses, `Hostname` and
+    /// `InternalDNS` for its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<MachineAddress>,
     /// Failure domain of the Agent: its label `topology.kubernetes.io/zone`.
@@ -90,7 +92,7 @@ pub struct AgentReference {
 /// An address of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineAddress {
-    /// Kind of address: `ExternalIP` or `InternalDNS`.
+    /// Kind of address: `InternalIP`, `ExternalIP`, `Hostname` or `InternalDNS`.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"]))]
     pub type_: String,

@@ -11,6 +11,8 @@ pub mod group {
     pub const CAPI_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
     /// Cluster, Machine.
     pub const CAPI: &str = "cluster.x-k8s.io";
+    /// Control-plane providers of Cluster API: KubeadmControlPlane, RKE2ControlPlane, K0sControlPlane and others.
+    pub const CAPI_CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
     /// BMC. Specific to Muster.
     pub const MUSTER: &str = "muster.dev";
     /// HostedCluster, HostedControlPlane.
@@ -76,6 +78,8 @@ pub mod label {
     pub const CAPI_BOOTSTRAP: &str = "capi-provider.agent-install.openshift.io/bootstrap";
     /// On objects of Cluster API: name of their Cluster.
     pub const CAPI_CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+    /// On Machines and AgentMachines of a control plane; its value does not matter.
+    pub const CAPI_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
     /// On Agents and nodes: the failure domain that they are in.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
     /// On mirrors of objects that were made by REST: the id of the object. Specific to Muster.
@@ -135,6 +139,11 @@ pub mod annotation {
     pub const MINIMUM_MEMORY: &str = "capi-provider.agent-install.openshift.io/minimum-memory";
     /// On AgentMachines: size that a disk of the Agent must have, as a quantity.
     pub const MINIMUM_DISK: &str = "capi-provider.agent-install.openshift.io/minimum-disk";
+    /// On AgentMachines and AgentClusters: when a host counts as provisioned, `rebooted` (it was started from its disk) or `joined` (its
+    /// Node is Ready). Specific to Muster.
+    pub const PROVISIONED: &str = "capi-provider.agent-install.openshift.io/provisioned";
+    /// On Agents that were taken for a control plane: the role that their spec had before. Specific to Muster.
+    pub const ROLE_BEFORE: &str = "capi-provider.agent-install.openshift.io/role-before";
     /// On objects of Cluster API: controllers do not reconcile them.
     pub const CAPI_PAUSED: &str = "cluster.x-k8s.io/paused";
     /// On Machines: they are not terminated while it is there.

@@ -15,6 +15,7 @@ mod objects;
 mod prepared;
 mod provider;
 mod quantity;
+mod zones;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,11 +23,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{self, Either};
+use kube::runtime::reflector;
 use muster_controller::error::words;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use kinds::Kinds;
+use zones::Zones;
 
 /// Between two attempts to find out which kinds the API server has.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);
@@ -37,8 +40,21 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         kinds = served(&context) => kinds,
         () = stop.cancelled() => return,
     };
-    let machines = pin!(agent_machine::run(context.clone(), kinds.clone(), stop.clone()));
-    let clusters = pin!(agent_cluster::run(context, kinds, stop.clone()));
+    let (agents, agent_writer) = reflector::store();
+    let (infra_envs, infra_env_writer) = reflector::store();
+    let zones = Arc::new(Zones::new(agents, infra_envs));
+    let shared = agent_machine::Shared {
+        agents: agent_writer,
+        infra_envs: infra_env_writer,
+        zones: zones.clone(),
+    };
+    let machines = pin!(agent_machine::run(
+        context.clone(),
+        kinds.clone(),
+        shared,
+        stop.clone()
+    ));
+    let clusters = pin!(agent_cluster::run(context, kinds, zones, stop.clone()));
     let rest = match future::select(machines, clusters).await {
         Either::Left(((), rest)) => rest.left_future(),
         Either::Right(((), rest)) => rest.right_future(),

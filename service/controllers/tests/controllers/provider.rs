@@ -3,6 +3,7 @@
 mod bootstrap;
 mod choice;
 mod clusters;
+mod control_planes;
 mod images;
 mod world;
 
@@ -46,8 +47,19 @@ async fn a_machine_takes_an_agent_and_becomes_ready_with_it() {
         ("False", "InstallationNotStarted")
     );
     assert_eq!(status.conditions[0].type_, "Ready");
-    let addresses: Vec<_> = status.addresses.iter().map(|one| one.address.as_str()).collect();
-    assert_eq!(addresses, ["192.0.2.7", "2001:db8::7", "a.example.test"]);
+    let of_types = |types: [&str; 2]| -> Vec<&str> {
+        let listed = status.addresses.iter();
+        let found = listed.filter(|one| types.contains(&one.type_.as_str()));
+        found.map(|one| one.address.as_str()).collect()
+    };
+    assert_eq!(
+        of_types(["InternalIP", "Hostname"]),
+        ["192.0.2.7", "2001:db8::7", "a.example.test"]
+    );
+    assert_eq!(
+        of_types(["ExternalIP", "InternalDNS"]),
+        of_types(["InternalIP", "Hostname"])
+    );
     let agent = world.get_agent("a").await;
     assert_eq!(agent.labels()["agentMachineRef"], "m");
     assert_eq!(agent.annotations()["agentMachineRefNamespace"], NAMESPACE);

@@ -230,6 +230,38 @@ fn limits_of_stages_are_the_operators() {
 }
 
 #[test]
+fn a_node_that_has_joined_and_is_not_ready_in_time_is_no_failed_installation() {
+    let mut world = World::new();
+    world.kube = true;
+    let host = world.known_host_of_cluster();
+    let host = world.after(&host, &HostEvent::InstallRequested);
+    let at = |stage, info: &str| HostEvent::Progressed {
+        stage: Some(stage),
+        info: info.into(),
+    };
+    let host = world.after(&host, &at(HostStage::Configuring, ""));
+    let why = "The node a has joined, and its readiness is awaited (network plugin is not ready)";
+    let joined = world.after(&host, &at(HostStage::Joined, why));
+    let waits = at_its_deadline(&mut world, &joined);
+    assert_eq!(waits.state, HostState::InstallingInProgress);
+    let noted = finding(&waits, WAITING).unwrap();
+    assert!(noted.message.contains("counts as complete"), "{}", noted.message);
+    let ended = at_its_deadline(&mut world, &waits);
+    assert_eq!(ended.state, HostState::AddedToExistingCluster);
+    assert_eq!((finding(&ended, WAITING), ended.due_at), (None, None));
+    let info = &ended.data.status_info;
+    assert!(info.contains("60 minutes") && info.contains(why), "{info}");
+    let progress = ended.data.progress.as_ref().unwrap();
+    assert_eq!((progress.stage, progress.percentage), (HostStage::Done, 100));
+    // A node that never joins is one.
+    let mut world = World::new();
+    world.kube = true;
+    let waits = at_its_deadline(&mut world, &host);
+    let failed = at_its_deadline(&mut world, &waits);
+    assert_eq!(failed.state, HostState::Error);
+}
+
+#[test]
 fn a_wait_above_a_minute_is_noted_with_its_end_and_what_to_do_and_taken_back() {
     let mut world = World::new();
     let host = world.known_host_of_cluster();

@@ -94,6 +94,7 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
             ],
             true,
         );
+        make(&[install(), progress(HostStage::Joined)], true);
         make(&[install(), progress(HostStage::Done)], true);
         make(
             &[install(), progress(HostStage::Done), HostEvent::Reclaimed],

@@ -1,6 +1,7 @@
 //! Lists the addresses of a machine. Source: docs/protocol/capi-agent-provider.md#2, "Addresses".
 //!
-//! Upstream lists IPv4 addresses only; here IPv6 addresses follow them.
+//! Upstream lists IPv4 addresses as `ExternalIP` alone; here IPv6 addresses follow them, and each is listed as `InternalIP` as well: bootstrap
+//! providers search for either (docs/protocol/capi-day1.md, section 2).
 
 use std::net::IpAddr;
 
@@ -11,7 +12,16 @@ use super::agents::Interface;
 /// Type of the address that is the host's name.
 pub const HOST_NAME: &str = "InternalDNS";
 
-/// Addresses of the interfaces with a carrier, then the host's name.
+/// Types of the address of an interface: inner networks and outer ones are not distinguished.
+const OF_INTERFACE: [&str; 2] = ["InternalIP", "ExternalIP"];
+
+/// Types of the host's name.
+const OF_NAME: [&str; 2] = ["Hostname", HOST_NAME];
+
+/// Most addresses of one host: Cluster API takes 256 entries.
+const MOST: usize = 64;
+
+/// Addresses of the interfaces with a carrier, then the host's name, each in all of its types.
 pub fn addresses(interfaces: &[Interface], hostname: Option<&str>) -> Vec<MachineAddress> {
     let connected = || {
         interfaces
@@ -20,11 +30,16 @@ pub fn addresses(interfaces: &[Interface], hostname: Option<&str>) -> Vec<Machin
     };
     let v4 = connected().flat_map(|one| &one.ip_v4_addresses);
     let v6 = connected().flat_map(|one| &one.ip_v6_addresses);
-    let of_host = v4.chain(v6).filter_map(|text| address(text));
-    let mut list: Vec<MachineAddress> = of_host.map(|address| entry("ExternalIP", address)).collect();
-    let name = hostname.filter(|name| !name.is_empty());
-    list.extend(name.map(|name| entry(HOST_NAME, name.to_owned())));
-    list
+    let of_host = v4.chain(v6).filter_map(|text| address(text)).take(MOST);
+    let of_host: Vec<String> = of_host.collect();
+    let name = hostname.filter(|name| !name.is_empty()).map(str::to_owned);
+    let addresses = OF_INTERFACE
+        .into_iter()
+        .flat_map(|type_| of_host.iter().map(move |address| entry(type_, address.clone())));
+    let names = OF_NAME
+        .into_iter()
+        .flat_map(|type_| name.iter().map(move |name| entry(type_, name.clone())));
+    addresses.chain(names).collect()
 }
 
 fn entry(type_: &str, address: String) -> MachineAddress {
@@ -67,12 +82,19 @@ mod tests {
         assert_eq!(
             list,
             [
+                ("InternalIP", "192.0.2.7"),
+                ("InternalIP", "203.0.113.7"),
+                ("InternalIP", "2001:db8::7"),
                 ("ExternalIP", "192.0.2.7"),
                 ("ExternalIP", "203.0.113.7"),
                 ("ExternalIP", "2001:db8::7"),
+                ("Hostname", "worker-0"),
                 ("InternalDNS", "worker-0"),
             ]
         );
         assert_eq!(addresses(&[], Some("")), []);
+        let many: Vec<String> = (0..100).map(|n| format!("192.0.2.{n}/24")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(addresses(&[interface(true, &many, &[])], None).len(), 128);
     }
 }

@@ -7,31 +7,38 @@ mod reconcile;
 mod status;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt, stream};
 use kube::ResourceExt;
 use kube::core::DynamicObject;
-use kube::runtime::reflector::{ObjectRef, store::Writer};
+use kube::runtime::reflector::{ObjectRef, Store, store::Writer};
 use kube::runtime::watcher::{self, Event};
 use muster_controller::drive::{CONCURRENCY, drive};
-use muster_controller::references::object_ref;
+use muster_controller::references::{kube_ref, object_ref};
 use muster_controller::watch;
 use muster_core::record::KubeRef;
 use muster_resources::names::label;
 use muster_resources::{AgentCluster, ClusterDeployment};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::kinds::Kinds;
 use super::objects::Cluster;
+use super::zones::Zones;
 use crate::context::Context;
 use reconcile::Clusters;
 
+/// Wait after a change of zones for further ones: many Agents may be labelled at a time.
+const ZONES_INTERVAL: Duration = Duration::from_millis(500);
+
 /// Runs the controller until `stop`.
-pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
+pub async fn run(context: Arc<Context>, kinds: Kinds, zones: Arc<Zones>, stop: CancellationToken) {
     let mut writer = Writer::<DynamicObject>::new(kinds.cluster.clone());
     let clusters = Arc::new(Clusters {
         kind: kinds.cluster.clone(),
         store: writer.as_reader(),
+        zones,
     });
     let changed = watch::dynamic(&context, &kinds.cluster, watcher::Config::default());
     let changed = changed.filter_map(move |mut event| {
@@ -49,8 +56,11 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
     });
     let deployments = watcher::Config::default().labels(label::AGENT_CLUSTER_REF);
     let deployments = watch::metadata::<ClusterDeployment>(&context, deployments);
-    let controller = watch::controller::<AgentCluster>(&context)
+    let controller = watch::controller::<AgentCluster>(&context);
+    let of_zones = of_zones(controller.store(), clusters.clone());
+    let controller = controller
         .reconcile_on(changed)
+        .reconcile_on(of_zones)
         .watches_stream(deployments, |deployment| -> Option<ObjectRef<AgentCluster>> {
             let name = deployment.labels().get(label::AGENT_CLUSTER_REF)?;
             let namespace = deployment.namespace().unwrap_or_default();
@@ -68,4 +78,20 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         },
     )
     .await;
+}
+
+/// AgentClusters whose failure domains have changed.
+fn of_zones(
+    own: Store<AgentCluster>,
+    clusters: Arc<Clusters>,
+) -> impl Stream<Item = ObjectRef<AgentCluster>> + Send + use<> {
+    let changes = stream::unfold((own, clusters), |(own, clusters)| async move {
+        clusters.zones.changed().await;
+        sleep(ZONES_INTERVAL).await;
+        let changed = own.state_filter(|one| clusters.has_other_domains(one));
+        let changed: Vec<ObjectRef<AgentCluster>> =
+            changed.iter().map(|one| object_ref(&kube_ref(&**one))).collect();
+        Some((stream::iter(changed), (own, clusters)))
+    });
+    changes.flatten()
 }

@@ -6,6 +6,7 @@ mod claim;
 mod delete;
 mod image;
 mod prerequisites;
+mod provisioned;
 mod reconcile;
 mod reservation;
 mod status;
@@ -16,20 +17,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
+use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, store::Writer};
 use muster_controller::drive::drive;
 use muster_controller::watch;
-use muster_resources::AgentMachine;
+use muster_resources::{AgentMachine, InfraEnv};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
+use super::zones::Zones;
 use crate::context::Context;
 use triggers::Triggers;
 
@@ -42,24 +46,35 @@ const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
 /// Least time between two statuses that differ only in the reasons of Agents: the reasons of a thousand hosts change all the time.
 const REASONS_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Caches that another controller reads, too.
+pub struct Shared {
+    pub agents: Writer<AgentView>,
+    pub infra_envs: Writer<PartialObjectMeta<InfraEnv>>,
+    pub zones: Arc<Zones>,
+}
+
 /// Runs the controller until `stop`.
-pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
-    let (agents, agent_writer) = reflector::store();
+pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: CancellationToken) {
+    let Shared {
+        agents: agent_writer,
+        infra_envs: infra_env_writer,
+        zones,
+    } = shared;
     let machine_writer = Writer::new(kinds.machine.clone());
     let cluster_writer = Writer::new(kinds.cluster.clone());
     let (agent_clusters, agent_cluster_writer) = reflector::store();
-    let (infra_envs, infra_env_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (requests, mut requested) = unbounded_channel();
     let controller = watch::controller::<AgentMachine>(&context);
     let provider = Arc::new(Provider {
         context: context.clone(),
         kinds,
-        agents,
+        agents: agent_writer.as_reader(),
         machines: machine_writer.as_reader(),
         clusters: cluster_writer.as_reader(),
         agent_clusters,
-        infra_envs,
+        infra_envs: infra_env_writer.as_reader(),
+        zones,
         claims: Claims::default(),
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::runtime::reflector::Store;
+use muster_api::host::HostStage;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{Candidate, Hardware};
@@ -13,10 +14,11 @@ use muster_resources::{Agent, AgentDebugInfo, AgentSpec, Condition};
 use serde::Deserialize;
 
 /// The annotations that are read.
-const KEPT_ANNOTATIONS: [&str; 3] = [
+const KEPT_ANNOTATIONS: [&str; 4] = [
     annotation::AGENT_MACHINE_REF_NAMESPACE,
     annotation::AGENT_OS_IMAGE,
     annotation::AGENT_KUBERNETES_VERSION,
+    annotation::ROLE_BEFORE,
 ];
 
 /// An Agent, without most of its inventory.
@@ -29,6 +31,8 @@ pub struct AgentView {
     pub conditions: Vec<Condition>,
     /// State of the host; empty while it is not known.
     pub state: String,
+    /// Stage of the installation; `None`: none has begun, or it is not known here.
+    pub stage: Option<HostStage>,
     /// The name that the host has or will have.
     pub hostname: Option<String>,
     pub interfaces: Vec<Interface>,
@@ -62,7 +66,14 @@ struct Status {
     #[serde(default)]
     conditions: Vec<Condition>,
     debug_info: Option<AgentDebugInfo>,
+    progress: Option<Progress>,
     inventory: Option<Inventory>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    current_stage: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -98,6 +109,8 @@ impl From<Read> for AgentView {
         let status = read.status.unwrap_or_default();
         let inventory = status.inventory.unwrap_or_default();
         let state = status.debug_info.and_then(|info| info.state).unwrap_or_default();
+        let stage = status.progress.and_then(|progress| progress.current_stage);
+        let stage = stage.and_then(|stage| stage.parse().ok());
         let mut metadata = read.metadata;
         metadata.managed_fields = None;
         // Annotations hold whole inventories.
@@ -148,6 +161,7 @@ impl From<Read> for AgentView {
             spec: read.spec,
             conditions: status.conditions,
             state,
+            stage,
             interfaces: inventory.interfaces,
             candidate,
         }
@@ -214,7 +228,7 @@ mod tests {
                     {"type": "Bound", "status": "True"}, {"type": "Validated", "status": "Unknown"},
                     {"type": "Connected", "status": "True"},
                 ],
-                "debugInfo": {"state": "known"},
+                "debugInfo": {"state": "known"}, "progress": {"currentStage": "Waiting for ignition"},
                 "inventory": {
                     "hostname": "worker-0", "cpu": {"count": 8}, "memory": {"physicalBytes": 1024},
                     "disks": [{"id": "a", "sizeBytes": 10}, {"id": "b", "sizeBytes": 20}],
@@ -236,6 +250,7 @@ mod tests {
             }
         );
         assert_eq!(view.hostname.as_deref(), Some("worker-0"));
+        assert_eq!(view.stage, Some(HostStage::WaitingForIgnition));
         assert_eq!(view.annotations().len(), 1);
         let empty: AgentView = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();
         assert!(!empty.says_the_same_as(&view) && view.says_the_same_as(&view));

@@ -1,6 +1,7 @@
 //! Reads Machines and Clusters of Cluster API, in the forms of both versions, and marks objects that the
 //! provider reconciles. Source: docs/protocol/capi-agent-provider.md#2 and §4.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use muster_controller::error::Error;
 use muster_controller::finalizers;
 use muster_controller::writes::patch_params;
 use muster_core::record::KubeRef;
-use muster_resources::names::{annotation, label};
+use muster_resources::cluster_api::names::PRE_TERMINATE_HOOK as HOOKS;
+use muster_resources::names::{annotation, group, label};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -128,6 +130,29 @@ impl<'a> Machine<'a> {
     pub fn has_hook(self) -> bool {
         self.0.annotations().contains_key(annotation::PRE_TERMINATE_HOOK)
     }
+
+    /// Hooks of others that keep the machine from being terminated.
+    pub fn hooks_of_others(self) -> Vec<&'a str> {
+        let keys = self.0.annotations().keys().map(String::as_str);
+        keys.filter(|key| key.starts_with(HOOKS) && *key != annotation::PRE_TERMINATE_HOOK)
+            .collect()
+    }
+
+    /// True for a machine of a control plane: it or its AgentMachine has the label, or a control-plane provider owns it. Source:
+    /// docs/protocol/capi-day1.md, section 3.
+    pub fn is_control_plane(self, object: &impl Resource, cluster: Option<Cluster<'_>>) -> bool {
+        let is_labelled = |labels: &BTreeMap<String, String>| labels.contains_key(label::CAPI_CONTROL_PLANE);
+        if is_labelled(self.0.labels()) || is_labelled(object.labels()) {
+            return true;
+        }
+        let reference = cluster.and_then(Cluster::control_plane);
+        self.0.owner_references().iter().any(|owner| {
+            let of = owner.api_version.split('/').next().unwrap_or_default();
+            let is_the_clusters =
+                reference.is_some_and(|it| it.group == of && it.kind == owner.kind && it.name == owner.name);
+            of == group::CAPI_CONTROL_PLANE || is_the_clusters
+        })
+    }
 }
 
 /// A Cluster.
@@ -174,6 +199,12 @@ impl<'a> Cluster<'a> {
         let port = endpoint("port").and_then(Value::as_i64).unwrap_or_default();
         let host = endpoint("host").and_then(Value::as_str).unwrap_or_default();
         port > 0 && !host.is_empty()
+    }
+
+    /// True if HyperShift runs its control plane, outside its machines.
+    pub fn is_hosted(self) -> bool {
+        let reference = self.control_plane();
+        self.hosted_cluster().is_some() || reference.is_some_and(|it| it.group == group::HYPERSHIFT)
     }
 
     /// The HostedCluster that it belongs to.
@@ -242,6 +273,49 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_of_a_control_plane_is_known_by_its_label_or_its_owner() {
+        let plain = object(json!({"metadata": {"name": "m"}}));
+        let labelled = object(json!({"metadata": {"labels": {"cluster.x-k8s.io/control-plane": ""}}}));
+        let owned_by = |version: &str, kind: &str, name: &str| {
+            object(json!({"metadata": {"name": "m", "ownerReferences": [
+                {"apiVersion": version, "kind": kind, "name": name, "uid": "u", "controller": true},
+            ]}}))
+        };
+        let cluster = object(
+            json!({"metadata": {"namespace": "c"}, "spec": {"controlPlaneRef": {
+                "apiGroup": "planes.example.test", "kind": "Plane", "name": "p",
+            }}}),
+        );
+        let is_one = |machine: &DynamicObject, agent_machine: &DynamicObject| {
+            Machine(machine).is_control_plane(agent_machine, Some(Cluster(&cluster)))
+        };
+        assert!(is_one(&labelled, &plain) && is_one(&plain, &labelled));
+        let kubeadm = owned_by(
+            "controlplane.cluster.x-k8s.io/v1beta2",
+            "KubeadmControlPlane",
+            "k",
+        );
+        assert!(is_one(&kubeadm, &plain));
+        assert!(is_one(&owned_by("planes.example.test/v1", "Plane", "p"), &plain));
+        assert!(!is_one(&owned_by("planes.example.test/v1", "Plane", "q"), &plain));
+        let worker = owned_by("cluster.x-k8s.io/v1beta2", "MachineSet", "p");
+        assert!(!is_one(&worker, &plain));
+        assert!(!Machine(&worker).is_control_plane(&plain, None));
+    }
+
+    #[test]
+    fn the_hooks_of_others_are_those_with_the_prefix_that_are_not_ours() {
+        let prefix = "pre-terminate.delete.hook.machine.cluster.x-k8s.io";
+        let (kcp, ours) = (format!("{prefix}/kcp-cleanup"), format!("{prefix}/agentmachine"));
+        let drain = "pre-drain.delete.hook.machine.cluster.x-k8s.io/y";
+        let machine = object(json!({"metadata": {"annotations": {
+            kcp.clone(): "", ours: "", prefix: "", drain: "",
+        }}}));
+        let hooks = Machine(&machine).hooks_of_others();
+        assert_eq!(hooks, [prefix, kcp.as_str()]);
+    }
+
+    #[test]
     fn the_control_plane_of_a_cluster_is_found_with_and_without_its_version() {
         let old = object(json!({"metadata": {"namespace": "c"}, "spec": {
             "controlPlaneRef": {"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedControlPlane", "name": "h"},
@@ -268,5 +342,14 @@ mod tests {
             (false, true)
         );
         assert!(!Cluster(&old).has_endpoint());
+        let kubeadm = object(
+            json!({"metadata": {"namespace": "c"}, "spec": {"controlPlaneRef": {
+                "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": "k",
+            }}}),
+        );
+        let marked =
+            object(json!({"metadata": {"annotations": {"hypershift.openshift.io/cluster": "ns/hc"}}}));
+        assert!(Cluster(&old).is_hosted() && Cluster(&new).is_hosted() && Cluster(&marked).is_hosted());
+        assert!(!Cluster(&kubeadm).is_hosted());
     }
 }

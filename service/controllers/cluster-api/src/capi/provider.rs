@@ -3,12 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::ResourceExt;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::Store;
-use muster_controller::references::kube_ref;
 use muster_core::record::KubeRef;
-use muster_resources::names::annotation;
 use muster_resources::{AgentCluster, InfraEnv};
 
 use super::agents::AgentView;
@@ -16,6 +13,7 @@ use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
+use super::zones::{self, Zones};
 use crate::context::Context;
 
 /// Caches of the API server's objects, and other state kept in memory.
@@ -28,6 +26,7 @@ pub struct Provider {
     pub agent_clusters: Store<AgentCluster>,
     /// InfraEnvs, without their content.
     pub infra_envs: Store<PartialObjectMeta<InfraEnv>>,
+    pub zones: Arc<Zones>,
     pub claims: Claims,
     pub prepared: Prepared,
     pub leaving: Leaving,
@@ -40,17 +39,8 @@ pub struct Provider {
 impl Provider {
     /// InfraEnvs in `namespace` that give their hosts to AgentMachines of the namespace `machines`.
     pub fn open_to(&self, machines: &str, namespace: &str) -> BTreeSet<KubeRef> {
-        let open = self.infra_envs.state_filter(|infra_env| {
-            infra_env.namespace().as_deref() == Some(namespace) && is_open_to(infra_env, machines)
-        });
-        open.iter().map(|infra_env| kube_ref(&**infra_env)).collect()
+        zones::open_to(&self.infra_envs, machines, namespace)
     }
-}
-
-/// True when the object's annotation names the namespace.
-fn is_open_to(infra_env: &impl ResourceExt, namespace: &str) -> bool {
-    let given = infra_env.annotations().get(annotation::INFRA_ENV_OPEN_TO);
-    given.is_some_and(|given| given.split(',').any(|one| one.trim() == namespace))
 }
 
 /// Agents that were given back, and the AgentMachines that wait until they are unbound.

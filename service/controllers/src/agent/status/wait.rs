@@ -10,6 +10,9 @@ use crate::join::awaited::Awaited;
 
 const FAILS: &str = "the installation counts as failed then";
 
+/// The end of the wait of a node that has joined.
+const INSTALLED: &str = "the installation counts as complete then";
+
 const DISCONNECTED: &str = "it counts as disconnected then, and can be taken out of any cluster";
 
 const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
@@ -146,6 +149,7 @@ fn of_stage(progress: &Progress, awaited: Option<&Awaited>, end: Option<Timestam
         HostStage::Rebooting => {
             "the machine counts as not booted from its disk then, and a user has to look at it"
         }
+        HostStage::Joined => INSTALLED,
         _ => FAILS,
     };
     let what = match (awaited, progress.info.is_empty()) {

@@ -151,6 +151,8 @@ fn a_stage_says_until_when_and_what_follows() {
     assert!(then.contains("not booted"), "{then}");
     let text = rebooting.text(at(60));
     assert!(text.ends_with("Look at its console."), "{text}");
+    let joined = at_stage(HostStage::Joined, "", Some(&awaited), &[]).text(at(60));
+    assert!(joined.contains("counts as complete"), "{joined}");
 }
 
 #[test]

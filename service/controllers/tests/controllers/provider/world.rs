@@ -143,7 +143,7 @@ impl World {
         Api::namespaced_with(self.backend.client.clone(), NAMESPACE, kind)
     }
 
-    fn machines(&self) -> Api<DynamicObject> {
+    pub fn machines(&self) -> Api<DynamicObject> {
         self.dynamic(&of_cluster_api("Machine", "machines"))
     }
 
@@ -222,6 +222,19 @@ impl World {
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});
         self.agent_status(name, &conditions, "added-to-existing-cluster")
+            .await;
+    }
+
+    /// Sets the state of the Agent's host to started from its disk, whose node is not Ready yet.
+    pub async fn rebooted(&self, name: &str) {
+        let patch = Patch::Merge(json!({"status": {"progress": {"currentStage": "Rebooting"}}}));
+        let agents = self.agents();
+        agents
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+        let conditions = json!({"Bound": "True"});
+        self.agent_status(name, &conditions, "installing-in-progress")
             .await;
     }
 
@@ -355,13 +368,23 @@ impl World {
             .unwrap();
     }
 
-    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`.
+    /// Deletes a Cluster, without what it consists of.
+    pub async fn delete_cluster(&self, name: &str) {
+        let api = self.dynamic(&of_cluster_api("Cluster", "clusters"));
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`, `controlPlane`,
+    /// `annotations` of the AgentMachine.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
 
     pub async fn machine_of(&self, cluster: &str, name: &str, data: &str, of: &Value) {
-        let labels = json!({"cluster.x-k8s.io/cluster-name": cluster});
+        let mut labels = json!({"cluster.x-k8s.io/cluster-name": cluster});
+        if of["controlPlane"] == true {
+            labels["cluster.x-k8s.io/control-plane"] = json!("");
+        }
         let mut machine = json!({
             "metadata": {"name": name, "labels": labels, "finalizers": ["machine.cluster.x-k8s.io"]},
             "spec": {
@@ -380,7 +403,10 @@ impl World {
         }
         let made = self.create_dynamic(&old_machine(), machine).await;
         self.create::<AgentMachine>(json!({
-            "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
+            "metadata": {
+                "name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")],
+                "annotations": of["annotations"],
+            },
             "spec": {"agentLabelSelector": of["selector"], "osImage": of["osImage"]},
         }))
         .await;

@@ -1,9 +1,11 @@
 //! Re-evaluates a host: disks, checks, findings and state. Source: docs/protocol/host-lifecycle.md#4.
 //!
 //! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) are not
-//! implemented. Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host
-//! disconnected until it can be read again (upstream only the time of the loss counts), and a host that reports an
-//! inventory without contents returns to discovering from every state (upstream a known host stays known).
+//! implemented. Three differences from the table, all towards fewer surprises: a lost boot medium keeps a host
+//! disconnected until it can be read again (upstream only the time of the loss counts), a host that reports an
+//! inventory without contents returns to discovering from every state (upstream a known host stays known), and a host
+//! whose node has joined and is not ready in time ends as installed (upstream as failed): a network that is installed
+//! into the cluster later is no fault of its host.
 
 use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
@@ -13,7 +15,7 @@ use super::install::not_booted;
 use super::reports::logs;
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{bind, deadline};
-use crate::record::{CheckId, Host, HostState, NodeAgent, Phase};
+use crate::record::{CheckId, Host, HostState, NodeAgent, Phase, Progress};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::HostFacts;
 use crate::rules::{disks, findings, hostname, os_image, role, stages};
@@ -161,28 +163,51 @@ fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             move_to(host, HostState::Error, &info);
         }
         HostState::InstallingInProgress if over(end_of_wait) => {
-            stage_too_slow(host, facts);
+            stage_too_slow(host, facts, now);
         }
         _ => {}
     }
 }
 
-fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
+fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let Some(progress) = &host.data.progress else {
         return;
     };
     let stage = progress.stage;
-    if stage == HostStage::Rebooting {
-        not_booted::reboot_too_slow(host, facts);
-    } else {
-        let info = format!(
-            "Nothing new was reported about the stage {:?} for {}{}",
-            stage.name(),
-            spoken(facts.limits.of(stage)),
-            stages::awaited(progress)
-        );
-        move_to(host, HostState::Error, &info);
+    match stage {
+        HostStage::Rebooting => not_booted::reboot_too_slow(host, facts),
+        HostStage::Joined => not_ready_in_time(host, facts, now),
+        _ => {
+            let info = format!(
+                "Nothing new was reported about the stage {:?} for {}{}",
+                stage.name(),
+                spoken(facts.limits.of(stage)),
+                stages::awaited(progress)
+            );
+            move_to(host, HostState::Error, &info);
+        }
     }
+}
+
+/// The node has joined and was not ready in time: the installation is done, and the cluster lacks something, such as its network.
+fn not_ready_in_time(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    let Some(progress) = &host.data.progress else {
+        return;
+    };
+    let awaited = stages::awaited(progress);
+    let done = Progress {
+        stage: HostStage::Done,
+        percentage: 100,
+        info: progress.info.clone(),
+        stage_started_at: now,
+        stage_updated_at: now,
+    };
+    let info = format!(
+        "The host is installed and its node has joined; the node was not ready within {}{awaited}. See what its cluster lacks: kubectl describe node",
+        spoken(facts.limits.of(HostStage::Joined))
+    );
+    host.data.progress = Some(done);
+    move_to(host, HostState::AddedToExistingCluster, &info);
 }
 
 /// Rules 1 and 34.

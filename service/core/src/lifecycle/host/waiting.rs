@@ -164,7 +164,7 @@ fn stage(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
             "See the console of the node, and whether it reaches the cluster's API",
         ),
         HostStage::Joined => (
-            "the installation counts as failed",
+            "the installation counts as complete without it",
             "See why the Node is not Ready: kubectl describe node, and its pending certificate signing requests",
         ),
         HostStage::StartingInstallation

@@ -17,23 +17,27 @@ use muster_controller::retry::soonest;
 use muster_controller::status::write;
 use muster_controller::writes::{patch_params, post_params};
 use muster_core::record::KubeRef;
-use muster_resources::names::{finalizer, label};
-use muster_resources::{AgentCluster, AgentClusterInstall, ClusterDeployment, ClusterReference};
+use muster_resources::names::{annotation, finalizer, label};
+use muster_resources::{
+    AgentCluster, AgentClusterInstall, ClusterDeployment, ClusterReference, FailureDomain,
+};
 use serde_json::{Value, json};
 
 use super::control_plane::{ControlPlane, control_plane};
 use super::desired;
 use super::status::{self, Found, Reason};
 use crate::capi::objects::{Cluster, adopted, find, is_paused};
+use crate::capi::zones::{Place, Zones};
 use crate::context::Context;
 
 /// Between two reads of a control plane, which no watch shows. Source: docs/protocol/capi-agent-provider.md#5.
 const CONTROL_PLANE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Clusters of Cluster API.
+/// Clusters of Cluster API, and the zones of hosts for them.
 pub struct Clusters {
     pub kind: ApiResource,
     pub store: Store<DynamicObject>,
+    pub zones: Arc<Zones>,
 }
 
 impl Clusters {
@@ -44,6 +48,47 @@ impl Clusters {
         }
         let api = Api::<DynamicObject>::namespaced_with(client.clone(), &name.namespace, &self.kind);
         Ok(api.get_opt(&name.name).await?.map(Arc::new))
+    }
+
+    /// True if the failure domains of an AgentCluster are others than its status has.
+    pub fn has_other_domains(&self, object: &AgentCluster) -> bool {
+        let owner = cluster_api_owner(object, "Cluster");
+        let cluster = owner.and_then(|owner| {
+            let name = KubeRef::new(object.namespace().unwrap_or_default(), &owner.name);
+            find(&self.store, &self.kind, &name)
+        });
+        let domains = cluster.and_then(|cluster| self.domains(object, Cluster(&cluster)));
+        let known = object.status.as_ref().map(|status| &status.failure_domains);
+        domains.is_some_and(|domains| known.map_or(!domains.is_empty(), |known| *known != domains))
+    }
+
+    /// The failure domains of an AgentCluster; `None`: they are not known yet. Only control planes need some, and HyperShift runs its own.
+    fn domains(&self, object: &AgentCluster, cluster: Cluster<'_>) -> Option<Vec<FailureDomain>> {
+        if cluster.is_hosted() {
+            return Some(Vec::new());
+        }
+        let own = object.namespace().unwrap_or_default();
+        let deployment = object
+            .status
+            .as_ref()
+            .map(|status| &status.cluster_deployment_reference)
+            .filter(|it| !it.name.is_empty())
+            .map(|it| {
+                let namespace = if it.namespace.is_empty() {
+                    &own
+                } else {
+                    &it.namespace
+                };
+                KubeRef::new(namespace, &it.name)
+            });
+        self.zones.domains(Place {
+            machines: &own,
+            agents: object
+                .annotations()
+                .get(annotation::AGENT_NAMESPACE)
+                .unwrap_or(&own),
+            deployment: deployment.as_ref(),
+        })
     }
 }
 
@@ -71,7 +116,7 @@ pub async fn reconcile(
     };
     if is_paused(&*object) {
         orphan(&object, context).await?;
-        return settle(&object, context, paused("the AgentCluster")).await;
+        return settle(&object, context, paused("the AgentCluster"), None).await;
     }
     let Some(cluster) = cluster.as_deref().map(Cluster) else {
         let object = adopted(&api, &object, finalizer::AGENT_CLUSTER)
@@ -84,10 +129,10 @@ pub async fn reconcile(
                 "Waits for the Cluster (cluster.x-k8s.io) that owns it to be there and in its ownerReferences"
                     .into(),
         };
-        return settle(&object, context, found).await;
+        return settle(&object, context, found, None).await;
     };
     if cluster.is_paused() {
-        return settle(&object, context, paused("its Cluster")).await;
+        return settle(&object, context, paused("its Cluster"), None).await;
     }
     let object = adopted(&api, &object, finalizer::AGENT_CLUSTER)
         .await?
@@ -114,7 +159,8 @@ pub async fn reconcile(
         }
         Err(found) => found,
     };
-    settle(&object, context, found).await
+    let domains = clusters.domains(&object, cluster);
+    settle(&object, context, found, domains).await
 }
 
 fn paused(what: &str) -> Found {
@@ -125,13 +171,18 @@ fn paused(what: &str) -> Found {
     }
 }
 
-async fn settle(object: &AgentCluster, context: &Context, found: Found) -> Result<Action, Error> {
+async fn settle(
+    object: &AgentCluster,
+    context: &Context,
+    found: Found,
+    domains: Option<Vec<FailureDomain>>,
+) -> Result<Action, Error> {
     let again = matches!(
         found.reason,
         Reason::WaitingForControlPlane | Reason::ClusterDeploymentConflict
     );
     let before = object.status.as_ref();
-    let mut next = status::status(before, found, object.metadata.generation, now());
+    let mut next = status::status(before, found, domains, object.metadata.generation, now());
     // Without the finalizer, the deletion goes unnoticed.
     let is_ours = finalizers::has(object, finalizer::AGENT_CLUSTER);
     let wait = status::wait(&next).filter(|_| is_ours);

@@ -5,7 +5,9 @@ use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition};
 use muster_controller::waits::{Limit, NODE_MINUTES, Wait};
-use muster_resources::{AgentClusterStatus, ClusterReference, Initialization, StandardCondition};
+use muster_resources::{
+    AgentClusterStatus, ClusterReference, FailureDomain, Initialization, StandardCondition,
+};
 use strum::{EnumString, IntoStaticStr};
 
 /// Types of conditions.
@@ -50,16 +52,20 @@ pub struct Found {
     pub message: String,
 }
 
-/// The status from now on; the same as `before` when nothing differs. What was ready stays ready.
+/// The status from now on; the same as `before` when nothing differs. What was ready stays ready. `domains`: `None` keeps the former ones.
 pub fn status(
     before: Option<&AgentClusterStatus>,
     found: Found,
+    domains: Option<Vec<FailureDomain>>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> AgentClusterStatus {
     let mut next = before.cloned().unwrap_or_default();
     if let Some(deployment) = found.deployment {
         next.cluster_deployment_reference = deployment;
+    }
+    if let Some(domains) = domains {
+        next.failure_domains = domains;
     }
     let is_ready = found.reason == Reason::AgentClusterReady;
     let truth = if is_ready { True } else { False };
@@ -127,16 +133,25 @@ mod tests {
             reason,
             message: String::new(),
         };
-        let first = status(None, found(None, Reason::WaitingForCluster), Some(1), now);
+        let domains = |name: &str| {
+            Some(vec![FailureDomain {
+                name: name.into(),
+                ..FailureDomain::default()
+            }])
+        };
+        let first = status(None, found(None, Reason::WaitingForCluster), None, Some(1), now);
         assert_eq!(wait(&first).map(|wait| wait.reason), Some("WaitingForCluster"));
         assert!(!first.ready && first.cluster_deployment_reference.name.is_empty());
         let second = status(
             Some(&first),
             found(Some("hc"), Reason::AgentClusterReady),
+            domains("east"),
             Some(1),
             now,
         );
-        let third = status(Some(&second), found(None, Reason::Paused), Some(2), now);
+        let third = status(Some(&second), found(None, Reason::Paused), None, Some(2), now);
+        assert!(first.failure_domains.is_empty());
+        assert_eq!(Some(third.failure_domains.clone()), domains("east"));
         assert!(second.ready && third.ready && wait(&second).is_none() && wait(&third).is_none());
         assert_eq!(third.cluster_deployment_reference.name, "hc");
         assert_eq!(

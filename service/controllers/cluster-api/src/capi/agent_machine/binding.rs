@@ -14,7 +14,11 @@ use serde_json::{Map, Value, json};
 use crate::capi::agents::AgentView;
 use crate::capi::prepared::Data;
 
-/// The desired state of an Agent that was taken. Its name, role and disk are the user's.
+/// Role of hosts of a control plane, and that of hosts without one, in an Agent's spec.
+const MASTER: &str = "master";
+const NO_ROLE: &str = "auto-assign";
+
+/// The desired state of an Agent that was taken. Its name and disk are the user's, and so is the role of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     machine: KubeRef,
@@ -23,6 +27,7 @@ pub struct Binding {
     token: Option<NamespacedReference>,
     headers: BTreeMap<String, String>,
     image: ImageWish,
+    is_control_plane: bool,
 }
 
 impl Binding {
@@ -40,6 +45,15 @@ impl Binding {
             token: data.map(|data| data.reference.clone()),
             headers: bootstrap.map(|it| it.headers()).unwrap_or_default(),
             image: ImageWish::default(),
+            is_control_plane: false,
+        }
+    }
+
+    /// The same for a machine of a control plane, if it is one: its host is checked as one, and shown as one.
+    pub fn of_control_plane(self, is_control_plane: bool) -> Self {
+        Self {
+            is_control_plane,
+            ..self
         }
     }
 
@@ -100,6 +114,12 @@ impl Binding {
             }
         }
         let is_labelled = agent.labels().get(label::AGENT_MACHINE_REF) == Some(&self.machine.name);
+        let is_taken = is_labelled && !annotations.contains_key(annotation::AGENT_MACHINE_REF_NAMESPACE);
+        // Later, the role may be a user's choice.
+        if self.is_control_plane && !is_taken && agent.spec.role != MASTER {
+            spec.insert("role".into(), json!(MASTER));
+            annotations.insert(annotation::ROLE_BEFORE.into(), json!(agent.spec.role));
+        }
         if spec.is_empty() && is_labelled && annotations.is_empty() {
             return None;
         }
@@ -123,7 +143,7 @@ fn given(text: &str) -> Option<&str> {
 
 /// The merge patch that gives `agent` back.
 fn release(agent: &AgentView) -> Value {
-    json!({
+    let mut patch = json!({
         "metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
@@ -136,7 +156,13 @@ fn release(agent: &AgentView) -> Value {
             "clusterDeploymentName": null, "machineConfigPool": null,
             "ignitionEndpointTokenReference": null, "ignitionEndpointHTTPHeaders": null,
         },
-    })
+    });
+    if let Some(role) = agent.annotations().get(annotation::ROLE_BEFORE) {
+        patch["metadata"]["annotations"][annotation::ROLE_BEFORE] = Value::Null;
+        // An empty role would leave the host the one that it has.
+        patch["spec"]["role"] = json!(if role.is_empty() { NO_ROLE } else { role.as_str() });
+    }
+    patch
 }
 
 /// The API for Agents in the namespace of `agent`.
@@ -249,6 +275,11 @@ mod tests {
         );
         let released = release(&with_images);
         assert_eq!(released["metadata"]["annotations"].as_object().unwrap().len(), 3);
+        // The role of a worker is the user's.
+        assert_eq!(
+            binding.clone().of_control_plane(false).patch(&free),
+            binding.patch(&free)
+        );
         let other = Binding::new(KubeRef::new("c", "m"), &KubeRef::new("c", "one"), None);
         let patch = other.patch(&taken).unwrap();
         assert_eq!(
@@ -257,5 +288,41 @@ mod tests {
         );
         assert_eq!(patch["spec"]["machineConfigPool"], Value::Null);
         assert!(patch["spec"].get("clusterDeploymentName").is_none());
+    }
+
+    #[test]
+    fn a_host_of_a_control_plane_is_a_master_until_it_is_given_back() {
+        const BEFORE: &str = "capi-provider.agent-install.openshift.io/role-before";
+        let binding = Binding::new(KubeRef::new("c", "m"), &KubeRef::new("c", "one"), None);
+        let binding = binding.of_control_plane(true);
+        for (role, returned) in [("", "auto-assign"), ("worker", "worker")] {
+            let free = agent(json!({
+                "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": role},
+            }));
+            let patch = binding.patch(&free).unwrap();
+            assert_eq!(patch["spec"]["role"], "master");
+            assert_eq!(patch["metadata"]["annotations"][BEFORE], role);
+            let taken = agent(json!({
+                "metadata": {
+                    "name": "a", "namespace": "hardware", "labels": {"agentMachineRef": "m"},
+                    "annotations": {"agentMachineRefNamespace": "c", BEFORE: role},
+                },
+                "spec": {
+                    "approved": true, "role": "master", "clusterDeploymentName": {"name": "one", "namespace": "c"},
+                },
+            }));
+            assert_eq!(binding.patch(&taken), None);
+            let patch = release(&taken);
+            assert_eq!(patch["spec"]["role"], returned);
+            assert_eq!(patch["metadata"]["annotations"][BEFORE], Value::Null);
+        }
+        // A user's own choice stays.
+        let chosen = agent(json!({
+            "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": "master"},
+        }));
+        for patch in [binding.patch(&chosen).unwrap(), release(&chosen)] {
+            assert!(patch["spec"].get("role").is_none(), "{patch}");
+            assert!(patch["metadata"]["annotations"].get(BEFORE).is_none(), "{patch}");
+        }
     }
 }

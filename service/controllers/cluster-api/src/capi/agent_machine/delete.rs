@@ -1,6 +1,8 @@
 //! Gives the Agent of an AgentMachine back when its Machine is deleted. Source: docs/protocol/capi-agent-provider.md#4.
 //!
-//! Cluster API drains the node and then waits for the provider's hook; the hook is removed when the host has left the cluster.
+//! Cluster API drains the node and then waits for the provider's hook; the hook is removed when the host has left the cluster. Machines of a
+//! control plane have no such hook: their control-plane provider removes the member of etcd behind a hook of its own, which it removes only after
+//! all others, and needs the node until then. Cluster API deletes the AgentMachine after that, which is the signal for these.
 
 use kube::ResourceExt;
 use kube::api::Patch;
@@ -50,6 +52,7 @@ pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Resu
         let found = status::Found {
             reserved: Reserved::NotYet(why),
             agent: None,
+            has_started: false,
             generation: object.metadata.generation,
         };
         let before = object.status.as_ref();
@@ -91,10 +94,16 @@ pub async fn await_machine(
         return Ok(Action::await_change());
     }
     let name = machine.0.name_any();
-    let message = if machine.is_deleting() {
-        format!("Waits for Cluster API to drain the node of the Machine {name}")
-    } else {
-        format!("The Machine {name} is not being deleted; delete it, the AgentMachine goes with it")
+    let hooks = machine.hooks_of_others();
+    let message = match machine.is_deleting() {
+        true if hooks.is_empty() => format!("Waits for Cluster API to drain the node of the Machine {name}"),
+        true => format!(
+            "Waits for Cluster API to drain the node of the Machine {name}, and until these annotations are removed from it: {}",
+            hooks.join(", ")
+        ),
+        false => {
+            format!("The Machine {name} is not being deleted; delete it, the AgentMachine goes with it")
+        }
     };
     let before = object.status.as_ref();
     let mut next = status::with_notice(before, Type::Deleting, Reason::WaitingForMachine, &message, now());
@@ -201,7 +210,8 @@ async fn end(object: &AgentMachine, provider: &Provider) -> Result<Action, Error
     Ok(Action::await_change())
 }
 
-async fn remove_hook(machine: Machine<'_>, provider: &Provider) -> Result<(), Error> {
+/// Removes the provider's hook, if the Machine has it.
+pub async fn remove_hook(machine: Machine<'_>, provider: &Provider) -> Result<(), Error> {
     if !machine.has_hook() {
         return Ok(());
     }

@@ -25,6 +25,7 @@ use super::claim;
 use super::delete;
 use super::image;
 use super::prerequisites::{Prerequisites, missing_data, prerequisites};
+use super::provisioned::{self, When};
 use super::reservation::Reserved;
 use super::status::{self, Found, Reason, Type};
 use super::waits;
@@ -59,9 +60,12 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         )
         .await;
     }
-    // Cluster API deletes the AgentMachine as soon as the hook is removed, perhaps before its finalizer is removed here.
-    let is_past_hook = is_deleting && machine.is_deleting() && !machine.has_hook();
-    if is_past_hook || machine.awaits_hook() && (machine.is_deleting() || is_deleting) {
+    let is_control_plane = machine.is_control_plane(&*object, cluster.as_deref().map(Cluster));
+    if is_control_plane {
+        // An earlier release set it.
+        delete::remove_hook(machine, provider).await?;
+    }
+    if is_over(machine, is_deleting, is_control_plane) {
         return delete::deprovision(&object, machine, provider).await;
     }
     if is_deleting {
@@ -74,7 +78,9 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
     let object = adopted(&api(&object, provider), &object, finalizer::AGENT_MACHINE)
         .await?
         .map_or(object, Arc::new);
-    add_hook(machine, provider).await?;
+    if !is_control_plane {
+        add_hook(machine, provider).await?;
+    }
     release_strays(&object, provider).await?;
     if let Some(before) = object.status.as_ref().filter(|status| status.ready) {
         // The status stays as it was when it became ready; only a pause may have left a trace.
@@ -83,7 +89,20 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         return Ok(Action::await_change());
     }
     let (found, again) = reserve(&object, machine, cluster.as_deref(), provider).await?;
-    settle(&object, found, again, provider).await
+    let when = provisioned::when(&object, cluster.as_deref(), provider);
+    let when = when.unwrap_or_else(|_| When::usual(cluster.as_deref()));
+    settle(&object, found, (again, when), provider).await
+}
+
+/// True when the Agent is to be given back. `is_deleting`: the AgentMachine is being deleted.
+fn is_over(machine: Machine<'_>, is_deleting: bool, is_control_plane: bool) -> bool {
+    if is_control_plane {
+        // A user may have deleted the AgentMachine before the member of etcd is removed.
+        return is_deleting && machine.is_deleting() && machine.hooks_of_others().is_empty();
+    }
+    // Cluster API deletes the AgentMachine as soon as the hook is removed, perhaps before its finalizer is removed here.
+    let is_past_hook = is_deleting && machine.is_deleting() && !machine.has_hook();
+    is_past_hook || machine.awaits_hook() && (machine.is_deleting() || is_deleting)
 }
 
 /// The Machine that owns the AgentMachine; `None`: it has no owner (yet).
@@ -220,9 +239,15 @@ async fn reserve(
         }
     };
     let wish = image::wish(object, machine, cluster);
-    let binding = Binding::new(kube_ref(object), &deployment, data.as_ref()).with_image(wish.clone());
+    let is_control_plane = machine.is_control_plane(object, cluster.map(Cluster));
+    let binding = Binding::new(kube_ref(object), &deployment, data.as_ref())
+        .with_image(wish.clone())
+        .of_control_plane(is_control_plane);
     if let Some(name) = taken {
         return Ok((kept(name, provider, Some(&binding)).await?, None));
+    }
+    if let Err(why) = provisioned::when(object, cluster, provider) {
+        return Ok((Reservation::not_yet(why), None));
     }
     let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
     let need = image::architectures(&*provider.context.images, &wish).and_then(|imaged| {
@@ -288,11 +313,11 @@ async fn kept(name: KubeRef, provider: &Provider, binding: Option<&Binding>) -> 
     Ok(taken(Some(agent)))
 }
 
-/// Writes spec and status.
+/// Writes spec and status. `again`: the time after which to try again.
 async fn settle(
     object: &AgentMachine,
     found: Reservation,
-    again: Option<Duration>,
+    (again, when): (Option<Duration>, When),
     provider: &Provider,
 ) -> Result<Action, Error> {
     let mut newest = None;
@@ -313,6 +338,7 @@ async fn settle(
     let found = Found {
         reserved: found.reserved,
         agent: found.agent.as_ref(),
+        has_started: found.agent.as_ref().is_some_and(|agent| when.is_reached(agent)),
         generation: object.metadata.generation,
     };
     let before = object.status.as_ref();

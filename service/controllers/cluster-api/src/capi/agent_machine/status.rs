@@ -60,6 +60,8 @@ pub enum Reason {
     WaitingForMachine,
     WaitingForAgent,
     Paused,
+    /// The host was started from its disk, and the rest is its cluster's.
+    HostStarted,
     /// The reason is taken over from the Agent.
     InstallationFailed,
 }
@@ -70,7 +72,9 @@ impl ConditionReason for Reason {
             Self::NoSuitableAgents | Self::InstallationFailed | Self::WaitingForMachine => {
                 Some(EventType::Warning)
             }
-            Self::AgentReserved | Self::InfoReported | Self::WaitingForAgent => Some(EventType::Normal),
+            Self::AgentReserved | Self::InfoReported | Self::HostStarted | Self::WaitingForAgent => {
+                Some(EventType::Normal)
+            }
             Self::AgentNotYetFound => (!is_new).then_some(EventType::Normal),
             Self::AgentConditionTrue | Self::ConditionNotFound | Self::IssuesReported | Self::Paused => None,
         }
@@ -85,6 +89,8 @@ pub struct Found<'a> {
     pub reserved: Reserved,
     /// The Agent that was taken, if it exists.
     pub agent: Option<&'a AgentView>,
+    /// True if its host was started from its disk, and counts as provisioned for that.
+    pub has_started: bool,
     pub generation: Option<i64>,
 }
 
@@ -119,16 +125,40 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         conditions::set(&mut list, reserved(&found.reserved), now);
     }
     for (of_agent, type_) in MIRRORED {
-        conditions::put(&mut list, mirrored(of_agent, type_, found.agent, now));
+        let shown = mirrored(of_agent, type_, found.agent, now);
+        let is_replaced = type_ == Type::Installed && found.has_started && shown.status != "True";
+        let shown = if is_replaced { started(&shown, now) } else { shown };
+        conditions::put(&mut list, shown);
     }
     let ready = summary(&list);
     conditions::set(&mut list, ready, now);
     next.conditions = in_order(list, found.generation);
-    next.ready = is_true(&next.conditions, Type::Ready);
+    // Cluster API does not expect it back.
+    next.ready = was_provisioned(before) || is_true(&next.conditions, Type::Ready);
     next.initialization = Some(Initialization {
         provisioned: Some(next.ready),
     });
     next
+}
+
+fn was_provisioned(before: Option<&AgentMachineStatus>) -> bool {
+    before.is_some_and(|before| {
+        let contract = before.initialization.as_ref();
+        before.ready || contract.is_some_and(|it| it.provisioned == Some(true))
+    })
+}
+
+/// The condition `Installed` of a host that was started from its disk; `of_agent`: the Agent's.
+fn started(of_agent: &StandardCondition, now: Timestamp) -> StandardCondition {
+    let message = format!("The host was started from its disk. {}", of_agent.message);
+    let message: String = message.chars().take(LONGEST_MESSAGE).collect();
+    StandardCondition::new(
+        Type::Installed.into(),
+        "True",
+        Reason::HostStarted.into(),
+        message,
+        now,
+    )
 }
 
 /// Updates the summary from the other conditions.
@@ -290,16 +320,20 @@ mod tests {
         .unwrap()
     }
 
-    fn taken(agent: &AgentView) -> AgentMachineStatus {
-        let found = Found {
+    fn found(agent: &AgentView, has_started: bool) -> Found<'_> {
+        Found {
             reserved: Reserved::Taken {
                 agent: agent.candidate.host.clone(),
                 others: None,
             },
             agent: Some(agent),
+            has_started,
             generation: Some(3),
-        };
-        status(None, &found, now())
+        }
+    }
+
+    fn taken(agent: &AgentView) -> AgentMachineStatus {
+        status(None, &found(agent, false), now())
     }
 
     fn find<'a>(status: &'a AgentMachineStatus, type_: &str) -> &'a StandardCondition {
@@ -314,15 +348,7 @@ mod tests {
             names.next().map(|one| one.address.clone())
         };
         let next = |before: Option<&AgentMachineStatus>, agent: &AgentView| {
-            let found = Found {
-                reserved: Reserved::Taken {
-                    agent: agent.candidate.host.clone(),
-                    others: None,
-                },
-                agent: Some(agent),
-                generation: Some(3),
-            };
-            status(before, &found, now())
+            status(before, &found(agent, false), now())
         };
         agent.state = "known".into();
         let first = next(None, &agent);
@@ -379,13 +405,42 @@ mod tests {
                 .all(|one| one.status == "True" && one.observed_generation == Some(3))
         );
         assert_eq!(find(&done, "Ready").reason, "InfoReported");
-        assert_eq!(done.addresses.len(), 2);
+        assert_eq!(done.addresses.len(), 4);
         // Any one of them missing is enough.
         for missing in 0..all.len() {
             let mut some = all_true.clone();
             some.remove(missing);
             assert!(!taken(&agent(&json!(some))).ready);
         }
+    }
+
+    #[test]
+    fn a_host_that_was_started_is_enough_where_the_reboot_counts_and_nothing_takes_that_back() {
+        let mut conditions = vec![
+            json!({"type": "Installed", "status": "False", "reason": "InstallationInProgress", "message": "It goes on."}),
+        ];
+        let fit = ["SpecSynced", "Validated", "RequirementsMet"];
+        conditions.extend(fit.map(|type_| json!({"type": type_, "status": "True"})));
+        let agent = agent(&json!(conditions));
+        let next = |before: Option<&AgentMachineStatus>, has_started| {
+            status(before, &found(&agent, has_started), now())
+        };
+        assert!(!next(None, false).ready);
+        let started = next(None, true);
+        assert!(started.ready);
+        let installed = find(&started, "Installed");
+        assert_eq!(
+            (installed.status.as_str(), installed.reason.as_str()),
+            ("True", "HostStarted")
+        );
+        assert!(
+            installed.message.ends_with("It goes on."),
+            "{}",
+            installed.message
+        );
+        assert_eq!(find(&started, "Ready").status, "True");
+        let later = next(Some(&started), false);
+        assert!(later.ready && later.initialization == started.initialization);
     }
 
     #[test]
@@ -430,6 +485,7 @@ mod tests {
                 namespace: "hardware".into(),
             },
             agent: None,
+            has_started: false,
             generation: Some(1),
         };
         let status = status(None, &found, now());
@@ -465,15 +521,7 @@ mod tests {
     fn the_same_state_gives_the_same_status() {
         let agent = agent(&json!([{"type": "SpecSynced", "status": "True"}]));
         let first = taken(&agent);
-        let found = Found {
-            reserved: Reserved::Taken {
-                agent: agent.candidate.host.clone(),
-                others: None,
-            },
-            agent: Some(&agent),
-            generation: Some(3),
-        };
         let later = Timestamp::from_timestamp(1_795_000_100, 0).unwrap();
-        assert_eq!(status(Some(&first), &found, later), first);
+        assert_eq!(status(Some(&first), &found(&agent, false), later), first);
     }
 }

@@ -89,6 +89,7 @@ impl Triggers {
                         .flatten()
                         .find_map(|one| one.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
+                    self.provider.zones.note(before.as_deref(), Some(agent));
                     if is_new {
                         self.request_users(&name, taken_by);
                     }
@@ -101,12 +102,14 @@ impl Triggers {
                 Event::Delete(agent) => {
                     let (name, taken_by) = (kube_ref(agent), agent.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
+                    self.provider.zones.note(Some(agent), None);
                     self.request_users(&name, taken_by);
                     self.freed.notify_one();
                 }
                 Event::Init => writer.apply_watcher_event(&event),
                 Event::InitDone => {
                     writer.apply_watcher_event(&event);
+                    self.provider.zones.agents_listed();
                     self.freed.notify_one();
                 }
             }
@@ -211,7 +214,11 @@ impl Triggers {
                 Event::Delete(_) | Event::Init | Event::InitApply(_) => false,
             };
             writer.apply_watcher_event(&event);
+            if matches!(event, Event::InitDone) {
+                self.provider.zones.infra_envs_listed();
+            }
             if is_news {
+                self.provider.zones.infra_envs_changed();
                 self.freed.notify_one();
             }
         }
