@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use muster_api::infra_env::CpuArchitecture;
+use muster_api::time::Timestamp;
+
 use crate::record::KubeRef;
 
 /// Key of the label with the failure domain of a host.
@@ -30,6 +33,22 @@ pub struct Candidate {
     /// The machine that it was taken for.
     pub taken_by: Option<KubeRef>,
     pub hardware: Hardware,
+    /// Of its processors, as it reports them; `None`: it has reported none.
+    pub architecture: Option<String>,
+    /// Installations and nodes that failed on it since its last success.
+    pub failures: Option<PastFailures>,
+}
+
+/// Failures of a host, as its Agent shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastFailures {
+    pub count: u32,
+    /// The last one, for users.
+    pub message: String,
+    /// Until then it is not taken; `None`: it may be taken.
+    pub until: Option<Timestamp>,
+    /// It is not taken until it is freed.
+    pub is_quarantined: bool,
 }
 
 impl Candidate {
@@ -94,6 +113,19 @@ impl Hardware {
         of(self.cpus, minimum.cpus)
             + of(self.memory_bytes, minimum.memory_bytes)
             + of(self.disk_bytes, minimum.disk_bytes)
+    }
+}
+
+/// The name of an architecture as Kubernetes has it (`amd64`, `arm64`); a name that is not known stays.
+pub fn architecture_name(name: &str) -> String {
+    let known: Result<CpuArchitecture, _> = match name {
+        "amd64" => Ok(CpuArchitecture::X86_64),
+        name => name.parse(),
+    };
+    match known.map(CpuArchitecture::normalized) {
+        Ok(CpuArchitecture::X86_64) => "amd64".to_owned(),
+        Ok(other) => other.name().to_owned(),
+        Err(_) => name.to_owned(),
     }
 }
 
