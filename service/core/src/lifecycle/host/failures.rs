@@ -20,9 +20,18 @@ pub(super) fn installation_begins(host: &mut Host) {
     }
 }
 
-/// A node was lost, and its machine is replaced.
+/// A node was lost, or did not come up, and its machine is replaced. An installation that did not get so far, e.g. for want
+/// of an image, does not count.
 pub(super) fn node_failed(host: &mut Host, reason: &str, now: Timestamp) {
-    count(host, NODE, reason, now);
+    let was_node = matches!(
+        host.state,
+        HostState::AddedToExistingCluster | HostState::Reclaiming | HostState::ReclaimingRebooting
+    );
+    let stage = host.data.progress.as_ref().map(|progress| progress.stage);
+    let was_coming = host.state.phase() == Phase::Installing && failures::is_of_host(stage, "");
+    if was_node || was_coming {
+        count(host, NODE, reason, now);
+    }
 }
 
 /// A person has looked at the host.

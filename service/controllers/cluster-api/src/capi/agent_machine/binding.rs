@@ -89,9 +89,9 @@ impl Binding {
     }
 }
 
-/// The merge patch that gives `agent` back.
-fn release(agent: &AgentView) -> Value {
-    json!({
+/// The merge patch that gives `agent` back. `failed`: the reason for which its machine is replaced.
+fn release(agent: &AgentView, failed: Option<&str>) -> Value {
+    let mut patch = json!({
         "metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
@@ -101,7 +101,11 @@ fn release(agent: &AgentView) -> Value {
             "clusterDeploymentName": null, "machineConfigPool": null,
             "ignitionEndpointTokenReference": null, "ignitionEndpointHTTPHeaders": null,
         },
-    })
+    });
+    if let Some(failed) = failed {
+        patch["metadata"]["annotations"][annotation::AGENT_NODE_FAILED] = failed.into();
+    }
+    patch
 }
 
 /// The API for Agents in the namespace of `agent`.
@@ -124,7 +128,15 @@ pub async fn send(client: &Client, agent: &KubeRef, patch: Value) -> kube::Resul
 /// # Errors
 /// Fails like [`send`].
 pub async fn give_back(client: &Client, agent: &AgentView) -> kube::Result<AgentView> {
-    send(client, &agent.candidate.host, release(agent)).await
+    send(client, &agent.candidate.host, release(agent, None)).await
+}
+
+/// Gives `agent` back whose machine is replaced for this reason.
+///
+/// # Errors
+/// Fails like [`send`].
+pub async fn give_back_failed(client: &Client, agent: &AgentView, why: &str) -> kube::Result<AgentView> {
+    send(client, &agent.candidate.host, release(agent, Some(why))).await
 }
 
 #[cfg(test)]
@@ -152,6 +164,19 @@ mod tests {
                 namespace: "c".into(),
             },
         }
+    }
+
+    #[test]
+    fn an_agent_is_given_back_with_the_reason_if_its_machine_failed() {
+        let taken = agent(json!({
+            "metadata": {"name": "a", "namespace": "hardware", "resourceVersion": "7"}, "spec": {"approved": true, "role": ""},
+        }));
+        let of = |failed| release(&taken, failed)["metadata"]["annotations"].clone();
+        assert_eq!(of(None), json!({"agentMachineRefNamespace": null}));
+        assert_eq!(
+            of(Some("why")),
+            json!({"agentMachineRefNamespace": null, "agent.agent-install.openshift.io/node-failed": "why"})
+        );
     }
 
     #[test]

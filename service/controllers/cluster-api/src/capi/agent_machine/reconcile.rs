@@ -19,6 +19,7 @@ use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
 use serde_json::json;
 
+use super::architecture;
 use super::binding::{Binding, give_back};
 use super::claim;
 use super::delete;
@@ -222,11 +223,14 @@ async fn reserve(
         return Ok((kept(name, provider, Some(&binding)).await?, None));
     }
     let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
-    let need = match claim::need(object, &deployment, (namespace, open), machine.failure_domain()) {
+    let architecture = architecture::wanted(object, machine, provider).await?;
+    let wishes = (machine.failure_domain(), architecture);
+    let need = match claim::need(object, &deployment, (namespace, open), wishes) {
         Ok(need) => need,
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };
     let outcome = claim::claim(provider, &need, &binding).await?;
+    let back_off = outcome.back_off_ends_in(now());
     let reserved = match &outcome.agent {
         Some(agent) => {
             tracing::info!(machine = %need.machine, agent = %agent.candidate.host, "an Agent was taken");
@@ -244,7 +248,8 @@ async fn reserve(
         reserved,
         agent: outcome.agent,
     };
-    Ok((reservation, outcome.again.then_some(CLAIM_RETRY_INTERVAL)))
+    let again = outcome.again.then_some(CLAIM_RETRY_INTERVAL);
+    Ok((reservation, again.into_iter().chain(back_off).min()))
 }
 
 /// Returns the Agent that was taken before, with its references corrected. Nothing is written when they are correct.
