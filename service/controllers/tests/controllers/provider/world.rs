@@ -212,6 +212,18 @@ impl World {
         write_agent_status(&self.agents(), name, changed, state).await;
     }
 
+    /// Sets architecture and failures of a fit Agent.
+    pub async fn agent_past(&self, name: &str, architecture: &str, failures: &Value) {
+        let status = json!({
+            "failures": failures, "inventory": {"cpu": {"count": 8, "architecture": architecture}},
+        });
+        let patch = Patch::Merge(json!({"status": status}));
+        self.agents()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the state of the Agent's host to installed.
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});
@@ -349,7 +361,7 @@ impl World {
             .unwrap();
     }
 
-    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `architecture`.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -372,7 +384,7 @@ impl World {
         let made = self.create_dynamic(&old_machine(), machine).await;
         self.create::<AgentMachine>(json!({
             "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
-            "spec": {"agentLabelSelector": of["selector"]},
+            "spec": {"agentLabelSelector": of["selector"], "architecture": of["architecture"]},
         }))
         .await;
     }
