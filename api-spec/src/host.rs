@@ -362,6 +362,31 @@ pub struct Host {
     /// where none fits, and of hosts that bring their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_image: Option<HostOsImage>,
+    /// An addition: installations and nodes that failed on the host since its last success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<HostFailures>,
+}
+
+/// Installations and nodes that failed on a host since its last success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostFailures {
+    /// Failures in a row.
+    pub count: u32,
+    /// Time of the last one.
+    pub last_at: String,
+    /// Stage or state in which it happened; empty: not known.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stage: String,
+    /// Its reason.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub message: String,
+    /// No machine of Cluster API takes the host before; absent in quarantine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<String>,
+    /// True when no machine takes the host until it is freed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub quarantined: bool,
 }
 
 /// Something noteworthy about a host beyond the protocol's validations. Two are the same when `kind`, `about` and `others` are.

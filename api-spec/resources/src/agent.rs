@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::absent_is_default;
-use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
+use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo, schema};
 
 /// Desired settings of the host.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -169,6 +169,32 @@ pub struct AgentStatus {
     /// The node that is still to be removed from the cluster that the host left.
     #[serde(rename = "deprovision_info", skip_serializing_if = "Option::is_none")]
     pub deprovision_info: Option<DeprovisionInfo>,
+    /// Installations and nodes that failed on the host since its last success. AgentMachines take other Agents meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<AgentFailures>,
+}
+
+/// Installations and nodes that failed on a host. The annotation `agent.agent-install.openshift.io/forget-failures` with the value
+/// `true` on the Agent ends it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFailures {
+    /// Failures in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer")]
+    pub count: Option<i64>,
+    /// Time of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_time: Option<Time>,
+    /// The last one, and its consequence, as sentences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// No AgentMachine takes the Agent before. Absent in quarantine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_time: Option<Time>,
+    /// True when no AgentMachine takes the Agent until it is freed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
 }
 
 /// Progress of an installation.

@@ -36,6 +36,10 @@ pub struct AgentMachineSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub os_image: Option<String>,
+    /// Architecture that the Agent's processors must have. Without it, that of the Machine's NodePool counts, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["amd64", "x86_64", "arm64", "aarch64", "ppc64le", "s390x"]))]
+    pub architecture: Option<String>,
 }
 absent_is_default!(AgentMachineSpec);
 

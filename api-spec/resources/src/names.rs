@@ -94,6 +94,11 @@ pub mod label {
 pub mod annotation {
     /// On InfraEnvs, `true`: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub const REQUIRE_HOST_KEYS: &str = "infraenv.agent-install.openshift.io/require-host-keys";
+    /// On Agents, `true`: failures of the host count no more. Removed when that is done. Specific to Muster.
+    pub const AGENT_FORGET_FAILURES: &str = "agent.agent-install.openshift.io/forget-failures";
+    /// On Agents: the reason for which the Machine of the host's node was replaced. Removed when the failure is counted. Specific to
+    /// Muster.
+    pub const AGENT_NODE_FAILED: &str = "agent.agent-install.openshift.io/node-failed";
     /// On Agents: what is left in the cluster stays as it is when the Agent is deleted; also the node that its host is.
     pub const SKIP_SPOKE_CLEANUP: &str = "agent.agent-install.openshift.io/skip-spoke-cleanup";
     /// On Agents: state of the host.

@@ -9,6 +9,7 @@ pub mod checks;
 pub mod cluster_peers;
 pub mod disks;
 pub mod facts;
+pub mod failures;
 pub mod findings;
 pub mod hostname;
 pub mod identity;

@@ -4,6 +4,7 @@ mod agent_program;
 mod approve;
 mod bind;
 mod delete;
+mod forget_failures;
 mod get;
 mod history;
 mod ignition;
@@ -38,6 +39,7 @@ pub fn additions() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(approve::approve_host))
         .routes(routes!(approve::revoke_approval))
+        .routes(routes!(forget_failures::forget_failures))
 }
 
 /// The operations outside the protocol, for users of any scope.

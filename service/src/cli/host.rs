@@ -9,6 +9,7 @@ mod chosen;
 mod delete;
 mod edit;
 mod filter;
+mod forget_failures;
 mod history;
 mod install;
 pub mod list;
@@ -44,6 +45,8 @@ pub enum HostCommand {
     Unbind(unbind::UnbindArgs),
     /// Install known hosts into their clusters
     Install(install::InstallArgs),
+    /// Let machines of Cluster API take hosts again on which installations or nodes failed
+    ForgetFailures(forget_failures::ForgetFailuresArgs),
     /// Switch a host on or off through its BMC, reset it, or query its power state
     Power(power::PowerArgs),
     /// Forget hosts. One that is still on registers again by itself
@@ -67,6 +70,7 @@ pub async fn run(command: HostCommand) -> Result<()> {
         HostCommand::Bind(args) => bind::run(args).await,
         HostCommand::Unbind(args) => unbind::run(args).await,
         HostCommand::Install(args) => install::run(args).await,
+        HostCommand::ForgetFailures(args) => forget_failures::run(args).await,
         HostCommand::Delete(args) => delete::run(args).await,
         HostCommand::Logs(args) => logs::run(args).await,
         HostCommand::History(args) => history::run(args).await,

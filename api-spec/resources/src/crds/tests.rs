@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
+const AGENTS: &str = "agents.agent-install.openshift.io";
+const AGENT_MACHINE_TEMPLATES: &str = "agentmachinetemplates.capi-provider.agent-install.openshift.io";
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
 const AGENT_CLUSTERS: &str = "agentclusters.capi-provider.agent-install.openshift.io";
 const AGENT_MACHINES: &str = "agentmachines.capi-provider.agent-install.openshift.io";
@@ -25,6 +27,54 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "status.observedGeneration",
         "field",
         "kubectl wait tells by it whether conditions are about the spec that was just written",
+    ),
+    (
+        AGENTS,
+        "status.failures",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.failures.count",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.failures.lastTime",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.failures.message",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.failures.untilTime",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.failures.quarantined",
+        "field",
+        "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENT_MACHINES,
+        "spec.architecture",
+        "field",
+        "a pool of arm64 must not take an amd64 Agent",
+    ),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "spec.template.spec.architecture",
+        "field",
+        "a pool of arm64 must not take an amd64 Agent",
     ),
     (
         CLUSTER_DEPLOYMENTS,

@@ -6,7 +6,7 @@
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
 use muster_controller::digest::{digest, digest_of};
-use muster_resources::names::annotation::AGENT_AGREED;
+use muster_resources::names::annotation::{AGENT_AGREED, AGENT_NODE_FAILED};
 use muster_resources::{Agent, AgentSpec, AgentStatus};
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ impl From<Agent> for CachedAgent {
         let has_status = agent.status.is_some();
         agent.metadata.managed_fields = None;
         for (key, text) in agent.annotations_mut() {
-            if text.len() > LONG && key != AGENT_AGREED {
+            if text.len() > LONG && key != AGENT_AGREED && key != AGENT_NODE_FAILED {
                 *text = short(text);
             }
         }

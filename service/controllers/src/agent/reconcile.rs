@@ -242,7 +242,7 @@ impl Reconciler {
         &self,
         key: &KubeRef,
         known: Arc<CachedAgent>,
-        host: Host,
+        mut host: Host,
     ) -> Result<Action, Error> {
         let now = now();
         let age = now - host.data.registered_at;
@@ -258,6 +258,10 @@ impl Reconciler {
         // Approval is applied first.
         let begins_anew = |resource: &&Arc<InfraEnv>| begins_anew(&known, &host, &resource.name_any());
         let begun_in = resource.as_ref().filter(begins_anew).cloned();
+        let followed = self.follow_requests(known, &mut host, begun_in.is_some());
+        let Some(known) = followed.await? else {
+            return Ok(Action::await_change());
+        };
         let mut spec = match &begun_in {
             Some(resource) => {
                 let cluster = self.cluster_name(&host).await?;

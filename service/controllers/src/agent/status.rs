@@ -12,11 +12,11 @@ use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 use muster_controller::conditions::{Synced, set, time};
-use muster_core::record::{Host, HostData};
-use muster_core::rules::stages;
+use muster_core::record::{Failures, Host, HostData};
+use muster_core::rules::{failures, stages};
 use muster_resources::{
-    AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, ValidationResult,
-    ValidationsInfo,
+    AgentDebugInfo, AgentFailures, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource,
+    ValidationResult, ValidationsInfo,
 };
 
 use crate::join::awaited::Awaited;
@@ -68,8 +68,9 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
             events_url: kept(inputs.events_url, before, |info| &info.events_url),
             logs_url: kept(inputs.logs_url, before, |info| &info.logs_url),
             state: Some(host.state.status().name().to_owned()),
-            state_info: Some(data.status_info.clone()),
+            state_info: Some(state_info(data)),
         }),
+        failures: data.failures.as_ref().map(shown_failures),
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
@@ -129,6 +130,25 @@ fn kept<'a>(
     fresh
         .map(str::to_owned)
         .or_else(|| before.debug_info.as_ref().and_then(|info| field(info).clone()))
+}
+
+/// The reason for the state, and the failures that count against the host.
+fn state_info(data: &HostData) -> String {
+    match &data.failures {
+        None => data.status_info.clone(),
+        Some(failed) => format!("{}. {}", data.status_info, failures::describe(failed)),
+    }
+}
+
+fn shown_failures(failed: &Failures) -> AgentFailures {
+    let is_quarantined = failures::is_quarantined(failed);
+    AgentFailures {
+        count: Some(failed.count.into()),
+        last_time: Some(time(failed.last_at)),
+        message: Some(failures::describe(failed)),
+        until_time: (!is_quarantined).then(|| time(failures::until(failed))),
+        quarantined: is_quarantined,
+    }
 }
 
 fn progress(data: &HostData) -> Option<HostProgress> {

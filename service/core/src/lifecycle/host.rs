@@ -7,6 +7,7 @@ pub mod deadline;
 pub mod edit;
 mod event;
 pub mod events;
+mod failures;
 mod install;
 pub mod instructions;
 pub mod key;

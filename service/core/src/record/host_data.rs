@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
+use super::failures::Failures;
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
@@ -128,6 +129,9 @@ pub struct HostData {
         deserialize_with = "none_if_unreadable"
     )]
     pub progress: Option<Progress>,
+    /// Installations and nodes that failed on it since its last success; `None`: none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
     /// Name and addresses of its node; `None` before the installation is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installed_as: Option<InstalledAs>,
@@ -232,6 +236,7 @@ impl HostData {
             approved: false,
             bootstrap: false,
             progress: None,
+            failures: None,
             installed_as: None,
             logs: LogsState::default(),
             asked_logs: None,

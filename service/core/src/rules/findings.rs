@@ -5,7 +5,7 @@
 //! Facts are the host's report about its peers, their reports about it ([`Sees`](crate::record::Sees)), and their
 //! inventories ([`Peer`](crate::record::Peer)). One subject a file; each gives at most a few findings, however many
 //! hosts they name, so that a dead switch does not hide the rest. Messages round measurements and hold no timestamp,
-//! except those of waits ([`WAITING`]), which the layer above adds.
+//! except those of waits ([`WAITING`]) and failures ([`FAILED_BEFORE`]), which the layer above adds.
 
 mod address;
 mod clock;

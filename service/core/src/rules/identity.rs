@@ -18,6 +18,7 @@ use muster_api::inventory::Inventory;
 use uuid::Uuid;
 
 pub use evidence::is_same_machine;
+pub(crate) use evidence::macs;
 
 use super::hostname;
 use crate::record::{Host, InfraEnv};

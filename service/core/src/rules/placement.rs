@@ -5,19 +5,21 @@
 //! match the machine's selector and are approved, unbound, connected and validated, as upstream requires; their order
 //! is upstream's, that of a list by namespace and name, unless a setting that upstream does not have changes it: the
 //! machine's failure domain, labels of zones on hosts (machines of a cluster are spread over them), or the size that a
-//! machine needs (of the hosts that are large enough the one with the least waste is first).
+//! machine needs (of the hosts that are large enough the one with the least waste is first). Hosts on which installations
+//! or nodes failed come after all others, and not before the end of their back-off ([`super::failures`]).
 
 mod candidate;
 mod reason;
 mod selector;
 
-pub use candidate::{Candidate, Hardware};
+pub use candidate::{Candidate, Hardware, PastFailures, architecture_name};
 pub use reason::NotTaken;
 pub use selector::{Operator, Requirement, Selector};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::time::Timestamp;
 
 use crate::record::KubeRef;
 
@@ -39,6 +41,8 @@ pub struct Need {
     pub minimum: Hardware,
     /// Architectures for which there is the OS image that the machine wants; `None`: it wants none in particular.
     pub imaged: Option<Vec<CpuArchitecture>>,
+    /// Architecture of its processors, by any of its names.
+    pub architecture: Option<String>,
 }
 
 impl Need {
@@ -64,8 +68,12 @@ pub struct Placement<'a> {
     pub unfit: Vec<(&'a Candidate, NotTaken)>,
 }
 
-/// Ranks `candidates` for `need`. Their order does not matter.
-pub fn place<'a>(need: &Need, candidates: impl IntoIterator<Item = &'a Candidate>) -> Placement<'a> {
+/// Ranks `candidates` for `need` at the time `now`. Their order does not matter.
+pub fn place<'a>(
+    need: &Need,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+    now: Timestamp,
+) -> Placement<'a> {
     let of_namespace = |one: &&Candidate| need.namespace == one.host.namespace;
     let mut all: Vec<&Candidate> = candidates.into_iter().filter(of_namespace).collect();
     all.sort_by(|a, b| a.host.cmp(&b.host));
@@ -76,14 +84,15 @@ pub fn place<'a>(need: &Need, candidates: impl IntoIterator<Item = &'a Candidate
     let in_domain = load(&need.cluster, &all);
     let (mut ranked, mut unfit) = (Vec::new(), Vec::new());
     for one in all {
-        match unfitness(need, one) {
+        match unfitness(need, one, now) {
             None => ranked.push(one),
             Some(why) => unfit.push((one, why)),
         }
     }
     ranked.sort_by_cached_key(|one| {
         let spread = in_domain.get(&one.zone()).copied().unwrap_or_default();
-        (spread, one.hardware.surplus(&need.minimum), &one.host)
+        let failures = one.failures.as_ref().map_or(0, |failures| failures.count);
+        (failures, spread, one.hardware.surplus(&need.minimum), &one.host)
     });
     if let Some(restored) = restored {
         ranked.insert(0, restored);
@@ -119,7 +128,7 @@ fn load<'a>(cluster: &KubeRef, all: &[&'a Candidate]) -> BTreeMap<Option<&'a str
 }
 
 /// The reason why `one` cannot be taken; reasons that do not depend on the host's state come first.
-fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
+fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
     if let Some(unmet) = need.selector.unmet(&one.labels) {
         return Some(NotTaken::NotSelected(unmet.to_string()));
     }
@@ -145,11 +154,14 @@ fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
             found: one.zone().map(str::to_owned),
         });
     }
+    if let Some(why) = another_architecture(need, one) {
+        return Some(why);
+    }
     if let Some(what) = one.hardware.lacks(&need.minimum) {
         return Some(NotTaken::TooSmall(what));
     }
     let imageless = need.imaged.as_ref().and_then(|imaged| {
-        let found = one.architecture()?;
+        let found = one.known_architecture()?;
         (!imaged.contains(&found)).then_some(found)
     });
     if let Some(architecture) = imageless {
@@ -164,5 +176,24 @@ fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
     if one.connected != Some(true) {
         return Some(NotTaken::NotConnected(one.state.clone()));
     }
-    (one.validated != Some(true)).then(|| NotTaken::NotValidated(one.state.clone()))
+    if one.validated != Some(true) {
+        return Some(NotTaken::NotValidated(one.state.clone()));
+    }
+    failed_before(one, now)
+}
+
+fn another_architecture(need: &Need, one: &Candidate) -> Option<NotTaken> {
+    let wanted = architecture_name(need.architecture.as_deref()?);
+    let found = one.architecture.as_deref().map(architecture_name);
+    (found.as_ref() != Some(&wanted)).then_some(NotTaken::OfAnotherArchitecture { wanted, found })
+}
+
+fn failed_before(one: &Candidate, now: Timestamp) -> Option<NotTaken> {
+    let failures = one.failures.as_ref()?;
+    let (count, why) = (failures.count, failures.message.clone());
+    if failures.is_quarantined {
+        return Some(NotTaken::Quarantined { count, why });
+    }
+    let until = failures.until.filter(|until| now < *until)?;
+    Some(NotTaken::FailedBefore { count, until, why })
 }

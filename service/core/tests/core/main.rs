@@ -9,6 +9,7 @@ mod asked_logs;
 mod bmcs;
 mod disks;
 mod edits;
+mod failures;
 mod findings;
 mod identity;
 mod ignition;

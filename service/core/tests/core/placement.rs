@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::Duration;
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Need, NotTaken, Operator, Requirement, Selector, place,
+    Candidate, Hardware, Need, NotTaken, Operator, PastFailures, Requirement, Selector, place,
 };
 use proptest::prelude::*;
 
@@ -25,6 +27,8 @@ fn candidate(name: &str) -> Candidate {
         cluster: None,
         taken_by: None,
         hardware: Hardware::default(),
+        architecture: None,
+        failures: None,
     }
 }
 
@@ -44,18 +48,23 @@ fn need(machine: &str) -> Need {
         failure_domain: None,
         minimum: Hardware::default(),
         imaged: None,
+        architecture: None,
     }
 }
 
+fn now() -> Timestamp {
+    crate::world::start()
+}
+
 fn names(need: &Need, candidates: &[Candidate]) -> Vec<String> {
-    let placement = place(need, candidates);
+    let placement = place(need, candidates, now());
     placement.ranked.iter().map(|one| one.host.name.clone()).collect()
 }
 
 /// The reason why the only candidate is not taken.
 fn reason(need: &Need, one: Candidate) -> String {
     let all = [one];
-    let placement = place(need, &all);
+    let placement = place(need, &all, now());
     let [(_, why)] = placement.unfit.as_slice() else {
         panic!("{placement:?}")
     };
@@ -108,12 +117,9 @@ fn each_reason_is_named() {
     );
     let mut imaged = need("m");
     imaged.imaged = Some(vec![CpuArchitecture::Arm64]);
-    let of = |architecture: &str| {
-        labelled(
-            "a",
-            "inventory.agent-install.openshift.io/cpu-architecture",
-            architecture,
-        )
+    let of = |architecture: &str| Candidate {
+        architecture: Some(architecture.to_owned()),
+        ..candidate("a")
     };
     assert!(
         reason(&imaged, of("x86_64")).starts_with("WithoutImage: its processors are x86_64"),
@@ -145,7 +151,7 @@ fn a_host_that_was_taken_for_the_machine_before_comes_first_whatever_became_of_i
     let mut namesake = candidate("y");
     namesake.taken_by = Some(KubeRef::new("another", "m"));
     let all = [candidate("a"), namesake, restored];
-    let placement = place(&need("m"), &all);
+    let placement = place(&need("m"), &all, now());
     assert!(placement.is_restored);
     assert_eq!(placement.ranked[0].host.name, "z");
     assert_eq!(names(&need("m"), &all), ["z", "a"]);
@@ -222,7 +228,7 @@ fn hosts_in_other_namespaces_are_not_even_named() {
     let mut own = need("m");
     own.namespace = "elsewhere".into();
     let all = [candidate("a")];
-    assert_eq!(place(&own, &all).not_taken(None), []);
+    assert_eq!(place(&own, &all, now()).not_taken(None), []);
 }
 
 fn any_candidate() -> impl Strategy<Value = Candidate> {
@@ -289,7 +295,7 @@ proptest! {
             let mut need = need(&format!("m{n}"));
             need.failure_domain = zone.map(|zone| format!("z{zone}"));
             need.minimum.cpus = cpus;
-            let placement = place(&need, &hosts);
+            let placement = place(&need, &hosts, now());
             prop_assert_eq!(placement.ranked.len() + placement.unfit.len(), hosts.len());
             let fit = hosts.iter().filter(|one| is_fit(one, &need)).count();
             prop_assert_eq!(placement.ranked.len(), fit + usize::from(placement.is_restored));
@@ -299,7 +305,7 @@ proptest! {
             prop_assert!(reasons.iter().all(|(_, why)| !why.to_string().is_empty()));
             // The order of the list does not matter.
             let reversed: Vec<Candidate> = hosts.iter().rev().cloned().collect();
-            prop_assert_eq!(&place(&need, &reversed).ranked, &placement.ranked);
+            prop_assert_eq!(&place(&need, &reversed, now()).ranked, &placement.ranked);
             let Some(chosen) = chosen else { continue };
             let one = hosts.iter_mut().find(|one| one.host == chosen).unwrap();
             prop_assert!(is_fit(one, &need) || one.taken_by.as_ref() == Some(&need.machine));
@@ -311,7 +317,7 @@ proptest! {
 
     #[test]
     fn a_host_that_changed_hands_is_reported_as_taken(hosts in any_candidates()) {
-        let placement = place(&need("other"), &hosts);
+        let placement = place(&need("other"), &hosts, now());
         for (one, why) in &placement.unfit {
             if let NotTaken::TakenBy(by) = why {
                 prop_assert_eq!(Some(by), one.taken_by.as_ref());
@@ -334,7 +340,7 @@ fn what_becomes_of_a_taken_host_is_nothing_to_other_machines() {
     };
     assert!(taken.is_the_same_to_others(&later));
     let judged = |one: &Candidate| {
-        let judged = place(&need("m2"), [one]);
+        let judged = place(&need("m2"), [one], now());
         judged.unfit.into_iter().map(|(_, why)| why).collect::<Vec<_>>()
     };
     assert_eq!(judged(&taken), judged(&later));
@@ -351,4 +357,94 @@ fn what_becomes_of_a_taken_host_is_nothing_to_other_machines() {
         ..candidate("a")
     };
     assert!(!free.is_the_same_to_others(&silent));
+}
+
+fn failed(name: &str, count: u32, minutes: i64) -> Candidate {
+    Candidate {
+        failures: Some(PastFailures {
+            count,
+            message: "Rebooting: it did not come up".into(),
+            until: Some(now() + Duration::minutes(minutes)),
+            is_quarantined: count >= 3,
+        }),
+        ..candidate(name)
+    }
+}
+
+#[test]
+fn hosts_on_which_something_failed_come_last_and_not_before_their_time() {
+    let all = [
+        failed("a", 2, -1),
+        failed("b", 1, 0),
+        failed("c", 1, 1),
+        failed("d", 3, -1),
+        candidate("z"),
+    ];
+    assert_eq!(names(&need("m"), &all), ["z", "b", "a"]);
+    let placement = place(&need("m"), &all, now());
+    let reasons: Vec<(&str, &NotTaken)> = placement
+        .unfit
+        .iter()
+        .map(|(one, why)| (one.host.name.as_str(), why))
+        .collect();
+    let why = || "Rebooting: it did not come up".to_owned();
+    let until = now() + Duration::minutes(1);
+    let wanted = [
+        (
+            "c",
+            NotTaken::FailedBefore {
+                count: 1,
+                until,
+                why: why(),
+            },
+        ),
+        ("d", NotTaken::Quarantined { count: 3, why: why() }),
+    ];
+    let wanted: Vec<(&str, &NotTaken)> = wanted.iter().map(|(name, why)| (*name, why)).collect();
+    assert_eq!(reasons, wanted);
+    let ends: Vec<Option<Timestamp>> = reasons.iter().map(|(_, why)| why.until()).collect();
+    assert_eq!(ends, [Some(until), None]);
+    let later = place(&need("m"), &all, until);
+    let later: Vec<&str> = later.ranked.iter().map(|one| one.host.name.as_str()).collect();
+    assert_eq!(later, ["z", "b", "c", "a"]);
+}
+
+#[test]
+fn a_host_that_failed_is_restored_for_its_own_machine() {
+    let mut own = failed("a", 5, 60);
+    own.taken_by = Some(KubeRef::new("c", "m"));
+    let all = [own, candidate("b")];
+    assert_eq!(names(&need("m"), &all), ["a", "b"]);
+}
+
+#[test]
+fn an_architecture_is_obeyed_by_each_of_its_names() {
+    let of = |found: Option<&str>| Candidate {
+        architecture: found.map(str::to_owned),
+        ..candidate("a")
+    };
+    let wanting = |wanted: Option<&str>| Need {
+        architecture: wanted.map(str::to_owned),
+        ..need("m")
+    };
+    for (wanted, found, is_fit) in [
+        (None, None, true),
+        (None, Some("x86_64"), true),
+        (Some("amd64"), Some("x86_64"), true),
+        (Some("x86_64"), Some("x86_64"), true),
+        (Some("arm64"), Some("aarch64"), true),
+        (Some("aarch64"), Some("arm64"), true),
+        (Some("arm64"), Some("x86_64"), false),
+        (Some("amd64"), None, false),
+        (Some("s390x"), Some("s390x"), true),
+        (Some("ppc64le"), Some("riscv64"), false),
+    ] {
+        let fit = names(&wanting(wanted), &[of(found)]);
+        assert_eq!(fit.len() == 1, is_fit, "{wanted:?} {found:?}");
+    }
+    assert_eq!(
+        reason(&wanting(Some("aarch64")), of(Some("x86_64"))),
+        "OfAnotherArchitecture: its processors are amd64, and arm64 is required"
+    );
+    assert!(reason(&wanting(Some("amd64")), of(None)).contains("are not known"));
 }

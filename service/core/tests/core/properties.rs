@@ -176,6 +176,10 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
             },
             HostEvent::PeersChanged,
             HostEvent::IdentitySettled { other: None },
+            HostEvent::NodeFailed {
+                reason: "not ready".into()
+            },
+            HostEvent::FailuresForgotten,
         ]),
         (stage(), word()).prop_map(|(stage, info)| HostEvent::Progressed { stage, info }),
         word().prop_map(HostEvent::TangReported),

@@ -4,11 +4,11 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
-use muster_api::host::HostOsImage;
+use muster_api::host::{HostFailures, HostOsImage};
 use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
-use muster_core::rules::findings::{WAITING, has_problem};
+use muster_core::rules::findings::{FAILED_BEFORE, WAITING, has_problem};
 
 use super::checks::checks;
 use super::filter::search_path;
@@ -96,6 +96,26 @@ fn waits_for(wait: &HostWait) -> String {
     format!("{}, since {}{until}", wait.what, wait.since)
 }
 
+/// Failures of a host, their consequence and the way out, in words.
+fn failed(failures: &HostFailures) -> String {
+    let stage = match failures.stage.as_str() {
+        "" => String::new(),
+        stage => format!(" ({stage})"),
+    };
+    let reason = match failures.message.as_str() {
+        "" => String::new(),
+        message => format!(": {message}"),
+    };
+    let then = match &failures.not_before {
+        Some(time) => format!("no machine takes it before {time}"),
+        None => "in quarantine, no machine takes it".to_owned(),
+    };
+    format!(
+        "{}, last at {}{stage}{reason}; {then}; a replaced part or muster host forget-failures ends that",
+        failures.count, failures.last_at
+    )
+}
+
 fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: DateTime<Utc>) -> Details {
     let mut details = Details::default();
     state(&mut details, member, found, now);
@@ -124,6 +144,7 @@ fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: D
         .findings
         .iter()
         .filter(|finding| !is_shown || finding.kind != WAITING)
+        .filter(|finding| member.host.failures.is_none() || finding.kind != FAILED_BEFORE)
         .map(|finding| format!("{} ({})", finding.message, finding.kind))
         .collect();
     details.sentences("Noteworthy", &findings);
@@ -166,6 +187,10 @@ fn state(details: &mut Details, member: &Member, found: Option<&FoundHost>, now:
         .line("what to do", wait.map_or("", |wait| wait.what_to_do.as_str()))
         .line("approved", found.map_or("", approval))
         .line("progress", &progress.unwrap_or_default())
+        .line(
+            "failures",
+            &host.failures.as_ref().map(failed).unwrap_or_default(),
+        )
         .line("role", host.role.name())
         .line("node labels", &labels.join(", "))
         .line("config pool", &host.machine_config_pool_name)
@@ -361,5 +386,42 @@ mod tests {
         ] {
             assert_eq!(shown.matches(words).count(), times, "{words}: {shown}");
         }
+    }
+
+    #[test]
+    fn failures_are_shown_once_with_their_end() {
+        let mut member = member(7);
+        member.host.findings = vec![HostFinding {
+            kind: FAILED_BEFORE.into(),
+            about: String::new(),
+            others: Vec::new(),
+            message: "An installation failed".into(),
+        }];
+        let mut failures = HostFailures {
+            count: 2,
+            last_at: "2026-11-22T15:00:00.000Z".into(),
+            stage: "Rebooting".into(),
+            message: "it did not come up".into(),
+            not_before: Some("2026-11-22T16:00:00.000Z".into()),
+            quarantined: false,
+        };
+        let shown = |member: &Member| {
+            let whole = details(member, None, None, now());
+            let words: Vec<&str> = whole.text().split_whitespace().collect();
+            words.join(" ")
+        };
+        member.host.failures = Some(failures.clone());
+        let text = shown(&member);
+        for part in [
+            "failures 2, last at 2026-11-22T15:00:00.000Z (Rebooting): it did not come up",
+            "no machine takes it before 2026-11-22T16:00:00.000Z",
+            "forget-failures",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("An installation failed"), "{text}");
+        (failures.not_before, failures.quarantined) = (None, true);
+        member.host.failures = Some(failures);
+        assert!(shown(&member).contains("in quarantine"));
     }
 }

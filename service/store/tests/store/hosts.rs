@@ -28,7 +28,9 @@ mod cases {
     use muster_api::inventory::Inventory;
     use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
-    use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, ImageWish, Secret};
+    use muster_core::record::{
+        CheckId, FailedParts, Failures, Host, HostData, HostReports, HostState, ImageWish, Secret,
+    };
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
     use crate::world::{World, all_hosts, at, became_known, event_of, host, inventory, registered};
@@ -106,6 +108,17 @@ mod cases {
                 ignition_endpoint_http_headers: vec![("X-Key".into(), "value".into())],
                 bootstrap: true,
                 installer_args: vec!["--copy-network".into()],
+                failures: Some(Failures {
+                    count: 2,
+                    last_at: at(6),
+                    stage: "Rebooting".into(),
+                    message: "it did not come up".into(),
+                    is_counted: true,
+                    parts: FailedParts {
+                        ids: ["disk D1".to_owned()].into(),
+                        memory_bytes: 32 << 30,
+                    },
+                }),
                 ..HostData::new(at(0))
             },
         }

@@ -1,6 +1,7 @@
 //! Reconciles AgentMachines: each takes an Agent for a Machine of Cluster API, and gives it back. Source:
 //! docs/protocol/capi-agent-provider.md#2, §4.
 
+mod architecture;
 mod binding;
 mod claim;
 mod delete;
@@ -40,7 +41,7 @@ use triggers::Triggers;
 /// AgentMachines reconciled at the same time: a whole NodePool may be scaled up at once.
 const WORKERS: u16 = 16;
 
-/// Time for which the namespace of a HostedCluster's Agents is remembered.
+/// Time for which the namespace of a HostedCluster's Agents and the architecture of a NodePool are remembered.
 const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Least time between two statuses that differ only in the reasons of Agents: the reasons of a thousand hosts change all the time.
@@ -79,6 +80,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),
         agent_namespaces: Memory::new(NAMESPACE_LIFETIME),
+        architectures: Memory::new(NAMESPACE_LIFETIME),
         explained: Memory::new(REASONS_INTERVAL),
     });
     let triggers = Arc::new(Triggers {

@@ -6,11 +6,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::runtime::reflector::Store;
 use muster_api::host::HostStage;
+use muster_api::time::Timestamp;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_core::record::KubeRef;
-use muster_core::rules::placement::{Candidate, Hardware};
+use muster_core::rules::placement::{Candidate, Hardware, PastFailures};
 use muster_resources::names::{annotation, label};
-use muster_resources::{Agent, AgentDebugInfo, AgentSpec, Condition};
+use muster_resources::{Agent, AgentDebugInfo, AgentFailures, AgentSpec, Condition};
 use serde::Deserialize;
 
 /// The annotations that are read.
@@ -68,6 +69,7 @@ struct Status {
     debug_info: Option<AgentDebugInfo>,
     progress: Option<Progress>,
     inventory: Option<Inventory>,
+    failures: Option<AgentFailures>,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +92,7 @@ struct Inventory {
 #[derive(Deserialize)]
 struct Cpu {
     count: Option<i64>,
+    architecture: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -152,6 +155,8 @@ impl From<Read> for AgentView {
             cluster,
             taken_by,
             hardware: hardware(&inventory),
+            architecture: architecture(&inventory),
+            failures: status.failures.and_then(failures),
         };
         metadata.annotations = Some(annotations);
         let requested = read.spec.hostname.clone().filter(|name| !name.is_empty());
@@ -176,6 +181,22 @@ fn hardware(inventory: &Inventory) -> Hardware {
         memory_bytes: size(inventory.memory.as_ref().and_then(|memory| memory.physical_bytes)),
         disk_bytes: disks.max().unwrap_or_default(),
     }
+}
+
+fn architecture(inventory: &Inventory) -> Option<String> {
+    let architecture = inventory.cpu.as_ref()?.architecture.clone();
+    architecture.filter(|name| !name.is_empty())
+}
+
+fn failures(shown: AgentFailures) -> Option<PastFailures> {
+    let count = u32::try_from(shown.count?).ok().filter(|count| *count > 0)?;
+    let until = shown.until_time.as_ref();
+    Some(PastFailures {
+        count,
+        message: shown.message.unwrap_or_default(),
+        until: until.and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0)),
+        is_quarantined: shown.quarantined,
+    })
 }
 
 impl AgentView {
@@ -229,8 +250,9 @@ mod tests {
                     {"type": "Connected", "status": "True"},
                 ],
                 "debugInfo": {"state": "known"}, "progress": {"currentStage": "Waiting for ignition"},
+                "failures": {"count": 2, "message": "why", "untilTime": "2026-11-22T08:00:00Z"},
                 "inventory": {
-                    "hostname": "worker-0", "cpu": {"count": 8}, "memory": {"physicalBytes": 1024},
+                    "hostname": "worker-0", "cpu": {"count": 8, "architecture": "x86_64"}, "memory": {"physicalBytes": 1024},
                     "disks": [{"id": "a", "sizeBytes": 10}, {"id": "b", "sizeBytes": 20}],
                     "interfaces": [{"hasCarrier": true, "ipV4Addresses": ["192.0.2.1/24"], "flags": []}],
                 },
@@ -248,6 +270,14 @@ mod tests {
                 memory_bytes: 1024,
                 disk_bytes: 20
             }
+        );
+        assert_eq!(candidate.architecture.as_deref(), Some("x86_64"));
+        let failures = candidate.failures.as_ref().unwrap();
+        assert_eq!((failures.count, failures.message.as_str()), (2, "why"));
+        let until = failures.until.unwrap().to_rfc3339();
+        assert_eq!(
+            (until.as_str(), failures.is_quarantined),
+            ("2026-11-22T08:00:00+00:00", false)
         );
         assert_eq!(view.hostname.as_deref(), Some("worker-0"));
         assert_eq!(view.stage, Some(HostStage::WaitingForIgnition));

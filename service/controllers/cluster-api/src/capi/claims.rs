@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::runtime::reflector::Store;
+use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{Candidate, Need, NotTaken, place};
 
@@ -42,13 +43,13 @@ impl Claims {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Chooses an Agent, and reserves it. The Agents of `failed` could not be taken before.
+    /// Chooses an Agent at this time, and reserves it. The Agents of `failed` could not be taken before.
     pub fn choose(
         &self,
         need: &Need,
         all_agents: &Store<AgentView>,
         failed: &HashMap<KubeRef, NotTaken>,
-        now: Instant,
+        (now, at): (Instant, Timestamp),
     ) -> Choice {
         let known = all_agents.state();
         let mut claims = self.all();
@@ -67,7 +68,7 @@ impl Claims {
             .iter()
             .map(|one| &one.candidate)
             .filter(|one| one.taken_by.is_some() || !claims.contains_key(&one.host));
-        let placement = place(need, plain.chain(&overlaid));
+        let placement = place(need, plain.chain(&overlaid), at);
         let best = placement
             .ranked
             .iter()
@@ -128,6 +129,10 @@ mod tests {
         store
     }
 
+    fn time() -> Timestamp {
+        Timestamp::from_timestamp(1_795_000_000, 0).unwrap()
+    }
+
     fn need(machine: &str) -> Need {
         Need {
             machine: KubeRef::new("c", machine),
@@ -138,6 +143,7 @@ mod tests {
             failure_domain: None,
             minimum: Hardware::default(),
             imaged: None,
+            architecture: None,
         }
     }
 
@@ -146,7 +152,7 @@ mod tests {
         let agents = agents(&["a", "b"]);
         let (claims, now) = (Claims::default(), Instant::now());
         let choose = |machine: &str, at| {
-            let choice = claims.choose(&need(machine), &agents, &HashMap::new(), at);
+            let choice = claims.choose(&need(machine), &agents, &HashMap::new(), (at, time()));
             choice.agent.map(|agent| agent.candidate.host.name.clone())
         };
         assert_eq!(choose("m1", now).as_deref(), Some("a"));
@@ -172,7 +178,7 @@ mod tests {
         let agents = agents(&["a", "b"]);
         let claims = Claims::default();
         let tried = HashMap::from([(KubeRef::new("hardware", "a"), NotTaken::Changed)]);
-        let choice = claims.choose(&need("m1"), &agents, &tried, Instant::now());
+        let choice = claims.choose(&need("m1"), &agents, &tried, (Instant::now(), time()));
         assert_eq!(choice.agent.unwrap().candidate.host.name, "b");
         assert_eq!(
             choice.others,

@@ -17,6 +17,9 @@ use muster_resources::names::{annotation, group, label};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+/// Longest reason for which a machine is replaced, characters.
+const LONGEST_REASON: usize = 300;
+
 /// Sets this finalizer and the label for backups in one write, and returns the object; `None`: it has both already.
 ///
 /// # Errors
@@ -110,21 +113,41 @@ impl<'a> Machine<'a> {
 
     /// True when everything else of its deletion is done, and it waits for the provider's hook.
     pub fn awaits_hook(self) -> bool {
+        self.conditions().any(|one| match one["type"].as_str() {
+            Some("Deleting") => one["reason"] == "WaitingForPreTerminateHook",
+            Some("PreTerminateDeleteHookSucceeded") => one["status"] != "True",
+            _ => false,
+        })
+    }
+
+    /// The reason for which a MachineHealthCheck replaces the machine; `None`: it does not.
+    pub fn failed_health_check(self) -> Option<String> {
+        let failed = self
+            .conditions()
+            .find(|one| one["type"] == "HealthCheckSucceeded" && one["status"] == "False")?;
+        let text = |member: &str| failed[member].as_str().filter(|text| !text.is_empty());
+        let reason = text("reason").unwrap_or("HealthCheckSucceeded");
+        let message = text("message").map_or_else(String::new, |message| format!(": {message}"));
+        let whole = format!(
+            "the Machine {} was unhealthy ({reason}{message})",
+            self.0.name_any()
+        );
+        Some(whole.chars().take(LONGEST_REASON).collect())
+    }
+
+    /// Its conditions of both versions.
+    fn conditions(self) -> impl Iterator<Item = &'a Value> {
         let lists = [
             "/status/conditions",
             "/status/v1beta2/conditions",
             "/status/deprecated/v1beta1/conditions",
         ];
-        let conditions = lists
+        let data = &self.0.data;
+        lists
             .into_iter()
-            .filter_map(|list| self.0.data.pointer(list))
+            .filter_map(move |list| data.pointer(list))
             .filter_map(Value::as_array)
-            .flatten();
-        conditions.into_iter().any(|one| match one["type"].as_str() {
-            Some("Deleting") => one["reason"] == "WaitingForPreTerminateHook",
-            Some("PreTerminateDeleteHookSucceeded") => one["status"] != "True",
-            _ => false,
-        })
+            .flatten()
     }
 
     pub fn has_hook(self) -> bool {
@@ -313,6 +336,27 @@ mod tests {
         }}}));
         let hooks = Machine(&machine).hooks_of_others();
         assert_eq!(hooks, [prefix, kcp.as_str()]);
+    }
+
+    #[test]
+    fn a_machine_that_a_health_check_replaces_says_why() {
+        let with = |conditions: Value| {
+            object(json!({"metadata": {"name": "m"}, "status": {"conditions": conditions}}))
+        };
+        let sick = with(json!([{
+            "type": "HealthCheckSucceeded", "status": "False", "reason": "UnhealthyNode", "message": "Node is not Ready",
+        }]));
+        assert_eq!(
+            Machine(&sick).failed_health_check().as_deref(),
+            Some("the Machine m was unhealthy (UnhealthyNode: Node is not Ready)")
+        );
+        for other in [
+            json!([]),
+            json!([{"type": "HealthCheckSucceeded", "status": "True"}]),
+            json!([{"type": "Ready", "status": "False"}]),
+        ] {
+            assert_eq!(Machine(&with(other)).failed_health_check(), None);
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Provider {
     pub leaving: Leaving,
     /// Namespaces of Agents, by HostedCluster.
     pub agent_namespaces: Memory<KubeRef, Option<String>>,
+    /// Architectures of nodes, by NodePool.
+    pub architectures: Memory<KubeRef, Option<String>>,
     /// AgentMachines for which the reasons against Agents were written lately.
     pub explained: Memory<KubeRef, ()>,
 }

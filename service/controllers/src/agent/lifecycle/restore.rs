@@ -13,7 +13,7 @@ use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostState, NodeAgent, Progress, Secret};
+use muster_core::record::{FailedParts, Failures, Host, HostData, HostState, NodeAgent, Progress, Secret};
 use muster_core::rules::limits::USUAL_SILENCE;
 use muster_resources::Agent;
 use muster_resources::names::annotation;
@@ -85,6 +85,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
             stage_started_at: now,
             stage_updated_at: now,
         }),
+        failures: failures(agent, now),
         ..HostData::new(now)
     };
     Some(Host {
@@ -100,6 +101,22 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         reports: Default::default(),
         bootstrap_ignition: Secret::default(),
         data,
+    })
+}
+
+/// The failures that the status shows, without their reason: it is part of a sentence there.
+fn failures(agent: &Agent, now: Timestamp) -> Option<Failures> {
+    let shown = agent.status.as_ref()?.failures.as_ref()?;
+    let count = u32::try_from(shown.count?).ok().filter(|count| *count > 0)?;
+    let last_at = shown.last_time.as_ref();
+    let last_at = last_at.and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0));
+    Some(Failures {
+        count,
+        last_at: last_at.unwrap_or(now),
+        stage: String::new(),
+        message: String::new(),
+        is_counted: true,
+        parts: FailedParts::default(),
     })
 }
 

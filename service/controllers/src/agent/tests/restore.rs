@@ -107,3 +107,24 @@ fn an_agent_that_tells_nothing_restores_nothing() {
     };
     assert_eq!(restored(&agent, nowhere, at(0)), None);
 }
+
+#[test]
+fn failures_that_the_status_shows_still_count() {
+    let lost = host(HostState::KnownUnbound);
+    let mut agent = agent_of(&lost);
+    let failures = |agent: &Agent| {
+        let found = restored(agent, place(&lost, None), at(9)).expect("it tells enough");
+        found.data.failures
+    };
+    assert_eq!(failures(&agent), None);
+    agent.status = Some(muster_resources::AgentStatus {
+        failures: Some(muster_resources::AgentFailures {
+            count: Some(2),
+            last_time: Some(muster_controller::conditions::time(at(3))),
+            ..Default::default()
+        }),
+        ..Default::default()
+    });
+    let found = failures(&agent).expect("two");
+    assert_eq!((found.count, found.last_at), (2, at(3)));
+}

@@ -281,3 +281,48 @@ async fn only_agents_of_the_hosted_clusters_namespace_are_taken_or_named() {
         reserved.message
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sick_agent_is_last_and_one_of_another_architecture_is_not_taken() {
+    let world = World::start().await;
+    for name in ["a", "b", "c", "d", "e"] {
+        world.agent(name, &json!({})).await;
+    }
+    let past = json!({"count": 1, "message": "it did not come up", "untilTime": "2020-01-01T00:00:00Z"});
+    world.agent_past("a", "x86_64", &past).await;
+    let present = json!({"count": 2, "message": "it did not come up", "untilTime": "2120-01-01T00:00:00Z"});
+    world.agent_past("b", "x86_64", &present).await;
+    let quarantined = json!({"count": 3, "message": "it did not come up", "quarantined": true});
+    world.agent_past("c", "x86_64", &quarantined).await;
+    world.agent_past("d", "aarch64", &json!(null)).await;
+    world.agent_past("e", "x86_64", &json!(null)).await;
+    world.bootstrap("user-data", &world::pointer()).await;
+    let wish = json!({"architecture": "amd64"});
+    for (machine, agent) in [("m1", "e"), ("m2", "a")] {
+        world.machine(machine, "user-data", &wish).await;
+        if machine == "m1" {
+            world.cluster("one").await;
+        }
+        let taken = world.await_taken(machine).await.status.unwrap();
+        assert_eq!(taken.agent_ref.unwrap().name, agent);
+    }
+    world.machine("m3", "user-data", &wish).await;
+    let waiting = eventually("m3 to say why it waits", async || {
+        let machine: AgentMachine = world.get("m3").await;
+        machine.status.filter(|status| status.candidates.len() == 5)
+    })
+    .await;
+    let reasons: BTreeSet<(&str, &str)> = waiting
+        .candidates
+        .iter()
+        .map(|one| (one.name.as_str(), one.reason.as_str()))
+        .collect();
+    let wanted = [
+        ("a", "TakenBy"),
+        ("b", "FailedBefore"),
+        ("c", "Quarantined"),
+        ("d", "OfAnotherArchitecture"),
+        ("e", "TakenBy"),
+    ];
+    assert_eq!(reasons, BTreeSet::from(wanted));
+}

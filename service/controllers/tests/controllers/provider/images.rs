@@ -10,7 +10,6 @@ use crate::backend::{eventually, os_images};
 
 const OS_IMAGE: &str = "agent.agent-install.openshift.io/os-image";
 const KUBERNETES_VERSION: &str = "agent.agent-install.openshift.io/kubernetes-version";
-const ARCHITECTURE: &str = "inventory.agent-install.openshift.io/cpu-architecture";
 
 /// A service with two images, a Cluster, and Agents of x86_64 with these names.
 async fn with_agents(names: &[&str]) -> World {
@@ -19,8 +18,8 @@ async fn with_agents(names: &[&str]) -> World {
     world.cluster("one").await;
     world.bootstrap("user-data", &world::pointer()).await;
     for name in names {
-        let labels = json!({ARCHITECTURE: "x86_64"});
-        world.agent(name, &json!({"labels": labels})).await;
+        world.agent(name, &json!({})).await;
+        world.agent_past(name, "x86_64", &Value::Null).await;
     }
     world
 }
@@ -114,8 +113,8 @@ async fn the_version_of_a_machine_waits_for_an_image_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_of_another_architecture_than_the_image_is_not_taken() {
     let world = with_agents(&["b"]).await;
-    let labels = json!({ARCHITECTURE: "aarch64"});
-    world.agent("a", &json!({"labels": labels})).await;
+    world.agent("a", &json!({})).await;
+    world.agent_past("a", "aarch64", &Value::Null).await;
     world
         .machine("m", "user-data", &json!({"osImage": "debian-new"}))
         .await;

@@ -218,6 +218,18 @@ impl World {
         write_agent_status(&self.agents(), name, changed, state).await;
     }
 
+    /// Sets architecture and failures of a fit Agent.
+    pub async fn agent_past(&self, name: &str, architecture: &str, failures: &Value) {
+        let status = json!({
+            "failures": failures, "inventory": {"cpu": {"count": 8, "architecture": architecture}},
+        });
+        let patch = Patch::Merge(json!({"status": status}));
+        self.agents()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the state of the Agent's host to installed.
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});
@@ -374,8 +386,8 @@ impl World {
         api.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`, `controlPlane`,
-    /// `annotations` of the AgentMachine.
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`, `architecture`,
+    /// `controlPlane`, `annotations` of the AgentMachine.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -407,7 +419,9 @@ impl World {
                 "name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")],
                 "annotations": of["annotations"],
             },
-            "spec": {"agentLabelSelector": of["selector"], "osImage": of["osImage"]},
+            "spec": {
+                "agentLabelSelector": of["selector"], "osImage": of["osImage"], "architecture": of["architecture"],
+            },
         }))
         .await;
     }

@@ -10,7 +10,9 @@ use super::install::progress;
 use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
-use super::{bind, bmc_boot, deadline, edit, events, install, media, register, reports, set_back, waiting};
+use super::{
+    bind, bmc_boot, deadline, edit, events, failures, install, media, register, reports, set_back, waiting,
+};
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
 use crate::rules::{checks, findings, identity};
@@ -159,6 +161,14 @@ fn happens(
             bmc_boot::told(next, boots);
             Ok(())
         }
+        HostEvent::NodeFailed { reason } => {
+            failures::node_failed(next, reason, now);
+            Ok(())
+        }
+        HostEvent::FailuresForgotten => {
+            failures::forget(next);
+            Ok(())
+        }
         HostEvent::IdClaimed(finding) => {
             identity::note(next, finding.clone());
             Ok(())
@@ -183,6 +193,7 @@ fn finish(
     if from != to {
         next.data.status_updated_at = now;
     }
+    failures::follow(old, &mut next, event, facts, now);
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;

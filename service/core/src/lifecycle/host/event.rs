@@ -133,6 +133,13 @@ pub enum HostEvent {
         /// The other host; `None`: all.
         other: Option<HostId>,
     },
+    /// Its node was lost, and a controller replaces its machine.
+    NodeFailed {
+        /// As the controller reports it.
+        reason: String,
+    },
+    /// A user has looked at the host: its failures count no more.
+    FailuresForgotten,
     /// Its BMC is booting it, or could not; only of hosts that wait for a boot.
     BmcTold(BmcBoots),
     /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
@@ -185,6 +192,8 @@ impl HostEvent {
             Self::ResetRequested => "reset",
             Self::IdClaimed(_) => "claimed id",
             Self::IdentitySettled { .. } => "settled identity",
+            Self::NodeFailed { .. } => "failed node",
+            Self::FailuresForgotten => "forgotten failures",
             Self::BmcTold(_) => "BMC",
             Self::FactsChanged => "changed facts",
             Self::PeersChanged => "changed peers",
@@ -234,10 +243,11 @@ impl HostEvent {
             | Self::LogsAsked
             | Self::Cancelled { .. }
             | Self::ResetRequested
+            | Self::FailuresForgotten
             | Self::IdentitySettled { .. } => "user",
             Self::BmcTold(_) => "bmc",
             Self::FactsChanged => "infra-env",
-            Self::PeersChanged => "cluster",
+            Self::PeersChanged | Self::NodeFailed { .. } => "cluster",
         }
     }
 }

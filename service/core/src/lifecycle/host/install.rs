@@ -7,10 +7,10 @@ pub(super) mod progress;
 use muster_api::host::{HostKind, HostRole};
 use muster_api::time::Timestamp;
 
-use super::events;
 use super::refresh::refresh;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
+use super::{events, failures};
 use crate::record::{Host, HostState, InstalledAs, LogsState, NewEvent, NodeAgent, Phase};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
@@ -72,6 +72,7 @@ pub(super) fn requested(
     host.data.logs = LogsState::default();
     host.data.progress = None;
     host.data.installed_as = Some(installed_as(host));
+    failures::installation_begins(host);
     host.data.node_agent = if facts.node_agent && agent_version::is_own(&host.data.discovery_agent_version) {
         NodeAgent::Installed
     } else {

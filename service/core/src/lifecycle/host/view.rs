@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
 use muster_api::host::{
-    Host as HostView, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole, NextStepRunnerCommand,
+    Host as HostView, HostFailures, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole,
+    NextStepRunnerCommand,
 };
 use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
-use crate::record::{Host, HostTexts, Progress};
+use crate::record::{Failures, Host, HostTexts, Progress};
 use crate::rules::checks::without_secrets;
-use crate::rules::{hostname, stages};
+use crate::rules::{failures, hostname, stages};
 
 /// Facts that a view needs in addition to the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,6 +119,19 @@ pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView 
         node_labels: json_unless(labels.is_empty(), &labels),
         findings: data.findings.clone(),
         os_image: data.os_image.clone(),
+        failures: data.failures.as_ref().map(shown_failures),
+    }
+}
+
+fn shown_failures(failed: &Failures) -> HostFailures {
+    let is_quarantined = failures::is_quarantined(failed);
+    HostFailures {
+        count: failed.count,
+        last_at: millis(Some(failed.last_at)),
+        stage: failed.stage.clone(),
+        message: failed.message.clone(),
+        not_before: (!is_quarantined).then(|| millis(Some(failures::until(failed)))),
+        quarantined: is_quarantined,
     }
 }
 
@@ -204,6 +218,7 @@ pub fn repeated_registration_view(
         installer_args: String::new(),
         findings: Vec::new(),
         os_image: None,
+        failures: None,
         inventory: String::new(),
         ntp_sources: String::new(),
         role,

@@ -36,10 +36,12 @@ pub const SWITCH_PORT_UNHEARD: &str = "switch-port-unheard";
 pub const KERNEL_ARGUMENT: &str = "kernel-argument";
 /// The host reports another name than it is installed with.
 pub const NAME_CHANGED: &str = "name-changed";
+/// An installation or its node failed on the host, and machines take others first.
+pub const FAILED_BEFORE: &str = "failed-before";
 
 /// The kinds above. Findings about identity have one more
 /// ([`DUPLICATE_HOST_ID`](crate::rules::identity::DUPLICATE_HOST_ID)).
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 19] = [
     PEER_UNREACHABLE,
     ONE_WAY_LINK,
     ADDRESS_UNREACHABLE,
@@ -58,6 +60,7 @@ pub const KINDS: [&str; 18] = [
     SWITCH_PORT_UNHEARD,
     KERNEL_ARGUMENT,
     NAME_CHANGED,
+    FAILED_BEFORE,
 ];
 
 #[cfg(test)]

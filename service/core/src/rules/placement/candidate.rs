@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::time::Timestamp;
 
 use crate::record::KubeRef;
 
 /// Key of the label with the failure domain of a host.
 pub const ZONE: &str = "topology.kubernetes.io/zone";
-
-/// Key of the label with the architecture of a host's processors.
-const ARCHITECTURE: &str = "inventory.agent-install.openshift.io/cpu-architecture";
 
 /// Annotation of InfraEnvs: namespaces whose machines may use their hosts, separated by commas.
 pub(super) const OPEN_TO: &str = "infraenv.agent-install.openshift.io/agents-for-namespaces";
@@ -35,6 +33,22 @@ pub struct Candidate {
     /// The machine that it was taken for.
     pub taken_by: Option<KubeRef>,
     pub hardware: Hardware,
+    /// Of its processors, as it reports them; `None`: it has reported none.
+    pub architecture: Option<String>,
+    /// Installations and nodes that failed on it since its last success.
+    pub failures: Option<PastFailures>,
+}
+
+/// Failures of a host, as its Agent shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastFailures {
+    pub count: u32,
+    /// The last one, for users.
+    pub message: String,
+    /// Until then it is not taken; `None`: it may be taken.
+    pub until: Option<Timestamp>,
+    /// It is not taken until it is freed.
+    pub is_quarantined: bool,
 }
 
 impl Candidate {
@@ -46,10 +60,9 @@ impl Candidate {
             .filter(|zone| !zone.is_empty())
     }
 
-    /// The architecture of its processors; `None`: not known (yet).
-    pub fn architecture(&self) -> Option<CpuArchitecture> {
-        let found: CpuArchitecture = self.labels.get(ARCHITECTURE)?.parse().ok()?;
-        Some(found.normalized())
+    /// The architecture of its processors; `None`: it has reported none that is known here.
+    pub(super) fn known_architecture(&self) -> Option<CpuArchitecture> {
+        known_architecture(self.architecture.as_deref()?)
     }
 
     /// True if machines that have not taken the host judge both alike: other changes of a taken host do not concern
@@ -106,6 +119,23 @@ impl Hardware {
             + of(self.memory_bytes, minimum.memory_bytes)
             + of(self.disk_bytes, minimum.disk_bytes)
     }
+}
+
+/// The name of an architecture as Kubernetes has it (`amd64`, `arm64`); a name that is not known stays.
+pub fn architecture_name(name: &str) -> String {
+    match known_architecture(name) {
+        Some(CpuArchitecture::X86_64) => "amd64".to_owned(),
+        Some(other) => other.name().to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+fn known_architecture(name: &str) -> Option<CpuArchitecture> {
+    let known = match name {
+        "amd64" => CpuArchitecture::X86_64,
+        name => name.parse().ok()?,
+    };
+    Some(known.normalized())
 }
 
 fn mebibytes(bytes: u64) -> String {

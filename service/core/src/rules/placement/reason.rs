@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use muster_api::time::Timestamp;
 use strum::IntoStaticStr;
 
 use crate::record::KubeRef;
@@ -22,6 +23,11 @@ pub enum NotTaken {
         wanted: String,
         found: Option<String>,
     },
+    /// Architectures by Kubernetes' names.
+    OfAnotherArchitecture {
+        wanted: String,
+        found: Option<String>,
+    },
     /// The resources that are too small.
     TooSmall(String),
     /// There is no image for its architecture as the machine wants it.
@@ -31,6 +37,17 @@ pub enum NotTaken {
     Bound(String),
     NotConnected(String),
     NotValidated(String),
+    /// An installation or its node failed on it; it is taken again from `until` on.
+    FailedBefore {
+        count: u32,
+        until: Timestamp,
+        why: String,
+    },
+    /// As `FailedBefore`, too often: it is not taken until it is freed.
+    Quarantined {
+        count: u32,
+        why: String,
+    },
     /// It is fit, and another came first.
     LaterInOrder,
     /// It is fit, and it changed while it was being taken.
@@ -43,6 +60,14 @@ impl NotTaken {
     /// Its name on the wire.
     pub fn name(&self) -> &'static str {
         self.into()
+    }
+
+    /// Time from which the reason is over without anybody's help.
+    pub fn until(&self) -> Option<Timestamp> {
+        match self {
+            Self::FailedBefore { until, .. } => Some(*until),
+            _ => None,
+        }
     }
 }
 
@@ -76,6 +101,22 @@ impl fmt::Display for NotTaken {
                 "the Machine requires the failure domain {wanted}; set the label {} if the host is in it",
                 super::candidate::ZONE
             ),
+            Self::OfAnotherArchitecture { wanted, found } => write!(
+                f,
+                "its processors are {}, and {wanted} is required",
+                found.as_deref().unwrap_or("not known")
+            ),
+            Self::FailedBefore { count, until, why } => write!(
+                f,
+                "an installation or its node failed on it{}; it can be taken from {} on: {why}",
+                times(*count),
+                until.format("%Y-%m-%d %H:%M:%S UTC")
+            ),
+            Self::Quarantined { count, why } => write!(
+                f,
+                "it is in quarantine, since installations or its node failed on it{}: {why}",
+                times(*count)
+            ),
             Self::TooSmall(what) => write!(f, "it is too small: {what}"),
             Self::WithoutImage(architecture) => write!(
                 f,
@@ -97,5 +138,12 @@ impl fmt::Display for NotTaken {
             Self::Changed => write!(f, "it changed while it was being taken; it is tried again"),
             Self::Refused(why) => write!(f, "the API server refused: {why}"),
         }
+    }
+}
+
+fn times(count: u32) -> String {
+    match count {
+        1 => String::new(),
+        count => format!(" {count} times in a row"),
     }
 }

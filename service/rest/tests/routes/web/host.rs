@@ -3,6 +3,7 @@
 use muster_api::MUSTER_PATH;
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::validation::ValidationStatus;
+use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{HostState, KubeRef};
 use muster_operations::bridge::BridgeStatus;
 use serde_json::{Value, json};
@@ -420,4 +421,38 @@ async fn a_wait_has_its_end_and_what_to_do_from_its_first_second() {
         wait["what_to_do"],
         "See the journal of muster-node-agent on the node, or boot the host into the discovery image"
     );
+}
+
+#[tokio::test]
+async fn a_host_that_failed_says_so_until_somebody_forgets_it() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    world.host(infra_env, 1).await;
+    world.put(infra_env, 1, HostState::AddedToExistingCluster).await;
+    let id: HostId = host_id(1).parse().unwrap();
+    let event = HostEvent::NodeFailed {
+        reason: "the Machine m was unhealthy".into(),
+    };
+    world.operations.hosts.apply(infra_env, id, event).await.unwrap();
+    let scene = Scene::of(world, infra_env).await;
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "failed-before",
+            "failed on this host once",
+            "the Machine m was unhealthy",
+            "muster host forget-failures",
+        ],
+    );
+    let failures = &scene.record().await["failures"];
+    assert_eq!(failures["count"], 1);
+    assert_eq!(failures["message"], "the Machine m was unhealthy");
+    assert!(failures["not_before"].is_string() && failures.get("quarantined").is_none());
+    let path = format!("{MUSTER_PATH}{}/actions/forget-failures", scene.host);
+    let operator = &scene.world.operator;
+    let freed = scene.world.post(operator, &path, &json!({})).await;
+    assert!(freed.expect(200).json().get("failures").is_none());
+    let mark = r#"<span class="mood busy">failed-before</span>"#;
+    assert!(page.contains(mark) && !scene.text("").await.contains(mark));
 }

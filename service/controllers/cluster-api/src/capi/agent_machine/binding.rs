@@ -141,8 +141,8 @@ fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The merge patch that gives `agent` back.
-fn release(agent: &AgentView) -> Value {
+/// The merge patch that gives `agent` back. `failed`: the reason for which its machine is replaced.
+fn release(agent: &AgentView, failed: Option<&str>) -> Value {
     let mut patch = json!({
         "metadata": {
             "resourceVersion": agent.resource_version(),
@@ -161,6 +161,9 @@ fn release(agent: &AgentView) -> Value {
         patch["metadata"]["annotations"][annotation::ROLE_BEFORE] = Value::Null;
         // An empty role would leave the host the one that it has.
         patch["spec"]["role"] = json!(if role.is_empty() { NO_ROLE } else { role.as_str() });
+    }
+    if let Some(failed) = failed {
+        patch["metadata"]["annotations"][annotation::AGENT_NODE_FAILED] = failed.into();
     }
     patch
 }
@@ -185,7 +188,15 @@ pub async fn send(client: &Client, agent: &KubeRef, patch: Value) -> kube::Resul
 /// # Errors
 /// Fails like [`send`].
 pub async fn give_back(client: &Client, agent: &AgentView) -> kube::Result<AgentView> {
-    send(client, &agent.candidate.host, release(agent)).await
+    send(client, &agent.candidate.host, release(agent, None)).await
+}
+
+/// Gives `agent` back whose machine is replaced for this reason.
+///
+/// # Errors
+/// Fails like [`send`].
+pub async fn give_back_failed(client: &Client, agent: &AgentView, why: &str) -> kube::Result<AgentView> {
+    send(client, &agent.candidate.host, release(agent, Some(why))).await
 }
 
 #[cfg(test)]
@@ -213,6 +224,19 @@ mod tests {
                 namespace: "c".into(),
             },
         }
+    }
+
+    #[test]
+    fn an_agent_is_given_back_with_the_reason_if_its_machine_failed() {
+        let taken = agent(json!({
+            "metadata": {"name": "a", "namespace": "hardware", "resourceVersion": "7"}, "spec": {"approved": true, "role": ""},
+        }));
+        let of = |failed| release(&taken, failed)["metadata"]["annotations"].clone();
+        assert_eq!(of(None), json!({"agentMachineRefNamespace": null}));
+        assert_eq!(
+            of(Some("why")),
+            json!({"agentMachineRefNamespace": null, "agent.agent-install.openshift.io/node-failed": "why"})
+        );
     }
 
     #[test]
@@ -273,7 +297,7 @@ mod tests {
             gone["metadata"]["annotations"]["agent.agent-install.openshift.io/os-image"],
             Value::Null
         );
-        let released = release(&with_images);
+        let released = release(&with_images, None);
         assert_eq!(released["metadata"]["annotations"].as_object().unwrap().len(), 3);
         // The role of a worker is the user's.
         assert_eq!(
@@ -312,7 +336,7 @@ mod tests {
                 },
             }));
             assert_eq!(binding.patch(&taken), None);
-            let patch = release(&taken);
+            let patch = release(&taken, None);
             assert_eq!(patch["spec"]["role"], returned);
             assert_eq!(patch["metadata"]["annotations"][BEFORE], Value::Null);
         }
@@ -320,7 +344,7 @@ mod tests {
         let chosen = agent(json!({
             "metadata": {"name": "a", "namespace": "hardware"}, "spec": {"approved": true, "role": "master"},
         }));
-        for patch in [binding.patch(&chosen).unwrap(), release(&chosen)] {
+        for patch in [binding.patch(&chosen).unwrap(), release(&chosen, None)] {
             assert!(patch["spec"].get("role").is_none(), "{patch}");
             assert!(patch["metadata"]["annotations"].get(BEFORE).is_none(), "{patch}");
         }

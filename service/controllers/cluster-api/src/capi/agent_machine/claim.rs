@@ -1,9 +1,10 @@
 //! Finds an Agent for an AgentMachine and takes it. Source: docs/protocol/capi-agent-provider.md#2 steps 9 and 10.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
+use muster_api::time::{Timestamp, now};
 use muster_controller::error::{Error, unless_absent, words};
 use muster_controller::references::kube_ref;
 use muster_core::record::KubeRef;
@@ -31,6 +32,18 @@ pub struct Outcome {
     pub again: bool,
 }
 
+impl Outcome {
+    /// The time until the first Agent can be taken that cannot be for a while; `None`: there is none, or one is taken.
+    pub fn back_off_ends_in(&self, now: Timestamp) -> Option<Duration> {
+        if self.agent.is_some() {
+            return None;
+        }
+        let first = self.others.iter().filter_map(|(_, why)| why.until()).min()?;
+        // A moment later: timers and clocks differ a little.
+        Some((first - now).to_std().unwrap_or_default() + Duration::from_secs(1))
+    }
+}
+
 /// Returns the need of an AgentMachine.
 ///
 /// # Errors
@@ -39,7 +52,7 @@ pub fn need(
     machine: &AgentMachine,
     cluster: &KubeRef,
     (namespace, open): (String, BTreeSet<KubeRef>),
-    failure_domain: Option<&str>,
+    (failure_domain, architecture): (Option<&str>, Option<String>),
 ) -> Result<Need, String> {
     let size = |key: &str, wanted: &str| match machine.annotations().get(key) {
         None => Ok(0),
@@ -60,6 +73,7 @@ pub fn need(
             disk_bytes: size(annotation::MINIMUM_DISK, "a size such as 500G")?,
         },
         imaged: None,
+        architecture,
     })
 }
 
@@ -104,7 +118,7 @@ pub async fn claim(provider: &Provider, need: &Need, binding: &Binding) -> Resul
     loop {
         let choice = provider
             .claims
-            .choose(need, &provider.agents, &failed, Instant::now());
+            .choose(need, &provider.agents, &failed, (Instant::now(), now()));
         let Some(agent) = choice.agent else {
             return Ok(Outcome {
                 agent: None,
@@ -172,7 +186,7 @@ async fn take(
 }
 
 fn unfitness(need: &Need, candidate: &Candidate) -> Option<NotTaken> {
-    let placement = place(need, [candidate]);
+    let placement = place(need, [candidate], now());
     placement.unfit.into_iter().next().map(|(_, why)| why)
 }
 
@@ -230,7 +244,7 @@ mod tests {
             ],
             json!(null),
         );
-        let need = need(&sized, &cluster, of_c(), None).unwrap();
+        let need = need(&sized, &cluster, of_c(), (None, None)).unwrap();
         assert_eq!(
             need.minimum,
             Hardware {
@@ -240,7 +254,7 @@ mod tests {
             }
         );
         let wrong = machine(&[(annotation::MINIMUM_CPUS, "many")], json!(null));
-        let error = super::need(&wrong, &cluster, of_c(), None).unwrap_err();
+        let error = super::need(&wrong, &cluster, of_c(), (None, None)).unwrap_err();
         assert!(error.contains("minimum-cpus is \"many\""), "{error}");
     }
 
@@ -254,15 +268,44 @@ mod tests {
                 "matchExpressions": [{"key": "c", "operator": "NotIn", "values": ["d"]}],
             }),
         );
-        assert_eq!(need(&good, &cluster, of_c(), None).unwrap().selector.0.len(), 2);
+        assert_eq!(
+            need(&good, &cluster, of_c(), (None, None))
+                .unwrap()
+                .selector
+                .0
+                .len(),
+            2
+        );
         let wrong = machine(
             &[],
             json!({"matchExpressions": [{"key": "c", "operator": "Like"}]}),
         );
         assert!(
-            need(&wrong, &cluster, of_c(), None)
+            need(&wrong, &cluster, of_c(), (None, None))
                 .unwrap_err()
                 .contains("\"Like\"")
         );
+    }
+
+    #[test]
+    fn the_first_end_of_a_back_off_is_waited_for_unless_an_agent_is_taken() {
+        let at = |seconds| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
+        let failed = |seconds| {
+            let why = NotTaken::FailedBefore {
+                count: 1,
+                until: at(seconds),
+                why: String::new(),
+            };
+            (KubeRef::new("hardware", "a"), why)
+        };
+        let outcome = |others| Outcome {
+            agent: None,
+            others,
+            again: false,
+        };
+        assert_eq!(outcome(vec![]).back_off_ends_in(at(0)), None);
+        let two = outcome(vec![failed(90), failed(30)]);
+        assert_eq!(two.back_off_ends_in(at(0)), Some(Duration::from_secs(31)));
+        assert_eq!(two.back_off_ends_in(at(60)), Some(Duration::from_secs(1)));
     }
 }

@@ -19,7 +19,7 @@ use muster_resources::AgentMachine;
 use muster_resources::names::{annotation, finalizer};
 use serde_json::json;
 
-use super::binding::{self, give_back};
+use super::binding::{self, give_back, give_back_failed};
 use super::reconcile::{agent_ref, api, machines};
 use super::reservation::Reserved;
 use super::status::{self, Reason, Type};
@@ -124,7 +124,11 @@ pub async fn deprovision(
         let is_taken = agent.candidate.taken_by.as_ref() == Some(&kube_ref(object));
         let agent = if is_taken {
             tracing::info!(machine = %kube_ref(object), agent = %name, "the Agent is given back");
-            let given_back = give_back(&provider.context.client, &agent).await?;
+            let client = &provider.context.client;
+            let given_back = match machine.failed_health_check() {
+                Some(why) => give_back_failed(client, &agent, &why).await?,
+                None => give_back(client, &agent).await?,
+            };
             provider.claims.forget(&name);
             given_back
         } else {

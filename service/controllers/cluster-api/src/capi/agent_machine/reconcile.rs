@@ -20,6 +20,7 @@ use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
 use serde_json::json;
 
+use super::architecture;
 use super::binding::{Binding, give_back};
 use super::claim;
 use super::delete;
@@ -250,9 +251,10 @@ async fn reserve(
         return Ok((Reservation::not_yet(why), None));
     }
     let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
+    let architecture = architecture::wanted(object, machine, provider).await?;
     let need = image::architectures(&*provider.context.images, &wish).and_then(|imaged| {
-        let place = (namespace, open);
-        let need = claim::need(object, &deployment, place, machine.failure_domain())?;
+        let wishes = (machine.failure_domain(), architecture);
+        let need = claim::need(object, &deployment, (namespace, open), wishes)?;
         Ok(Need { imaged, ..need })
     });
     let need = match need {
@@ -260,6 +262,7 @@ async fn reserve(
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };
     let outcome = claim::claim(provider, &need, &binding).await?;
+    let back_off = outcome.back_off_ends_in(now());
     let reserved = match &outcome.agent {
         Some(agent) => {
             tracing::info!(machine = %need.machine, agent = %agent.candidate.host, "an Agent was taken");
@@ -277,7 +280,8 @@ async fn reserve(
         reserved,
         agent: outcome.agent,
     };
-    Ok((reservation, outcome.again.then_some(CLAIM_RETRY_INTERVAL)))
+    let again = outcome.again.then_some(CLAIM_RETRY_INTERVAL);
+    Ok((reservation, again.into_iter().chain(back_off).min()))
 }
 
 /// Returns the Agent that was taken before, with its references corrected. Nothing is written when they are correct.

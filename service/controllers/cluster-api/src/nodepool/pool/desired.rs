@@ -22,6 +22,12 @@ use crate::nodepool::places;
 /// Letters of random suffixes: without vowels, so that they form no words.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
+/// Architectures of pools.
+const ARCHITECTURES: [&str; 6] = ["amd64", "x86_64", "arm64", "aarch64", "ppc64le", "s390x"];
+
+/// Architecture of a pool that names none: the default of HyperShift's CRD, which the built-in API does not have.
+const USUAL_ARCHITECTURE: &str = "amd64";
+
 /// Longest name of a Machine, which becomes the value of a label elsewhere.
 const LONGEST: usize = 63;
 
@@ -144,7 +150,24 @@ fn set_origin(metadata: &mut Value, template: &str) {
     metadata["annotations"][CLONED_FROM_GROUP_KIND] = group_kind.into();
 }
 
-/// Returns the AgentMachine of a Machine, from the spec of its template.
+/// Returns the architecture of the pool's Agents.
+///
+/// # Errors
+/// Returns the reason why it is none, with advice.
+pub fn architecture(pool: &NodePool) -> Result<&str, String> {
+    let given = pool.spec.arch.as_deref().filter(|arch| !arch.is_empty());
+    let architecture = given.unwrap_or(USUAL_ARCHITECTURE);
+    if ARCHITECTURES.contains(&architecture) {
+        return Ok(architecture);
+    }
+    Err(format!(
+        "spec.arch: {architecture:?} is none of {}",
+        ARCHITECTURES.join(", ")
+    ))
+}
+
+/// Returns the AgentMachine of a Machine, from the spec of its template. The architecture is no part of the template: it never changes,
+/// and pools of earlier versions are not rolled for it.
 pub fn agent_machine(pool: &NodePool, place: &Place, machine: &Machine, spec: &Value) -> Value {
     let mut metadata = metadata(pool, place);
     metadata["name"] = machine.name_any().into();
@@ -156,6 +179,10 @@ pub fn agent_machine(pool: &NodePool, place: &Place, machine: &Machine, spec: &V
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": machine.name_any(), "uid": machine.uid(),
         "controller": true, "blockOwnerDeletion": true,
     }]);
+    let mut spec = spec.clone();
+    if let Ok(architecture) = architecture(pool) {
+        spec["architecture"] = architecture.into();
+    }
     json!({
         "apiVersion": format!("{}/v1beta1", names::group::CAPI_PROVIDER), "kind": "AgentMachine", "metadata": metadata, "spec": spec,
     })
@@ -285,6 +312,30 @@ mod tests {
         assert!(!is_up_to_date(&made, &other(Some("user-data-2"), "vcluster2-1")));
         assert!(!is_up_to_date(&made, &other(Some("user-data-1"), "vcluster2-2")));
         assert!(is_up_to_date(&made, &other(None, "vcluster2-1")));
+    }
+
+    #[test]
+    fn an_agent_machine_has_the_architecture_of_its_pool_and_the_template_stays_as_it_is() {
+        let target = Target {
+            data_secret: None,
+            template: "vcluster2-1".into(),
+        };
+        let of = |spec: Value| {
+            let pool = pool(spec);
+            let (_, object) = machine(&pool, &place(), &target);
+            let made: Machine = serde_json::from_value(object).unwrap();
+            let (name, template) = template(&pool, &place());
+            let spec = &template["spec"]["template"]["spec"];
+            let made = agent_machine(&pool, &place(), &made, spec);
+            (name, made["spec"]["architecture"].clone())
+        };
+        let (usual, amd64) = of(json!({}));
+        let (of_arm64, arm64) = of(json!({"arch": "arm64"}));
+        assert_eq!((amd64, arm64), (json!("amd64"), json!("arm64")));
+        assert_eq!(usual, of_arm64);
+        let unknown = pool(json!({"arch": "riscv64"}));
+        let why = architecture(&unknown).unwrap_err();
+        assert!(why.contains("\"riscv64\" is none of amd64"), "{why}");
     }
 
     #[test]

@@ -43,6 +43,11 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
         .await?;
         return Ok(Action::await_change());
     }
+    if let Err(why) = desired::architecture(&pool) {
+        let outcome = Outcome::Refused(Reason::UnsupportedPlatform, why);
+        write(&pool, &context, &outcome).await?;
+        return Ok(Action::await_change());
+    }
     let api = Api::<NodePool>::namespaced(context.client.clone(), &namespace);
     let pool = match finalizers::set(&api, &pool, FINALIZER).await? {
         Some(newer) => Arc::new(newer),

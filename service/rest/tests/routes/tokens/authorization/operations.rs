@@ -241,6 +241,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterAddSessionLink", OPERATOR_ONLY, "", None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
+        operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
         refusable("V2DownloadClusterLogs", URL, 409, None),
         // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {
