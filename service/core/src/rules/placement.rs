@@ -8,10 +8,12 @@
 //! machine needs (of the hosts that are large enough the one with the least waste is first).
 
 mod candidate;
+mod pool;
 mod reason;
 mod selector;
 
 pub use candidate::{Candidate, Hardware};
+pub use pool::{Least, least};
 pub use reason::NotTaken;
 pub use selector::{Operator, Requirement, Selector};
 
@@ -39,7 +41,7 @@ pub struct Need {
 
 impl Need {
     /// True for hosts of the machine's own namespace, and of InfraEnvs that are open to it.
-    fn may_have(&self, one: &Candidate) -> bool {
+    pub fn may_have(&self, one: &Candidate) -> bool {
         let is_open = || {
             one.infra_env
                 .as_ref()

@@ -30,6 +30,8 @@ pub struct Candidate {
     /// The machine that it was taken for.
     pub taken_by: Option<KubeRef>,
     pub hardware: Hardware,
+    /// Architecture of its processors, as the inventory names it (`x86_64`, `aarch64`); `None`: unknown.
+    pub architecture: Option<String>,
 }
 
 impl Candidate {
