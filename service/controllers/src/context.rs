@@ -38,6 +38,8 @@ pub struct Context {
     pub sets_provider_ids: bool,
     /// True when this service creates the Machines of NodePools, so that their labels and taints are set on Nodes.
     pub has_node_pools: bool,
+    /// As in the [context of Cluster API's kinds](muster_cluster_api::Context).
+    pub watch_filter: Option<String>,
 }
 
 impl Context {
@@ -58,6 +60,7 @@ impl Context {
             refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,
             has_node_pools: true,
+            watch_filter: None,
             changes: operations.changes.clone(),
             runtime: Arc::new(runtime),
             operations,
@@ -69,6 +72,7 @@ impl Context {
         Arc::new(muster_cluster_api::Context {
             runtime: self.runtime.clone(),
             workloads: self.workloads.clone(),
+            watch_filter: self.watch_filter.clone(),
         })
     }
 

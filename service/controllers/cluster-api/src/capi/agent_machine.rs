@@ -2,9 +2,9 @@
 //! docs/protocol/capi-agent-provider.md#2, §4.
 
 mod binding;
-mod claim;
+pub mod claim;
 mod delete;
-mod prerequisites;
+pub mod prerequisites;
 mod reconcile;
 mod reservation;
 mod status;
@@ -18,12 +18,13 @@ use futures_util::stream;
 use kube::runtime::reflector::{self, store::Writer};
 use muster_controller::drive::drive;
 use muster_controller::watch;
-use muster_resources::AgentMachine;
+use muster_resources::{AgentMachine, AgentMachineTemplate};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::agent_machine_template;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
@@ -50,7 +51,9 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
     let (infra_envs, infra_env_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (requests, mut requested) = unbounded_channel();
+    let (template_requests, requested_templates) = unbounded_channel();
     let controller = watch::controller::<AgentMachine>(&context);
+    let templates = watch::controller_without_own_writes::<AgentMachineTemplate>(&context);
     let provider = Arc::new(Provider {
         context: context.clone(),
         kinds,
@@ -69,8 +72,11 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         provider: provider.clone(),
         own: controller.store(),
         requests,
+        templates: templates.store(),
+        template_requests,
         freed: Notify::new(),
         taken: Notify::new(),
+        pools: Notify::new(),
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(triggers.clone().agents(agent_writer));
@@ -79,6 +85,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
     tasks.spawn(triggers.clone().agent_clusters(agent_cluster_writer));
     tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
     tasks.spawn(triggers.clone().secrets(secret_writer));
+    tasks.spawn(triggers.clone().templates());
     tasks.spawn(triggers.waiting());
     let all_listed = async {
         // Each wait fails only when its task ended, which ends the loop below.
@@ -93,6 +100,11 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         () = stop.cancelled() => false,
     };
     if is_ready {
+        tasks.spawn(agent_machine_template::run(
+            provider.clone(),
+            templates,
+            requested_templates,
+        ));
         let controller =
             controller.reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
         let work = drive(

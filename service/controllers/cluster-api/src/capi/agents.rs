@@ -72,6 +72,7 @@ struct Inventory {
 #[derive(Deserialize)]
 struct Cpu {
     count: Option<i64>,
+    architecture: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -132,6 +133,11 @@ impl From<Read> for AgentView {
             cluster,
             taken_by,
             hardware: hardware(&inventory),
+            architecture: inventory
+                .cpu
+                .as_ref()
+                .and_then(|cpu| cpu.architecture.clone())
+                .filter(|architecture| !architecture.is_empty()),
         };
         metadata.annotations = Some(annotations);
         let requested = read.spec.hostname.clone().filter(|name| !name.is_empty());
@@ -209,7 +215,7 @@ mod tests {
                 ],
                 "debugInfo": {"state": "known"},
                 "inventory": {
-                    "hostname": "worker-0", "cpu": {"count": 8}, "memory": {"physicalBytes": 1024},
+                    "hostname": "worker-0", "cpu": {"count": 8, "architecture": "aarch64"}, "memory": {"physicalBytes": 1024},
                     "disks": [{"id": "a", "sizeBytes": 10}, {"id": "b", "sizeBytes": 20}],
                     "interfaces": [{"hasCarrier": true, "ipV4Addresses": ["192.0.2.1/24"], "flags": []}],
                 },
@@ -228,6 +234,7 @@ mod tests {
                 disk_bytes: 20
             }
         );
+        assert_eq!(candidate.architecture.as_deref(), Some("aarch64"));
         assert_eq!(view.hostname.as_deref(), Some("worker-0"));
         assert_eq!(view.annotations().len(), 1);
         let empty: AgentView = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();
