@@ -3,6 +3,8 @@
 mod bootstrap;
 mod choice;
 mod clusters;
+mod contract;
+mod moves;
 mod world;
 
 use std::time::Duration;

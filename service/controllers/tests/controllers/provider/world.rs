@@ -10,7 +10,8 @@ use muster_cluster_api::capi;
 use muster_controller::events::{Events, publish};
 use muster_operations::now;
 use muster_resources::{
-    Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, InfraEnv, StandardCondition,
+    Agent, AgentCluster, AgentMachine, AgentMachineStatus, AgentMachineTemplate, ClusterDeployment, InfraEnv,
+    StandardCondition,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,10 +84,17 @@ fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
 
 impl World {
     pub async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// Starts the provider with this `--watch-filter`.
+    pub async fn start_with(watch_filter: Option<&str>) -> Self {
         let backend = Backend::open(now()).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
-        let context = backend.context(events).of_cluster_api();
+        let mut context = backend.context(events);
+        context.watch_filter = watch_filter.map(str::to_owned);
+        let context = context.of_cluster_api();
         let stop = CancellationToken::new();
         let world = Self {
             backend,
@@ -237,6 +245,16 @@ impl World {
         self.agents().get(name).await.unwrap()
     }
 
+    /// Binds the Agent to a ClusterDeployment, as the service does for a node whose Agent it makes again.
+    pub async fn bind_agent(&self, name: &str, cluster: &str) {
+        let reference = json!({"name": cluster, "namespace": NAMESPACE});
+        let patch = Patch::Merge(json!({"spec": {"clusterDeploymentName": reference}}));
+        self.agents()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     pub async fn label_agent(&self, name: &str, key: &str, value: &str) {
         let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
         self.agents()
@@ -311,6 +329,32 @@ impl World {
         .await;
     }
 
+    /// Creates an AgentCluster that no Cluster owns.
+    pub async fn agent_cluster(&self, name: &str, mut metadata: Value) {
+        metadata["name"] = name.into();
+        self.create::<AgentCluster>(json!({"metadata": metadata, "spec": {}}))
+            .await;
+    }
+
+    /// Creates an AgentMachineTemplate whose Machines take the Agents that `selector` selects.
+    pub async fn template(&self, name: &str, selector: Value) {
+        let agents_in = json!({"capi-provider.agent-install.openshift.io/agent-namespace": AGENTS});
+        self.create::<AgentMachineTemplate>(json!({
+            "metadata": {"name": name},
+            "spec": {"template": {"metadata": {"annotations": agents_in}, "spec": {"agentLabelSelector": selector}}},
+        }))
+        .await;
+    }
+
+    /// Sets an annotation.
+    pub async fn annotate<K: Kind>(&self, name: &str, key: &str, value: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
+        self.api::<K>()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the address of the cluster's API.
     pub async fn endpoint(&self, cluster: &str) {
         let patch = json!({"spec": {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}});
@@ -349,7 +393,7 @@ impl World {
             .unwrap();
     }
 
-    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
+    /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `providerID`.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -372,7 +416,7 @@ impl World {
         let made = self.create_dynamic(&old_machine(), machine).await;
         self.create::<AgentMachine>(json!({
             "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
-            "spec": {"agentLabelSelector": of["selector"]},
+            "spec": {"agentLabelSelector": of["selector"], "providerID": of["providerID"]},
         }))
         .await;
     }
@@ -453,7 +497,7 @@ async fn write_agent_status(api: &Api<Agent>, name: &str, changed: &Value, state
     });
     let status = json!({
         "conditions": conditions, "debugInfo": {"state": state},
-        "inventory": {"hostname": name, "cpu": {"count": 8}, "interfaces": [{
+        "inventory": {"hostname": name, "cpu": {"count": 8, "architecture": "x86_64"}, "memory": {"physicalBytes": 17_179_869_184_i64}, "interfaces": [{
             "name": "eth0", "hasCarrier": true, "flags": [],
             "ipV4Addresses": ["192.0.2.7/24"], "ipV6Addresses": ["fe80::7/64", "2001:db8::7/64"],
         }]},
