@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # The folders of tests/scenarios, but for `smoke`, which is part of `make test`.
 AREAS := rest faults kube cluster_api boot install bmc web clients
 
-.PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench picture demo release ci fmt lint generated deps clean
+.PHONY: help run build image image-aarch64 test test-all test-long $(AREAS:%=test-%) bench picture demo release manifests ci fmt lint generated deps clean
 .PHONY: try-programs try-image release-programs released-agent static-program programs-under-test quick-programs image-under-test areas areas-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
@@ -122,6 +122,11 @@ test-long: image-under-test image-aarch64 static-program ## Test what takes hour
 release: image static-program ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
 	@.ci/deps release
 	.ci/release
+
+manifests: ## Lay out deploy/ for clusterctl and as a Helm chart, in dist/clusterctl/ and dist/helm/
+	@.ci/kube kubectl
+	KUBECTL=$$(.ci/kube --where kubectl) .ci/clusterctl dist/clusterctl
+	KUBECTL=$$(.ci/kube --where kubectl) .ci/chart dist/helm
 
 bench: image ## Measure image downloads beside nginx, polls, fleets of 3,000 and 10,000 hosts, custom resources, 200 BMCs, attacks, the page in a browser; draw flame graphs; prints tables
 	@.ci/deps test bench web

@@ -125,6 +125,8 @@ pub enum Kubernetes {
 pub struct Asked {
     /// As in [`Bridge`].
     pub capi_provider: bool,
+    /// As in [`Bridge`].
+    pub watch_filter: Option<String>,
     /// As in [`Bridge`], on the built-in API.
     pub mirror: bool,
     /// As in [`Bridge`].
@@ -146,6 +148,7 @@ impl Asked {
             client,
             lease,
             capi_provider: self.capi_provider,
+            watch_filter: self.watch_filter,
             node_pools: false,
             mirror: false,
             metal3: self.metal3,

@@ -228,6 +228,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
     pub capi_provider: bool,
 
+    /// With --capi-provider: only objects whose label cluster.x-k8s.io/watch-filter has this value, for several instances of the provider
+    #[arg(long, env = "MUSTER_WATCH_FILTER", value_name = "VALUE")]
+    watch_filter: Option<String>,
+
     /// Leave out the page for browsers (/ui)
     #[arg(long, env = "MUSTER_NO_WEB", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_web: bool,
@@ -332,6 +336,11 @@ impl ServeArgs {
         } else {
             AuthMode::Local
         })
+    }
+
+    /// As in [`Asked`](kubernetes::Asked). The variable may be set and empty.
+    pub fn watch_filter(&self) -> Option<String> {
+        self.watch_filter.clone().filter(|value| !value.is_empty())
     }
 
     /// The networks of API servers of workload clusters.

@@ -65,7 +65,7 @@ pub struct AgentClusterStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub failure_domains: Vec<FailureDomain>,
-    /// `Ready`, with what is waited for.
+    /// `Ready`, with what is waited for; `Paused` while it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<StandardCondition>,
 }

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate, Bmc,
-    ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentClusterTemplate, AgentMachine,
+    AgentMachineTemplate, Bmc, ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
 };
 
 /// The kinds that Muster owns.
@@ -25,8 +25,9 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         definition::<NMStateConfig>(Spec::Optional),
         definition::<Bmc>(Spec::Required),
         of_provider(definition::<AgentCluster>(Spec::Optional)),
+        of_contract(without_status(definition::<AgentClusterTemplate>(Spec::Optional))),
         of_provider(definition::<AgentMachine>(Spec::Optional)),
-        of_provider(without_status(definition::<AgentMachineTemplate>(Spec::Optional))),
+        of_provider(definition::<AgentMachineTemplate>(Spec::Optional)),
     ]
 }
 
@@ -38,22 +39,39 @@ pub fn foreign() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// Labels by which Cluster API identifies the kinds of a provider, and the contracts that they follow
-/// (docs/protocol/capi-agent-provider.md#7).
+/// Labels by which Cluster API identifies the kinds of a provider, and the contracts that they follow: of the last two, the newest that
+/// a version of Cluster API knows. They decide which members of a status are read: `ready`, or `initialization`
+/// (docs/protocol/capi-agent-provider.md#7, docs/protocol/capi-day1.md, section 1).
 const PROVIDER_LABELS: [(&str, &str); 4] = [
     ("cluster.x-k8s.io/provider", "agent"),
+    ("cluster.x-k8s.io/v1beta1", "v1beta1"),
+    ("cluster.x-k8s.io/v1beta2", "v1beta1"),
+    // `clusterctl move` takes objects of such kinds along that hang on a Cluster by their owners, as those of all four kinds do. It puts the
+    // label on what it installs itself; here it counts for other ways to install, too.
+    ("clusterctl.cluster.x-k8s.io", ""),
+];
+
+/// Labels of older contracts, on kinds that follow them.
+const OLD_PROVIDER_LABELS: [(&str, &str); 2] = [
     ("cluster.x-k8s.io/v1alpha3", "v1alpha1"),
     ("cluster.x-k8s.io/v1alpha4", "v1alpha1"),
-    ("cluster.x-k8s.io/v1beta1", "v1beta1"),
 ];
 
 /// The version of the provider's kinds for old clients. Its content is the same.
 const OLD_PROVIDER_VERSION: &str = "v1alpha1";
 
 /// A kind of the Cluster API provider.
-fn of_provider(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+fn of_contract(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     let labels = PROVIDER_LABELS.map(|(key, value)| (key.to_owned(), value.to_owned()));
     definition.metadata.labels = Some(BTreeMap::from(labels));
+    definition
+}
+
+/// A kind of the Cluster API provider that old clients know, too.
+fn of_provider(definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    let mut definition = of_contract(definition);
+    let old = OLD_PROVIDER_LABELS.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    definition.metadata.labels.get_or_insert_default().extend(old);
     if let Some(newest) = definition.spec.versions.first() {
         let mut old = newest.clone();
         old.deprecation_warning = Some(format!(

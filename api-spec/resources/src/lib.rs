@@ -14,6 +14,7 @@ mod agent;
 mod agent_classification;
 mod agent_cluster;
 mod agent_cluster_install;
+mod agent_cluster_template;
 mod agent_machine;
 mod agent_machine_template;
 mod bmc;
@@ -49,11 +50,15 @@ pub use agent_cluster_install::{
     networking::{ClusterNetwork, MachineNetwork, NetworkType, Networking},
     platform::{ExternalPlatform, PlatformType},
 };
+pub use agent_cluster_template::{
+    AgentClusterTemplate, AgentClusterTemplateResource, AgentClusterTemplateSpec,
+};
 pub use agent_machine::{
     AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, CandidateAgent, MachineAddress,
 };
 pub use agent_machine_template::{
-    AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,
+    AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,
+    TemplateMetadata, TemplateNodeInfo,
 };
 pub use bmc::{
     Bmc, BmcBootWay, BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcInventoryStatus, BmcSpec,

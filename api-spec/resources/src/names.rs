@@ -7,7 +7,7 @@ pub const LEASE: &str = "77190dcb.agent-install.openshift.io";
 pub mod group {
     /// AgentClusterInstall.
     pub const HIVE_EXTENSIONS: &str = "extensions.hive.openshift.io";
-    /// AgentCluster, AgentMachine, AgentMachineTemplate.
+    /// AgentCluster, AgentClusterTemplate, AgentMachine, AgentMachineTemplate.
     pub const CAPI_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
     /// Cluster, Machine.
     pub const CAPI: &str = "cluster.x-k8s.io";
@@ -80,6 +80,8 @@ pub mod label {
     pub const CAPI_CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// On Machines and AgentMachines of a control plane; its value does not matter.
     pub const CAPI_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+    /// On objects of Cluster API: the one of several instances of a provider that reconciles them (`--watch-filter`).
+    pub const CAPI_WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
     /// On Agents and nodes: the failure domain that they are in.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
     /// On mirrors of objects that were made by REST: the id of the object. Specific to Muster.
@@ -151,6 +153,10 @@ pub mod annotation {
     pub const ROLE_BEFORE: &str = "capi-provider.agent-install.openshift.io/role-before";
     /// On objects of Cluster API: controllers do not reconcile them.
     pub const CAPI_PAUSED: &str = "cluster.x-k8s.io/paused";
+    /// On AgentClusters: somebody else, which the value names, reconciles them.
+    pub const CAPI_MANAGED_BY: &str = "cluster.x-k8s.io/managed-by";
+    /// On objects that `clusterctl move` has copied to another management cluster and deletes in this one: what they stand for stays.
+    pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
     /// On Machines: they are not terminated while it is there.
     pub const PRE_TERMINATE_HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
     /// On Clusters: namespace and name of their HostedCluster.

@@ -16,6 +16,7 @@ use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use muster_controller::conditions::Synced;
 use muster_controller::drive::{CONCURRENCY, drive};
+use muster_controller::finalizers;
 use muster_controller::references::{deployment_ref, install_ref, kube_ref};
 use muster_controller::watch;
 use muster_core::record::Cluster;
@@ -45,6 +46,9 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
 
 /// Reports a missing ClusterDeployment, and releases an AgentClusterInstall whose ClusterDeployment is gone.
 async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> Result<Action, Error> {
+    if finalizers::is_moved(&*install) {
+        return delete::moved_install(&install, &context).await;
+    }
     let deployment = deployment_ref(&install);
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &deployment.namespace);
     let found = if deployment.name.is_empty() {

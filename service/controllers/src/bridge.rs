@@ -33,6 +33,8 @@ pub struct Bridge {
     pub lease: Option<(String, String)>,
     /// True when AgentClusters and AgentMachines are reconciled as well.
     pub capi_provider: bool,
+    /// Value of the label `cluster.x-k8s.io/watch-filter` of those that are; `None`: all.
+    pub watch_filter: Option<String>,
     /// True when Clusters, Machines, HostedClusters and NodePools are reconciled: on the built-in API, where no Cluster API is.
     pub node_pools: bool,
     /// True when objects that were made by REST are shown as custom resources: on the built-in API, unless that is disabled.
@@ -55,6 +57,7 @@ pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: Cancellation
         client,
         lease,
         capi_provider,
+        watch_filter,
         node_pools,
         mirror,
         metal3,
@@ -95,6 +98,7 @@ pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: Cancellation
         let context = Arc::new(Context {
             sets_provider_ids: capi_provider,
             has_node_pools: node_pools,
+            watch_filter: watch_filter.clone(),
             ..context
         });
         run::run(

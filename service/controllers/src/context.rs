@@ -39,6 +39,8 @@ pub struct Context {
     pub sets_provider_ids: bool,
     /// True when this service creates the Machines of NodePools, so that their labels and taints are set on Nodes.
     pub has_node_pools: bool,
+    /// As in the [context of Cluster API's kinds](muster_cluster_api::Context).
+    pub watch_filter: Option<String>,
 }
 
 impl Context {
@@ -59,6 +61,7 @@ impl Context {
             refused_agents: RefusedAgents::default(),
             sets_provider_ids: true,
             has_node_pools: true,
+            watch_filter: None,
             changes: operations.changes.clone(),
             runtime: Arc::new(runtime),
             operations,
@@ -71,6 +74,7 @@ impl Context {
             runtime: self.runtime.clone(),
             workloads: self.workloads.clone(),
             images: Arc::new(ServiceImages(self.operations.os_images.clone())),
+            watch_filter: self.watch_filter.clone(),
         })
     }
 

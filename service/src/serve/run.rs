@@ -177,6 +177,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     // Kept until the end: the built-in API ends with it.
     let asked = Asked {
         capi_provider: args.capi_provider,
+        watch_filter: args.watch_filter(),
         mirror: !args.no_mirror,
         metal3: args.metal3.into(),
         drives: drives(bmc_client),

@@ -1,5 +1,7 @@
 //! The manifests in `deploy/`: kustomize builds them, and they fit the program.
 
+mod packages;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,6 +70,7 @@ fn the_base_holds_everything_but_the_kinds_which_are_apart() {
         "AgentClassification",
         "AgentCluster",
         "AgentClusterInstall",
+        "AgentClusterTemplate",
         "AgentMachine",
         "AgentMachineTemplate",
         "BMC",

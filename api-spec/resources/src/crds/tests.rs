@@ -12,7 +12,8 @@ const AGENT_MACHINE_TEMPLATES: &str = "agentmachinetemplates.capi-provider.agent
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
 const AGENT_CLUSTERS: &str = "agentclusters.capi-provider.agent-install.openshift.io";
 const AGENT_MACHINES: &str = "agentmachines.capi-provider.agent-install.openshift.io";
-const AGENT_MACHINE_TEMPLATES: &str = "agentmachinetemplates.capi-provider.agent-install.openshift.io";
+const OF_CONTRACT: &str = "Cluster API copies it to the objects that it makes";
+const FROM_ZERO: &str = "autoscalers start from no Machine by it";
 
 /// Deliberate differences of a definition from the facts: its name, path, attribute, reason.
 const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
@@ -207,6 +208,34 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "spec.template.spec.osImage",
         "field",
         "it chooses the image for the disk",
+    ),
+    (AGENT_MACHINE_TEMPLATES, "spec.template.metadata", "field", OF_CONTRACT),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "spec.template.metadata.labels",
+        "field",
+        OF_CONTRACT,
+    ),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "spec.template.metadata.annotations",
+        "field",
+        OF_CONTRACT,
+    ),
+    (AGENT_MACHINE_TEMPLATES, "status", "field", FROM_ZERO),
+    (AGENT_MACHINE_TEMPLATES, "status.capacity", "field", FROM_ZERO),
+    (AGENT_MACHINE_TEMPLATES, "status.nodeInfo", "field", FROM_ZERO),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "status.nodeInfo.architecture",
+        "field",
+        FROM_ZERO,
+    ),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "status.nodeInfo.operatingSystem",
+        "field",
+        FROM_ZERO,
     ),
 ];
 
@@ -420,9 +449,16 @@ fn names_scope_subresources_and_columns_are_those_of_the_facts() {
         let (versions, expected) = (listed(&spec["versions"]), listed(&fact["versions"]));
         assert_eq!(versions.len(), expected.len(), "{name}");
         for (version, expected) in versions.iter().zip(&expected) {
-            for key in ["name", "served", "storage", "subresources", "deprecated"] {
+            for key in ["name", "served", "storage", "deprecated"] {
                 assert_eq!(version[key], expected[key], "{name} {key}");
             }
+            // Upstream's templates have no status.
+            let subresources = if name == AGENT_MACHINE_TEMPLATES {
+                &json!({"status": {}})
+            } else {
+                &expected["subresources"]
+            };
+            assert_eq!(&version["subresources"], subresources, "{name}");
             let columns = listed(&version["additionalPrinterColumns"]);
             let columns: Vec<Value> = columns.into_iter().map(column).collect();
             let mut expected = listed(&expected["additionalPrinterColumns"]);
@@ -505,5 +541,50 @@ fn a_definition_reads_from_its_yaml_as_it_was() {
     for definition in own().into_iter().chain(foreign()) {
         let read: CustomResourceDefinition = serde_saphyr::from_str(&to_yaml(&definition)).unwrap();
         assert_eq!(read, definition);
+    }
+}
+
+/// Cluster API reads the members of a status by the newest contract that the labels name.
+#[test]
+fn each_kind_of_the_provider_says_which_contracts_it_follows() {
+    let provided: Vec<Value> = generated()
+        .into_iter()
+        .filter(|one| one["spec"]["group"] == crate::names::group::CAPI_PROVIDER)
+        .collect();
+    let kinds: Vec<&str> = provided
+        .iter()
+        .map(|one| one["spec"]["names"]["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "AgentCluster",
+            "AgentClusterTemplate",
+            "AgentMachine",
+            "AgentMachineTemplate"
+        ]
+    );
+    for one in provided {
+        let (labels, kind) = (&one["metadata"]["labels"], &one["spec"]["names"]["kind"]);
+        for contract in ["v1beta1", "v1beta2"] {
+            assert_eq!(
+                labels[format!("cluster.x-k8s.io/{contract}")],
+                "v1beta1",
+                "{kind}"
+            );
+        }
+        assert_eq!(labels["clusterctl.cluster.x-k8s.io"], "", "{kind}");
+        let newest = one["spec"]["versions"].as_array().unwrap().last().unwrap();
+        assert_eq!(
+            (&newest["name"], &newest["storage"]),
+            (&json!("v1beta1"), &json!(true))
+        );
+        let status = &newest["schema"]["openAPIV3Schema"]["properties"]["status"];
+        if !kind.as_str().unwrap().ends_with("Template") {
+            let provisioned = &status["properties"]["initialization"]["properties"]["provisioned"];
+            assert_eq!(provisioned["type"], "boolean", "{kind}");
+            let conditions = &status["properties"]["conditions"]["items"]["properties"];
+            assert!(conditions["observedGeneration"].is_object(), "{kind}");
+        }
     }
 }

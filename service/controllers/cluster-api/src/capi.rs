@@ -1,11 +1,12 @@
-//! The infrastructure provider of Cluster API for Agents: AgentClusters and AgentMachines. AgentMachineTemplates are
-//! read by Cluster API itself. Source: docs/protocol/capi-agent-provider.md.
+//! The infrastructure provider of Cluster API for Agents: AgentClusters and AgentMachines, and the status of AgentMachineTemplates. Cluster API
+//! itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
 //!
 //! Switched on by `--capi-provider`; if off, cluster-api-provider-agent does the same with the same custom resources.
 
 mod addresses;
 mod agent_cluster;
 mod agent_machine;
+mod agent_machine_template;
 mod agents;
 mod bootstrap;
 mod claims;

@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use kube::{Resource, ResourceExt};
+use muster_resources::names::label;
 use muster_workload::Workloads;
 
 use crate::images::OfferedImages;
@@ -14,6 +16,16 @@ pub struct Context {
     pub workloads: Arc<Workloads>,
     /// The images that hosts can be installed with.
     pub images: Arc<dyn OfferedImages>,
+    /// Value of the label `cluster.x-k8s.io/watch-filter` of the objects that the provider reconciles; `None`: it reconciles all.
+    pub watch_filter: Option<String>,
+}
+
+impl Context {
+    /// True unless the object is for another instance of the provider.
+    pub fn is_ours(&self, object: &impl Resource) -> bool {
+        let wanted = self.watch_filter.as_ref();
+        wanted.is_none_or(|wanted| object.labels().get(label::CAPI_WATCH_FILTER) == Some(wanted))
+    }
 }
 
 impl Deref for Context {

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use kube::api::Patch;
 use kube::{Api, Resource, ResourceExt};
+use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -18,6 +19,12 @@ use super::writes::patch_params;
 pub fn metadata_patch<K: Resource>(object: &K, mut metadata: Value) -> Patch<Value> {
     metadata["resourceVersion"] = json!(object.meta().resource_version);
     Patch::Merge(json!({ "metadata": metadata }))
+}
+
+/// True for an object that `clusterctl move` has copied to another management cluster and deletes in this one. Its finalizers are taken off
+/// by clusterctl and must not be set again, and what it stands for stays as it is. Source: docs/protocol/capi-day1.md, section 1, "move".
+pub fn is_moved<K: Resource>(object: &K) -> bool {
+    object.annotations().contains_key(annotation::DELETE_FOR_MOVE)
 }
 
 /// True if the object has `finalizer`.

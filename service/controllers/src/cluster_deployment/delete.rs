@@ -88,6 +88,32 @@ pub async fn install(
     Ok(Action::await_change())
 }
 
+/// Releases the resources of a cluster that `clusterctl move` deletes here: its record and its hosts stay as they are.
+pub async fn moved(
+    deployment: &ClusterDeployment,
+    install: Option<&AgentClusterInstall>,
+    context: &Context,
+) -> Result<Action, Error> {
+    if let Some(install) = install {
+        moved_install(install, context).await?;
+    }
+    if deployment.metadata.deletion_timestamp.is_some() {
+        let namespace = deployment.namespace().unwrap_or_default();
+        let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &namespace);
+        finalizers::remove(&api, deployment, names::finalizer::CLUSTER_DEPLOYMENT).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// The same for an AgentClusterInstall alone.
+pub async fn moved_install(install: &AgentClusterInstall, context: &Context) -> Result<Action, Error> {
+    if install.metadata.deletion_timestamp.is_some() {
+        let api = agent_cluster_install::api(context, install);
+        finalizers::remove(&api, install, names::finalizer::AGENT_CLUSTER_INSTALL).await?;
+    }
+    Ok(Action::await_change())
+}
+
 fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
     deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true))
 }

@@ -43,6 +43,9 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         }
         _ => None,
     };
+    if finalizers::is_moved(&*deployment) || install.as_ref().is_some_and(finalizers::is_moved) {
+        return delete::moved(&deployment, install.as_ref(), &context).await;
+    }
     if deployment.metadata.deletion_timestamp.is_some() {
         return delete::deployment(&deployment, install.as_ref(), &context).await;
     }

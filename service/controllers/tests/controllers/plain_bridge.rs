@@ -11,6 +11,7 @@ pub fn plain_bridge(client: Client) -> Bridge {
         client,
         lease: None,
         capi_provider: false,
+        watch_filter: None,
         node_pools: false,
         mirror: false,
         metal3: Flow::Off,

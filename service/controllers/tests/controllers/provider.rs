@@ -3,8 +3,10 @@
 mod bootstrap;
 mod choice;
 mod clusters;
+mod contract;
 mod control_planes;
 mod images;
+mod moves;
 mod world;
 
 use std::time::Duration;

@@ -9,10 +9,12 @@
 //! or nodes failed come after all others, and not before the end of their back-off ([`super::failures`]).
 
 mod candidate;
+mod pool;
 mod reason;
 mod selector;
 
 pub use candidate::{Candidate, Hardware, PastFailures, architecture_name};
+pub use pool::{Least, least};
 pub use reason::NotTaken;
 pub use selector::{Operator, Requirement, Selector};
 
@@ -47,7 +49,7 @@ pub struct Need {
 
 impl Need {
     /// True for hosts of the machine's own namespace, and of InfraEnvs that are open to it.
-    fn may_have(&self, one: &Candidate) -> bool {
+    pub fn may_have(&self, one: &Candidate) -> bool {
         let is_open = || {
             one.infra_env
                 .as_ref()

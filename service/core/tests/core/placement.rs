@@ -7,7 +7,7 @@ use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Need, NotTaken, Operator, PastFailures, Requirement, Selector, place,
+    Candidate, Hardware, Least, Need, NotTaken, Operator, PastFailures, Requirement, Selector, least, place,
 };
 use proptest::prelude::*;
 
@@ -447,4 +447,96 @@ fn an_architecture_is_obeyed_by_each_of_its_names() {
         "OfAnotherArchitecture: its processors are amd64, and arm64 is required"
     );
     assert!(reason(&wanting(Some("amd64")), of(None)).contains("are not known"));
+}
+
+#[test]
+fn a_pool_promises_the_least_of_its_hosts_with_the_architecture_that_most_have() {
+    let of = |name: &str, architecture: Option<&str>, cpus, memory_bytes, disk_bytes| Candidate {
+        architecture: architecture.map(str::to_owned),
+        hardware: Hardware {
+            cpus,
+            memory_bytes,
+            disk_bytes,
+        },
+        ..candidate(name)
+    };
+    let x86 = Some("x86_64");
+    let mut all = vec![
+        of("a", x86, 8, 64, 500),
+        of("b", x86, 16, 32, 900),
+        of("c", Some("aarch64"), 2, 2, 2),
+        of("d", None, 1, 1, 1),
+    ];
+    let wanted = |cpus, memory_bytes, disk_bytes| {
+        Some(Least {
+            architecture: x86.map(str::to_owned),
+            hardware: Hardware {
+                cpus,
+                memory_bytes,
+                disk_bytes,
+            },
+        })
+    };
+    assert_eq!(least(&need("pool"), &all), wanted(8, 32, 500));
+    // A host that a machine of the cluster has comes back; one of another cluster, or without an inventory, is none of the pool.
+    all.push(Candidate {
+        taken_by: Some(KubeRef::new("c", "m")),
+        cluster: Some(KubeRef::new("c", "one")),
+        bound: Some(true),
+        connected: None,
+        ..of("e", x86, 4, 48, 400)
+    });
+    assert_eq!(least(&need("pool"), &all), wanted(4, 32, 400));
+    all.push(Candidate {
+        cluster: Some(KubeRef::new("c", "another")),
+        ..of("f", x86, 1, 1, 1)
+    });
+    all.push(of("g", x86, 0, 0, 0));
+    assert_eq!(least(&need("pool"), &all), wanted(4, 32, 400));
+    let sized = Need {
+        minimum: Hardware {
+            cpus: 8,
+            ..Hardware::default()
+        },
+        ..need("pool")
+    };
+    assert_eq!(least(&sized, &all), wanted(8, 32, 500));
+}
+
+#[test]
+fn a_pool_without_a_host_that_may_be_taken_promises_nothing() {
+    let sized = |name: &str| Candidate {
+        hardware: Hardware {
+            cpus: 8,
+            memory_bytes: 1,
+            disk_bytes: 1,
+        },
+        ..candidate(name)
+    };
+    let all = [
+        Candidate {
+            is_approved: false,
+            ..sized("a")
+        },
+        Candidate {
+            is_leaving: true,
+            ..sized("b")
+        },
+        Candidate {
+            host: KubeRef::new("elsewhere", "c"),
+            ..sized("c")
+        },
+        Candidate {
+            infra_env: None,
+            ..sized("d")
+        },
+    ];
+    assert_eq!(least(&need("pool"), &all), None);
+    let mut selecting = need("pool");
+    selecting.selector = Selector(vec![Requirement {
+        key: "size".into(),
+        operator: Operator::Exists,
+    }]);
+    assert_eq!(least(&selecting, &[sized("e")]), None);
+    assert!(least(&need("pool"), &[sized("e")]).is_some());
 }

@@ -3,10 +3,10 @@
 
 mod architecture;
 mod binding;
-mod claim;
+pub mod claim;
 mod delete;
 mod image;
-mod prerequisites;
+pub mod prerequisites;
 mod provisioned;
 mod reconcile;
 mod reservation;
@@ -22,12 +22,13 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, store::Writer};
 use muster_controller::drive::drive;
 use muster_controller::watch;
-use muster_resources::{AgentMachine, InfraEnv};
+use muster_resources::{AgentMachine, AgentMachineTemplate, InfraEnv};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::agent_machine_template;
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
@@ -66,7 +67,9 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     let (agent_clusters, agent_cluster_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (requests, mut requested) = unbounded_channel();
+    let (template_requests, requested_templates) = unbounded_channel();
     let controller = watch::controller::<AgentMachine>(&context);
+    let templates = watch::controller_without_own_writes::<AgentMachineTemplate>(&context);
     let provider = Arc::new(Provider {
         context: context.clone(),
         kinds,
@@ -87,8 +90,11 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         provider: provider.clone(),
         own: controller.store(),
         requests,
+        templates: templates.store(),
+        template_requests,
         freed: Notify::new(),
         taken: Notify::new(),
+        pools: Notify::new(),
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(triggers.clone().agents(agent_writer));
@@ -97,6 +103,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.spawn(triggers.clone().agent_clusters(agent_cluster_writer));
     tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
     tasks.spawn(triggers.clone().secrets(secret_writer));
+    tasks.spawn(triggers.clone().templates());
     tasks.spawn(triggers.waiting());
     let all_listed = async {
         // Each wait fails only when its task ended, which ends the loop below.
@@ -111,6 +118,11 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         () = stop.cancelled() => false,
     };
     if is_ready {
+        tasks.spawn(agent_machine_template::run(
+            provider.clone(),
+            templates,
+            requested_templates,
+        ));
         let controller =
             controller.reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
         let work = drive(

@@ -60,6 +60,12 @@ pub fn is_paused(object: &impl Resource) -> bool {
     object.annotations().contains_key(annotation::CAPI_PAUSED)
 }
 
+/// True if somebody else reconciles the object and writes its status. The contract's page names a label; Cluster API and all providers
+/// look at annotations. Source: docs/protocol/capi-day1.md, section 1.
+pub fn is_managed_elsewhere(object: &impl Resource) -> bool {
+    object.annotations().contains_key(annotation::CAPI_MANAGED_BY)
+}
+
 fn text<'a>(data: &'a Value, pointer: &str) -> Option<&'a str> {
     data.pointer(pointer)
         .and_then(Value::as_str)

@@ -5,7 +5,7 @@ use kube::api::{Patch, PatchParams};
 use muster_core::lifecycle::host::Machine;
 use muster_core::record::{HostState, NodeAgent};
 use muster_operations::now;
-use muster_resources::Agent;
+use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment};
 use serde_json::json;
 
 use super::world::{World, reason};
@@ -175,4 +175,42 @@ async fn an_agent_whose_node_cannot_return_goes_with_a_word_about_its_machine() 
     }
     let said = world.event("HostLeftBehind", "hw").await;
     assert!(said.contains("worker-1"), "{said}");
+}
+
+/// `clusterctl move` deletes a cluster's resources here once another management cluster has them. The worst order: the finalizers, which it
+/// takes off, are on again.
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_that_move_to_another_management_cluster_leave_the_cluster_and_its_hosts_as_they_are() {
+    let world = World::start().await;
+    let infra_env = world.infra_env().await;
+    let cluster = world.cluster("one").await;
+    let id = world
+        .host_as(&infra_env, |host| {
+            host.state = HostState::AddedToExistingCluster;
+            host.cluster_id = Some(cluster.id);
+        })
+        .await;
+    let moved = Patch::Merge(json!({"metadata": {"annotations": {
+        "clusterctl.cluster.x-k8s.io/delete-for-move": "",
+    }}}));
+    let params = PatchParams::default();
+    let (installs, deployments) = (
+        world.api::<AgentClusterInstall>(),
+        world.api::<ClusterDeployment>(),
+    );
+    installs.patch("one", &params, &moved).await.unwrap();
+    deployments.patch("one", &params, &moved).await.unwrap();
+    installs.delete("one", &Default::default()).await.unwrap();
+    deployments.delete("one", &Default::default()).await.unwrap();
+    eventually("the resources to go", async || {
+        let install = installs.get_opt("one").await.unwrap();
+        let deployment = deployments.get_opt("one").await.unwrap();
+        (install.is_none() && deployment.is_none()).then_some(())
+    })
+    .await;
+    let host = world.host(id).await.unwrap();
+    assert_eq!(host.cluster_id, Some(cluster.id));
+    assert_eq!(host.state, HostState::AddedToExistingCluster);
+    let agent = world.agent(id).await.unwrap();
+    assert!(agent.spec.cluster_deployment_name.is_some());
 }

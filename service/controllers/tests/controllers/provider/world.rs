@@ -11,7 +11,8 @@ use muster_controller::events::{Events, publish};
 use muster_core::rules::os_image::OsImage;
 use muster_operations::now;
 use muster_resources::{
-    Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, InfraEnv, StandardCondition,
+    Agent, AgentCluster, AgentMachine, AgentMachineStatus, AgentMachineTemplate, ClusterDeployment, InfraEnv,
+    StandardCondition,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -84,15 +85,26 @@ fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
 
 impl World {
     pub async fn start() -> Self {
-        Self::start_with(Vec::new()).await
+        Self::start_as(Vec::new(), None).await
     }
 
     /// With OS images that the service offers.
     pub async fn start_with(os_images: Vec<OsImage>) -> Self {
+        Self::start_as(os_images, None).await
+    }
+
+    /// Starts the provider with this `--watch-filter`.
+    pub async fn start_filtered(watch_filter: &str) -> Self {
+        Self::start_as(Vec::new(), Some(watch_filter)).await
+    }
+
+    async fn start_as(os_images: Vec<OsImage>, watch_filter: Option<&str>) -> Self {
         let backend = Backend::open_with(now(), os_images).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
-        let context = backend.context(events).of_cluster_api();
+        let mut context = backend.context(events);
+        context.watch_filter = watch_filter.map(str::to_owned);
+        let context = context.of_cluster_api();
         let stop = CancellationToken::new();
         let world = Self {
             backend,
@@ -268,6 +280,16 @@ impl World {
         self.agents().get(name).await.unwrap()
     }
 
+    /// Binds the Agent to a ClusterDeployment, as the service does for a node whose Agent it makes again.
+    pub async fn bind_agent(&self, name: &str, cluster: &str) {
+        let reference = json!({"name": cluster, "namespace": NAMESPACE});
+        let patch = Patch::Merge(json!({"spec": {"clusterDeploymentName": reference}}));
+        self.agents()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     pub async fn label_agent(&self, name: &str, key: &str, value: &str) {
         let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
         self.agents()
@@ -342,6 +364,32 @@ impl World {
         .await;
     }
 
+    /// Creates an AgentCluster that no Cluster owns.
+    pub async fn agent_cluster(&self, name: &str, mut metadata: Value) {
+        metadata["name"] = name.into();
+        self.create::<AgentCluster>(json!({"metadata": metadata, "spec": {}}))
+            .await;
+    }
+
+    /// Creates an AgentMachineTemplate whose Machines take the Agents that `selector` selects.
+    pub async fn template(&self, name: &str, selector: Value) {
+        let agents_in = json!({"capi-provider.agent-install.openshift.io/agent-namespace": AGENTS});
+        self.create::<AgentMachineTemplate>(json!({
+            "metadata": {"name": name},
+            "spec": {"template": {"metadata": {"annotations": agents_in}, "spec": {"agentLabelSelector": selector}}},
+        }))
+        .await;
+    }
+
+    /// Sets an annotation.
+    pub async fn annotate<K: Kind>(&self, name: &str, key: &str, value: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
+        self.api::<K>()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the address of the cluster's API.
     pub async fn endpoint(&self, cluster: &str) {
         let patch = json!({"spec": {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}});
@@ -387,7 +435,7 @@ impl World {
     }
 
     /// Creates a Machine of the Cluster `one`; `of`: `selector`, `failureDomain`, `version`, `osImage`, `architecture`,
-    /// `controlPlane`, `annotations` of the AgentMachine.
+    /// `providerID`, `controlPlane`, `annotations` of the AgentMachine.
     pub async fn machine(&self, name: &str, data: &str, of: &Value) {
         self.machine_of("one", name, data, of).await;
     }
@@ -421,6 +469,7 @@ impl World {
             },
             "spec": {
                 "agentLabelSelector": of["selector"], "osImage": of["osImage"], "architecture": of["architecture"],
+                "providerID": of["providerID"],
             },
         }))
         .await;
@@ -502,7 +551,7 @@ async fn write_agent_status(api: &Api<Agent>, name: &str, changed: &Value, state
     });
     let status = json!({
         "conditions": conditions, "debugInfo": {"state": state},
-        "inventory": {"hostname": name, "cpu": {"count": 8}, "interfaces": [{
+        "inventory": {"hostname": name, "cpu": {"count": 8, "architecture": "x86_64"}, "memory": {"physicalBytes": 17_179_869_184_i64}, "interfaces": [{
             "name": "eth0", "hasCarrier": true, "flags": [],
             "ipV4Addresses": ["192.0.2.7/24"], "ipV6Addresses": ["fe80::7/64", "2001:db8::7/64"],
         }]},

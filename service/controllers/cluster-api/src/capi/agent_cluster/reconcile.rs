@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::control_plane::{ControlPlane, control_plane};
 use super::desired;
 use super::status::{self, Found, Reason};
-use crate::capi::objects::{Cluster, adopted, find, is_paused};
+use crate::capi::objects::{Cluster, adopted, find, is_managed_elsewhere, is_paused};
 use crate::capi::zones::{Place, Zones};
 use crate::context::Context;
 
@@ -98,11 +98,22 @@ pub async fn reconcile(
     context: &Context,
     clusters: &Clusters,
 ) -> Result<Action, Error> {
+    if !context.is_ours(&*object) {
+        return Ok(Action::await_change());
+    }
     let namespace = object.namespace().unwrap_or_default();
     let api = Api::<AgentCluster>::namespaced(context.client.clone(), &namespace);
+    let is_moved = finalizers::is_moved(&*object);
+    if is_moved {
+        orphan(&object, context).await?;
+    }
     if object.metadata.deletion_timestamp.is_some() {
         // The ClusterDeployment is deleted with its owner.
         finalizers::remove(&api, &object, finalizer::AGENT_CLUSTER).await?;
+        context.waits.set(&object.object_ref(&()), None);
+        return Ok(Action::await_change());
+    }
+    if is_moved || is_managed_elsewhere(&*object) {
         context.waits.set(&object.object_ref(&()), None);
         return Ok(Action::await_change());
     }
@@ -132,6 +143,9 @@ pub async fn reconcile(
         return settle(&object, context, found, None).await;
     };
     if cluster.is_paused() {
+        // `clusterctl move` pauses Clusters, and deletes the AgentCluster later, too fast for its finalizer to count: the garbage collector must
+        // not take the ClusterDeployment, and with it the hosts.
+        orphan(&object, context).await?;
         return settle(&object, context, paused("its Cluster"), None).await;
     }
     let object = adopted(&api, &object, finalizer::AGENT_CLUSTER)

@@ -14,9 +14,11 @@ use strum::{EnumString, IntoStaticStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 enum Type {
     Ready,
+    /// Present only while the object is paused.
+    Paused,
 }
 
-/// Reasons of `Ready`.
+/// Reasons of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
 pub enum Reason {
     AgentClusterReady,
@@ -68,9 +70,15 @@ pub fn status(
         next.failure_domains = domains;
     }
     let is_ready = found.reason == Reason::AgentClusterReady;
+    let paused = (found.reason == Reason::Paused)
+        .then(|| DesiredCondition::new(Type::Paused, True, found.reason, found.message.clone()));
     let truth = if is_ready { True } else { False };
     let desired = DesiredCondition::new(Type::Ready, truth, found.reason, found.message);
     conditions::set(&mut next.conditions, desired, now);
+    match paused {
+        Some(paused) => conditions::set(&mut next.conditions, paused, now),
+        None => conditions::remove(&mut next.conditions, Type::Paused),
+    }
     for condition in &mut next.conditions {
         condition.observed_generation = generation;
     }
@@ -161,5 +169,13 @@ mod tests {
             ),
             ("False", Some(2))
         );
+        let paused = |status: &AgentClusterStatus| {
+            let mut list = status.conditions.iter();
+            list.find(|one| one.type_ == "Paused")
+                .map(|one| (one.status.clone(), one.observed_generation))
+        };
+        assert_eq!(paused(&third), Some(("True".into(), Some(2))));
+        let fourth = status(Some(&third), found(None, Reason::AgentClusterReady), Some(2), now);
+        assert_eq!(paused(&fourth), None);
     }
 }

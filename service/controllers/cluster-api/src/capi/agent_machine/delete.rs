@@ -84,6 +84,15 @@ pub async fn let_go(
     end(object, provider).await
 }
 
+/// Handles an AgentMachine that `clusterctl move` deletes here: its Agent stays taken, and its host a node.
+pub async fn moved(object: &AgentMachine, provider: &Provider) -> Result<Action, Error> {
+    if object.metadata.deletion_timestamp.is_some() {
+        return end(object, provider).await;
+    }
+    waits::end(object, provider);
+    Ok(Action::await_change())
+}
+
 /// Waits for the Machine to be deleted, or its node to be drained.
 pub async fn await_machine(
     object: &AgentMachine,
@@ -106,7 +115,8 @@ pub async fn await_machine(
         }
     };
     let before = object.status.as_ref();
-    let mut next = status::with_notice(before, Type::Deleting, Reason::WaitingForMachine, &message, now());
+    let notice = (Type::Deleting, Reason::WaitingForMachine);
+    let mut next = status::with_notice(before, notice, &message, object.metadata.generation, now());
     let overdue = waits::set(object, &mut next, provider);
     write(&provider.context, object, before, &next).await?;
     Ok(soonest([overdue]))
@@ -175,7 +185,8 @@ async fn wait(object: &AgentMachine, agent: &AgentView, provider: &Provider) -> 
         agent.candidate.host
     );
     let before = object.status.as_ref();
-    let mut next = status::with_notice(before, Type::Deleting, Reason::WaitingForAgent, &message, now());
+    let notice = (Type::Deleting, Reason::WaitingForAgent);
+    let mut next = status::with_notice(before, notice, &message, object.metadata.generation, now());
     let overdue = waits::set(object, &mut next, provider);
     write(&provider.context, object, before, &next).await?;
     Ok(soonest([overdue]))

@@ -97,8 +97,12 @@ pub fn missing_data(no_data: NoData) -> Result<String, Error> {
     }
 }
 
-/// The namespace to take Agents from: that of an annotation, or of the HostedCluster; else the AgentMachine's own.
-async fn agent_namespace(
+/// The namespace to take Agents from: that of an annotation, or of the HostedCluster; else the AgentMachine's own. Or the reason of a wait, as
+/// a sentence.
+///
+/// # Errors
+/// Fails if the API server does.
+pub async fn agent_namespace(
     object: &AgentMachine,
     agent_cluster: &AgentCluster,
     cluster: Cluster<'_>,

@@ -10,7 +10,8 @@ use kube::runtime::controller::Action;
 use kube::{Api, Client, ResourceExt};
 use muster_api::time::now;
 use muster_controller::error::Error;
-use muster_controller::references::{cluster_api_owner, kube_ref, provider_id};
+use muster_controller::finalizers;
+use muster_controller::references::{PROVIDER_ID_PREFIX, cluster_api_owner, kube_ref, provider_id};
 use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::status::write;
 use muster_controller::writes::patch_params;
@@ -40,6 +41,12 @@ const CLAIM_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Brings the AgentMachine, its Machine and its Agent in line.
 pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Result<Action, Error> {
     let provider = &*provider;
+    if !provider.context.is_ours(&*object) {
+        return Ok(Action::await_change());
+    }
+    if finalizers::is_moved(&*object) {
+        return delete::moved(&object, provider).await;
+    }
     let is_deleting = object.metadata.deletion_timestamp.is_some();
     let Some(machine) = owner_machine(&object, provider).await? else {
         return delete::without_machine(&object, provider).await;
@@ -148,7 +155,8 @@ fn cluster_of(
 async fn pause(object: &AgentMachine, provider: &Provider, why: &str) -> Result<Action, Error> {
     let message = format!("Nothing is done while this holds: {why}");
     let before = object.status.as_ref();
-    let next = status::with_notice(before, Type::Paused, Reason::Paused, &message, now());
+    let notice = (Type::Paused, Reason::Paused);
+    let next = status::with_notice(before, notice, &message, object.metadata.generation, now());
     write(&provider.context, object, before, &next).await?;
     waits::end(object, provider);
     Ok(Action::await_change())
@@ -261,6 +269,9 @@ async fn reserve(
         Ok(need) => need,
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };
+    if let Some(name) = returning(object, &need, provider) {
+        return Ok((returned(name, &need, &binding, provider).await?, None));
+    }
     let outcome = claim::claim(provider, &need, &binding).await?;
     let back_off = outcome.back_off_ends_in(now());
     let reserved = match &outcome.agent {
@@ -282,6 +293,38 @@ async fn reserve(
     };
     let again = outcome.again.then_some(CLAIM_RETRY_INTERVAL);
     Ok((reservation, again.into_iter().chain(back_off).min()))
+}
+
+/// The Agent that `spec.providerID` names, if nothing else shows that it was taken: the AgentMachine came from another management cluster, or
+/// from a backup. Neither takes its status along (docs/protocol/capi-day1.md, section 1, "move").
+fn returning(object: &AgentMachine, need: &Need, provider: &Provider) -> Option<KubeRef> {
+    let id = object.spec.provider_id.as_deref()?;
+    let name = id.strip_prefix(PROVIDER_ID_PREFIX)?;
+    let is_taken = !agents::taken_for(&provider.agents, &need.machine).is_empty()
+        || provider.claims.of(&need.machine).is_some();
+    (!is_taken).then(|| KubeRef::new(&need.namespace, name))
+}
+
+/// Takes the Agent that `spec.providerID` names, and no other: its host is a node of the cluster.
+async fn returned(
+    name: KubeRef,
+    need: &Need,
+    binding: &Binding,
+    provider: &Provider,
+) -> Result<Reservation, Error> {
+    let Some(agent) = agents::get(&provider.agents, &name) else {
+        return Ok(Reservation::not_yet(format!(
+            "Waits for the Agent {name}, whose host it is by spec.providerID; let the service that has the host use this API server, or delete the Machine if there is no such host any more"
+        )));
+    };
+    let candidate = &agent.candidate;
+    if candidate.cluster.as_ref() != Some(&need.cluster) || !need.may_have(candidate) {
+        return Ok(Reservation::not_yet(format!(
+            "The Agent {name}, whose host it is by spec.providerID, is not bound to the ClusterDeployment {}, or of an InfraEnv that does not give its hosts to this namespace; set spec.clusterDeploymentName of the Agent if its host is a node of that cluster",
+            need.cluster
+        )));
+    }
+    kept(name, provider, Some(binding)).await
 }
 
 /// Returns the Agent that was taken before, with its references corrected. Nothing is written when they are correct.

@@ -181,20 +181,21 @@ pub fn differs_in_reasons_only(before: Option<&AgentMachineStatus>, next: &Agent
     next.agent_ref.is_none() && before.is_some_and(|before| without_reasons(before) == without_reasons(next))
 }
 
-/// Returns `before` with one more condition, while nothing else is read.
+/// Returns `before` with one more condition, about this generation, while nothing else is read.
 pub fn with_notice(
     before: Option<&AgentMachineStatus>,
-    type_: Type,
-    reason: Reason,
+    (type_, reason): (Type, Reason),
     message: &str,
+    generation: Option<i64>,
     now: Timestamp,
 ) -> AgentMachineStatus {
     let mut next = before.cloned().unwrap_or_default();
-    conditions::set(
-        &mut next.conditions,
-        DesiredCondition::new(type_, True, reason, message),
-        now,
-    );
+    let desired = DesiredCondition::new(type_, True, reason, message);
+    conditions::set(&mut next.conditions, desired, now);
+    let name: &str = type_.into();
+    for condition in next.conditions.iter_mut().filter(|one| one.type_ == name) {
+        condition.observed_generation = generation;
+    }
     next
 }
 
@@ -515,6 +516,16 @@ mod tests {
         assert!(reserved.message.contains("and 25 more"));
         assert_eq!(find(&status, "Installed").reason, "AgentNotYetFound");
         assert!(!status.ready && status.agent_ref.is_none());
+    }
+
+    #[test]
+    fn a_notice_names_the_generation_that_it_is_about_and_leaves_the_rest() {
+        let before = taken(&agent(&json!([])));
+        let notice = (Type::Paused, Reason::Paused);
+        let paused = with_notice(Some(&before), notice, "why", Some(4), now());
+        assert_eq!(find(&paused, "Paused").observed_generation, Some(4));
+        assert_eq!(find(&paused, "Ready").observed_generation, Some(3));
+        assert_eq!(without_notice(&paused, Type::Paused), before);
     }
 
     #[test]

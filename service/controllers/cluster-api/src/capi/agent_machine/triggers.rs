@@ -17,7 +17,7 @@ use muster_controller::watch::Watched;
 use muster_controller::{secrets, watch};
 use muster_core::record::KubeRef;
 use muster_resources::names::{annotation, label};
-use muster_resources::{AgentCluster, AgentMachine, InfraEnv};
+use muster_resources::{AgentCluster, AgentMachine, AgentMachineTemplate, InfraEnv};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
@@ -31,6 +31,9 @@ use crate::capi::provider::Provider;
 /// Least time between two searches of all AgentMachines without an Agent. Hosts report all the time.
 const WAITING_INTERVAL: Duration = Duration::from_millis(250);
 
+/// Least time between two computations of what the Agents of all templates have.
+const POOLS_INTERVAL: Duration = Duration::from_secs(2);
+
 /// Additional time for each of them: a thousand AgentMachines evaluate a thousand Agents each.
 const PER_MACHINE: Duration = Duration::from_millis(2);
 
@@ -40,10 +43,15 @@ pub struct Triggers {
     /// The store of AgentMachines.
     pub own: Store<AgentMachine>,
     pub requests: UnboundedSender<ObjectRef<AgentMachine>>,
+    /// The store of AgentMachineTemplates.
+    pub templates: Store<AgentMachineTemplate>,
+    pub template_requests: UnboundedSender<ObjectRef<AgentMachineTemplate>>,
     /// Notified when an Agent was created, deleted or changed that can perhaps be taken.
     pub freed: Notify,
     /// Notified when an Agent was taken: for AgentMachines that still search, only the reason against it changes.
     pub taken: Notify,
+    /// Notified when the Agents that Machines of a template may be on can be others, or their sizes.
+    pub pools: Notify,
 }
 
 impl Triggers {
@@ -97,6 +105,7 @@ impl Triggers {
                         let is_taken = agent.candidate.taken_by.is_some();
                         let notify = if is_taken { &self.taken } else { &self.freed };
                         notify.notify_one();
+                        self.pools.notify_one();
                     }
                 }
                 Event::Delete(agent) => {
@@ -105,12 +114,14 @@ impl Triggers {
                     self.provider.zones.note(Some(agent), None);
                     self.request_users(&name, taken_by);
                     self.freed.notify_one();
+                    self.pools.notify_one();
                 }
                 Event::Init => writer.apply_watcher_event(&event),
                 Event::InitDone => {
                     writer.apply_watcher_event(&event);
                     self.provider.zones.agents_listed();
                     self.freed.notify_one();
+                    self.pools.notify_one();
                 }
             }
         }
@@ -137,6 +148,18 @@ impl Triggers {
             let many = self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
             let many = u32::try_from(many).unwrap_or(u32::MAX);
             sleep(WAITING_INTERVAL.max(PER_MACHINE.saturating_mul(many))).await;
+        }
+    }
+
+    /// Requests all AgentMachineTemplates some time after Agents changed: a pool that boots changes all the time.
+    pub async fn templates(self: Arc<Self>) {
+        loop {
+            self.pools.notified().await;
+            sleep(POOLS_INTERVAL).await;
+            for template in self.templates.state() {
+                // Sending fails only when the controller has ended.
+                let _ = self.template_requests.send(ObjectRef::from_obj(&*template));
+            }
         }
     }
 
@@ -176,6 +199,7 @@ impl Triggers {
                     let of = one.labels().get(label::CAPI_CLUSTER_NAME);
                     one.namespace() == namespace && of.is_none_or(|of| *of == name)
                 });
+                self.pools.notify_one();
             }
         }
     }
@@ -190,6 +214,7 @@ impl Triggers {
                 self.request_those(|one| {
                     one.namespace() == namespace && agent_ref(one.status.as_ref()).is_none()
                 });
+                self.pools.notify_one();
             }
         }
     }
@@ -220,6 +245,7 @@ impl Triggers {
             if is_news {
                 self.provider.zones.infra_envs_changed();
                 self.freed.notify_one();
+                self.pools.notify_one();
             }
         }
     }
