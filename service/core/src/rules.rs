@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod agent_version;
 pub(crate) mod architecture;
 pub mod boot_argument;
+pub mod bootstrap_data;
 pub mod checks;
 pub mod cluster_peers;
 pub mod disks;
