@@ -147,3 +147,25 @@ fn what_ignition_refuses_of_bootstrap_data_is_refused_and_it_takes_the_rest() {
         given.len()
     );
 }
+
+#[test]
+fn what_kubeadm_writes_in_specification_2_is_served_as_ignition_takes_it() {
+    let world = World::on(Api::BuiltIn);
+    let ignition = bound(&world);
+    let parser = IgnitionParser::built();
+    for machine in ["cp-init", "cp-join", "worker"] {
+        let file = format!("docs/protocol/bootstrap/kubeadm-full-ignition-{machine}.json");
+        let mark = format!("mark-of-{machine}");
+        let given = std::fs::read_to_string(project_root().join(file)).unwrap();
+        provide(&world, &with_mark(&given, &mark));
+        let served = outcome(&world, &ignition, &mark).unwrap();
+        let version = serde_json::from_str::<Value>(&served).unwrap()["ignition"]["version"].clone();
+        assert_eq!(version, "3.3.0", "{machine}");
+        let verdicts = parser.verdicts(&[(served.as_str(), None)]);
+        assert!(
+            verdicts[0].errors.is_empty(),
+            "{machine}: {:?}",
+            verdicts[0].errors
+        );
+    }
+}

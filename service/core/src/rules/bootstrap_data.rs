@@ -4,21 +4,29 @@
 //! Data that cannot come true is refused before a host is taken for it, by the name of its member. Nothing here repeats
 //! content: it holds keys of authorities and tokens.
 
+mod accepted;
 mod cloud_config;
+mod devices;
 mod ignition2;
+mod nested;
 mod refused;
 mod subject;
 mod template;
+mod version;
 
 use std::fmt;
 
 use serde_json::Value;
 
-use crate::rules::ignition_spec::{self as spec, NEWEST};
+use accepted::accepted;
 
 pub use cloud_config::CloudConfig;
+pub use devices::unreachable_devices;
+pub use ignition2::translated;
+pub use nested::check_nested;
 pub use refused::Refused;
 pub use subject::{PROVIDER_ID_PREFIX, Subject};
+pub(crate) use version::{is_known, version};
 
 /// Longest bootstrap data, bytes: the limit of a Secret.
 pub const MAX_BOOTSTRAP: usize = 1 << 20;
@@ -41,16 +49,13 @@ impl fmt::Debug for BootstrapData {
     }
 }
 
-/// Reads bootstrap data, which is recognised by its first bytes. Ignition of a known specification is validated, of
-/// specification 2 translated; of a cloud-config the form alone is read here ([`CloudConfig::check`] reads the rest).
+/// Reads bootstrap data, which is recognised by its first bytes. Ignition is validated with the configs in it, of
+/// specification 2 translated before; of a cloud-config the form alone is read here ([`CloudConfig::check`] reads the rest).
 ///
 /// # Errors
 /// The member that cannot come true.
 pub fn read(text: &str) -> Result<BootstrapData, Refused> {
-    if text.len() > MAX_BOOTSTRAP {
-        let why = format!("has {} bytes; at most {MAX_BOOTSTRAP} are taken", text.len());
-        return Err(Refused::whole(why));
-    }
+    check_length(text.len())?;
     if text.trim_start().starts_with(['{', '[']) {
         ignition(text).map(BootstrapData::Ignition)
     } else {
@@ -58,36 +63,42 @@ pub fn read(text: &str) -> Result<BootstrapData, Refused> {
     }
 }
 
+fn check_length(bytes: usize) -> Result<(), Refused> {
+    if bytes <= MAX_BOOTSTRAP {
+        return Ok(());
+    }
+    let why = format!("has {bytes} bytes; at most {MAX_BOOTSTRAP} are taken");
+    Err(Refused::new("value", why))
+}
+
 fn ignition(text: &str) -> Result<String, Refused> {
     // The error's own text may quote the data.
     let config: Value = serde_json::from_str(text)
         .map_err(|error| Refused::new(format!("line {}", error.line()), "is not JSON"))?;
-    match version(&config) {
-        None => Err(Refused::new(
+    let version = version(&config).ok_or_else(|| {
+        Refused::new(
             "ignition.version",
             "is not a version of Ignition's specification 2 or 3",
-        )),
-        Some((2, ..)) => ignition2::translated(text),
-        Some(version) if is_known(version) => {
-            spec::parse(text).map_err(|problems| Refused::of(&problems))?;
-            Ok(text.to_owned())
-        }
-        Some(_) => Ok(text.to_owned()),
+        )
+    })?;
+    if version.0 == 2 {
+        let config = translated(&config)?;
+        check_parts(&config)?;
+        let text = config.to_string();
+        check_length(text.len())?;
+        return Ok(text);
     }
+    // Rules of newer specifications are not known.
+    if is_known(version) {
+        accepted(text)?;
+    }
+    check_parts(&config)?;
+    Ok(text.to_owned())
 }
 
-/// True if the rules of a version are known here: not those of specification 2, and not those of specifications that
-/// are newer than this program.
-pub(crate) fn is_known((major, minor, _): (u32, u32, u32)) -> bool {
-    major == 3 && minor <= u32::from(NEWEST)
-}
-
-/// The specification's version as numbers.
-pub(crate) fn version(config: &Value) -> Option<(u32, u32, u32)> {
-    let text = config.pointer("/ignition/version")?.as_str()?;
-    let mut parts = text.split('.').map(|part| part.parse().ok());
-    let version = (parts.next()??, parts.next()??, parts.next()??);
-    (parts.next().is_none() && matches!(version.0, 2 | 3)).then_some(version)
+fn check_parts(config: &Value) -> Result<(), Refused> {
+    check_nested(config)?;
+    unreachable_devices(config).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -108,18 +119,15 @@ mod tests {
             assert!(matches!(read(good), Ok(BootstrapData::CloudConfig(_))), "{good}");
         }
         for (bad, member) in [
-            ("", "the first line"),
-            ("hunter2", "the first line"),
-            ("#!/bin/sh\nhunter2", "the first line"),
-            ("#include\nhttps://hunter2", "the first line"),
-            ("MIME-Version: 1.0\nhunter2", "the first line"),
-            (
-                "Content-Type: multipart/mixed; boundary=hunter2",
-                "the first line",
-            ),
-            ("#cloud-config-archive\n- hunter2", "the first line"),
-            ("## template: mako\n#cloud-config\nhunter2", "the first line"),
-            ("## template: jinja\n#!/bin/sh\nhunter2", "the first line"),
+            ("", "line 1"),
+            ("hunter2", "line 1"),
+            ("#!/bin/sh\nhunter2", "line 1"),
+            ("#include\nhttps://hunter2", "line 1"),
+            ("MIME-Version: 1.0\nhunter2", "line 1"),
+            ("Content-Type: multipart/mixed; boundary=hunter2", "line 1"),
+            ("#cloud-config-archive\n- hunter2", "line 1"),
+            ("## template: mako\n#cloud-config\nhunter2", "line 1"),
+            ("## template: jinja\n#!/bin/sh\nhunter2", "line 1"),
             ("{}", "ignition.version"),
             ("{\n\"a\": hunter2", "line 2"),
             (r#"{"ignition":{"version":"1.0.0"}}"#, "ignition.version"),

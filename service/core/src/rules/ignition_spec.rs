@@ -18,6 +18,7 @@ mod version;
 
 use serde_json::Value;
 
+pub(crate) use data_url::data_of_url;
 pub use go_url::scheme;
 pub use merge::merged;
 pub use problem::Problem;

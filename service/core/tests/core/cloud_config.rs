@@ -368,7 +368,7 @@ fn what_has_no_counterpart_is_refused_by_its_path() {
             "systemd.units.1",
         ),
         (json!({"mounts": [["vdb", "/home/x"]]}), "mounts.0.1"),
-        (json!(["hunter2"]), ""),
+        (json!(["hunter2"]), "value"),
     ] {
         let refused = of(&config).unwrap_err();
         assert_eq!(refused.member, member, "{config}: {refused}");

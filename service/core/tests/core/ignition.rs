@@ -1,6 +1,7 @@
 //! `discovery.ign` as a whole, and the ignition of nodes.
 
 mod served;
+mod translated;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -381,17 +382,22 @@ fn a_node_gets_a_pointer_or_its_bootstrap_data_with_its_name_and_agent() {
 }
 
 #[test]
-fn bootstrap_data_of_specification_2_is_extended_in_its_own_words() {
+fn bootstrap_data_of_specification_2_becomes_3_with_name_agent_and_override() {
     let mut world = World::new();
     let mut host = world.known_host_of_cluster();
     host.bootstrap_ignition = with_data("2.3.0");
     host.data.node_agent = NodeAgent::Installed;
+    host.data.ignition_config_overrides =
+        Secret::new(r#"{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/etc/mine"}]}}"#);
     let config = of_node(&world, &host);
-    assert_eq!(config["ignition"]["version"], "2.3.0");
-    assert_eq!(file(&config, "/etc/hostname")["filesystem"], "root");
-    assert_eq!(file(&config, "/etc/muster/agent.json")["filesystem"], "root");
-    host.data.ignition_config_overrides = Secret::new(r#"{"ignition":{"version":"3.1.0"}}"#);
-    let facts = world.cluster_facts().cluster.unwrap();
-    let error = node(&host, facts, &agent_of(&host)).unwrap_err().to_string();
-    assert!(error.contains("take the override away"), "{error}");
+    assert_eq!(config["ignition"]["version"], "3.3.0");
+    for path in [
+        "/etc/kubeadm.yaml",
+        "/etc/hostname",
+        "/etc/muster/agent.json",
+        "/etc/mine",
+    ] {
+        assert!(file(&config, path).get("filesystem").is_none(), "{path}");
+    }
+    assert_eq!(file(&config, "/etc/kubeadm.yaml")["overwrite"], true);
 }

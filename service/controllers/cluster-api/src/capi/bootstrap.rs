@@ -131,6 +131,8 @@ fn pointer(text: &str) -> Option<Bootstrap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
     fn read(value: &Value) -> Result<Bootstrap, String> {
@@ -191,6 +193,54 @@ mod tests {
     }
 
     #[test]
+    fn a_config_of_specification_2_is_passed_on_as_3_or_refused_by_its_member() {
+        let mut config = json!({"ignition": {"version": "2.3.0", "config": {}}, "storage": {"files": [
+            {"filesystem": "root", "path": "/etc/kubeadm.sh", "mode": 448, "contents": {"source": "data:,hunter2", "verification": {}}},
+        ]}});
+        let bootstrap = read(&config).unwrap();
+        let (key, value) = bootstrap.entry();
+        let value: Value = serde_json::from_str(value.reveal()).unwrap();
+        let file = json!({"path": "/etc/kubeadm.sh", "mode": 448, "overwrite": true, "contents": {"source": "data:,hunter2"}});
+        let expected = json!({"ignition": {"version": "3.3.0"}, "storage": {"files": [file]}});
+        assert_eq!((key, value), ("ignition", expected));
+        config["storage"]["luks"] = json!([{"name": "hunter2"}]);
+        let error = read(&config).unwrap_err();
+        assert!(
+            error.contains("`storage.luks`: ") && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_config_of_specification_3_is_validated_with_the_configs_in_it() {
+        let inner = |device: &str| {
+            let inner = json!({"ignition": {"version": "3.4.0"}, "storage": {"filesystems": [
+                {"device": device, "format": "btrfs", "path": "/opt"},
+            ]}});
+            let source = format!(
+                "data:application/json;base64,{}",
+                STANDARD.encode(inner.to_string())
+            );
+            json!({"ignition": {"version": "3.4.0", "config": {"merge": [{"source": source}]}}})
+        };
+        let k0smotron = inner("/dev/vdb1");
+        let bootstrap = read(&k0smotron).unwrap();
+        assert_eq!(bootstrap.entry().0, "ignition", "no pointer: it has no token");
+        assert_eq!(bootstrap.entry().1.reveal(), k0smotron.to_string());
+        let error = read(&inner("/dev/disk/by-partlabel/p.lxroot")).unwrap_err();
+        assert!(
+            error.contains("-> storage.filesystems.0.device`: ") && error.contains("SUSE MicroOS"),
+            "{error}"
+        );
+        let invalid = json!({"ignition": {"version": "3.3.0"}, "storage": {"files": [{"path": "hunter2"}]}});
+        let error = read(&invalid).unwrap_err();
+        assert!(
+            error.contains("`storage.files.0.path`: ") && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_cloud_config_is_passed_on_as_it_is() {
         let text = "## template: jinja\n#cloud-config\nruncmd:\n- echo {{ ds.meta_data.local_hostname }}\n";
         let bootstrap = Bootstrap::read(&Secret::new(text.to_owned())).unwrap();
@@ -203,25 +253,25 @@ mod tests {
     #[test]
     fn anything_else_is_refused_without_being_quoted() {
         for (value, wanted) in [
-            ("#cloud-config\npackages: [hunter2]", "is refused: packages: "),
+            ("#cloud-config\npackages: [hunter2]", "is refused: `packages`: "),
             (
                 "#cloud-config\nbootcmd: [\"cloud-init-per once hunter2 x\"]",
-                "is refused: bootcmd.0: ",
+                "is refused: `bootcmd.0`: ",
             ),
             (
                 "## template: jinja\n#cloud-config\nruncmd: [\"{{ .hunter2 }}\"]",
-                "is refused: line 3: ",
+                "is refused: `line 3`: ",
             ),
-            ("#!/bin/sh\nhunter2", "is refused: the first line: "),
-            ("[\"hunter2\"]", "is refused: ignition.version: "),
-            ("{\"passwd\": \"hunter2\"}", "is refused: ignition.version: "),
+            ("#!/bin/sh\nhunter2", "is refused: `line 1`: "),
+            ("[\"hunter2\"]", "is refused: `ignition.version`: "),
+            ("{\"passwd\": \"hunter2\"}", "is refused: `ignition.version`: "),
             (
                 "{\"ignition\": {\"version\": \"hunter2\"}}",
-                "is refused: ignition.version: ",
+                "is refused: `ignition.version`: ",
             ),
             (
                 "{\"ignition\": {\"version\": \"3.4.0\"}, \"storage\": {\"files\": [{\"path\": \"hunter2\"}]}}",
-                "is refused: storage.files.0.path: ",
+                "is refused: `storage.files.0.path`: ",
             ),
         ] {
             let error = Bootstrap::read(&Secret::new(value.to_owned())).unwrap_err();

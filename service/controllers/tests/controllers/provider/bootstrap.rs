@@ -36,7 +36,11 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
     world.bootstrap("data", &packages).await;
     eventually(
         "what cannot come true to be named before an Agent is taken",
-        async || message().await.filter(|it| it.contains("is refused: packages: ")),
+        async || {
+            message()
+                .await
+                .filter(|it| it.contains("is refused: `packages`: "))
+        },
     )
     .await;
     let whole = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/x"}]}});

@@ -18,10 +18,10 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::accepted::accepted;
 use super::refused::Refused;
 use super::subject::Subject;
 use super::template::{self, FIRST_LINE};
-use crate::rules::ignition_spec as spec;
 use made::Made;
 use node::Node;
 
@@ -64,7 +64,7 @@ impl CloudConfig {
         let is_template = first == FIRST_LINE;
         if first.starts_with("## template:") && !is_template {
             return Err(Refused::new(
-                "the first line",
+                "line 1",
                 format!("names another template engine; write {FIRST_LINE}"),
             ));
         }
@@ -100,7 +100,7 @@ impl CloudConfig {
         let skipped = usize::from(self.is_template);
         let config = document::parse(&rendered, skipped)?;
         let text = translated(&config, subject)?.to_string();
-        spec::parse(&text).map_err(|problems| Refused::of(&problems))?;
+        accepted(&text)?;
         Ok(text)
     }
 

@@ -1,50 +1,33 @@
-//! The part of bootstrap data that cannot come true.
-
-use std::fmt;
+//! The refusal of bootstrap data.
 
 use thiserror::Error;
 
-use crate::rules::ignition_spec::Problem;
-
-/// The member that is refused, and the reason. Neither repeats a value: bootstrap data holds secrets.
+/// A member of bootstrap data that an installed host cannot apply. It repeats no value: bootstrap data holds secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{member}`: {why}")]
 pub struct Refused {
-    /// Path of the member, such as `storage.files.0.path`; empty for the data as a whole.
+    /// Path of the member, such as `storage.filesystems.0.mount.create`; of one in a config that another config holds,
+    /// `ignition.config.merge.0.source -> storage.files.1.path`.
     pub member: String,
-    /// The reason, and what to write in its place.
+    /// The reason, and the remedy.
     pub why: String,
 }
 
 impl Refused {
-    pub(super) fn new(member: impl Into<String>, why: impl Into<String>) -> Self {
+    /// Refuses the member at the path `member`.
+    pub fn new(member: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             member: member.into(),
             why: why.into(),
         }
     }
 
-    pub(super) fn whole(why: impl Into<String>) -> Self {
-        Self::new("", why)
-    }
-
-    /// The first of Ignition's objections, with the number of the others.
-    pub(super) fn of(problems: &[Problem]) -> Self {
-        let Some(first) = problems.first() else {
-            return Self::whole("is not what Ignition takes");
-        };
-        let why = match problems.len() {
-            1 => first.why.clone(),
-            len => format!("{} (and {} more)", first.why, len - 1),
-        };
-        Self::new(first.path.clone(), why)
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.member.is_empty() {
-            write!(f, "{}: ", self.member)?;
+    /// The same of a config that the member `holder` of another config holds.
+    #[must_use]
+    pub(super) fn held_by(mut self, holder: &str) -> Self {
+        if !holder.is_empty() {
+            self.member = format!("{holder} -> {}", self.member);
         }
-        f.write_str(&self.why)
+        self
     }
 }

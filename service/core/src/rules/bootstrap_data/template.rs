@@ -39,7 +39,7 @@ pub(super) fn rendered(body: &str, subject: &Subject) -> Result<String, Refused>
             "has {} bytes when it is rendered; at most {MAX_RENDERED} are taken",
             text.len()
         );
-        return Err(Refused::whole(why));
+        return Err(Refused::new("value", why));
     }
     Ok(text)
 }
@@ -118,7 +118,7 @@ fn refused(error: &Error, missed: &Missed) -> Refused {
     match error.line() {
         // The first line was taken off.
         Some(line) => at(line + 1, why),
-        None => Refused::whole(why),
+        None => Refused::new("value", why),
     }
 }
 

@@ -69,11 +69,11 @@ pub fn node(
         let base = spec::read(&text).map_err(|problem| NodeIgnitionError::Bootstrap(problem.to_string()))?;
         of_known(base, host, cluster, agent)
     } else {
-        of_unknown(base, version, host, agent)
+        of_unknown(base, host, agent)
     }
 }
 
-/// Bootstrap data as Ignition; a cloud-config is translated with the values that the host has now.
+/// Bootstrap data as Ignition 3; a cloud-config is translated with the values that the host has now.
 fn of_host(host: &Host, stored: &str) -> Result<String, Refused> {
     match bootstrap_data::read(stored)? {
         BootstrapData::Ignition(text) => Ok(text),
@@ -112,21 +112,11 @@ fn of_known(
     }
 }
 
-/// Merges an override of specification 2, or of one that is newer than this program, by form, without validation.
-fn of_unknown(
-    base: Value,
-    version: (u32, u32, u32),
-    host: &Host,
-    agent: &NodeAgentConfig,
-) -> Result<String, NodeIgnitionError> {
-    let mut config = spec::merged(base, &additions(host, agent, version.0));
+/// Merges an override over a config of a specification that is newer than this program, by form, without validation.
+fn of_unknown(base: Value, host: &Host, agent: &NodeAgentConfig) -> Result<String, NodeIgnitionError> {
+    let mut config = spec::merged(base, &additions(host, agent));
     let own = host.data.ignition_config_overrides.reveal();
     if !own.is_empty() {
-        if version.0 == 2 {
-            let why =
-                "it is of Ignition's specification 3, and the bootstrap data of 2; take the override away";
-            return Err(NodeIgnitionError::Override(why.into()));
-        }
         let mut own = check_override(own).map_err(NodeIgnitionError::Override)?.value;
         // The base's version is newer.
         own["ignition"]["version"].take();
@@ -153,15 +143,9 @@ fn pointer(host: &Host, cluster: ClusterFacts<'_>) -> Result<Value, NodeIgnition
     Ok(config)
 }
 
-/// The host's name and the agent on the node, in the form of the specification.
-fn additions(host: &Host, agent: &NodeAgentConfig, specification: u32) -> Value {
-    let file = |path: &str, mode: u32, source: String| {
-        let mut file = json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": source}});
-        if specification == 2 {
-            file["filesystem"] = "root".into();
-        }
-        file
-    };
+/// The host's name and the agent on the node.
+fn additions(host: &Host, agent: &NodeAgentConfig) -> Value {
+    let file = |path: &str, mode: u32, source: String| json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": source}});
     let name = hostname::display(host);
     let name = utf8_percent_encode(&name, ESCAPED);
     let mut files = vec![file("/etc/hostname", 0o644, format!("data:,{name}"))];

@@ -1,8 +1,9 @@
-//! Checks which `data:` URLs Ignition can read. Source: `github.com/vincent-petithory/dataurl` 1.0.0, RFC 2397.
+//! Reads `data:` URLs, those alone that Ignition can read. Source: `github.com/vincent-petithory/dataurl` 1.0.0, RFC 2397.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use percent_encoding::percent_decode_str;
 
 const ESCAPES: &str = "has a percent sign without two hexadecimal digits";
 const TYPE: &str =
@@ -17,19 +18,27 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 pub(super) fn check(text: &str) -> Result<(), &'static str> {
+    data_of_url(text).map(drop)
+}
+
+/// Returns the data that the URL `text` holds.
+///
+/// # Errors
+/// The fault, without any part of the text.
+pub(crate) fn data_of_url(text: &str) -> Result<Vec<u8>, &'static str> {
     let rest = text.strip_prefix("data:").ok_or(TYPE)?;
     let (is_base64, data) = header(rest)?;
     if is_base64 {
         let data: Vec<u8> = data.bytes().filter(|byte| *byte != b'\n').collect();
         return BASE64
             .decode(data)
-            .map(drop)
             .map_err(|_| "does not hold base64, though it declares it");
     }
     if !data.bytes().all(is_url_byte) {
         return Err("holds characters that are written as % and two hexadecimal digits, or in base64");
     }
-    escapes(data)
+    escapes(data)?;
+    Ok(percent_decode_str(data).collect())
 }
 
 /// Returns true if base64 follows, and the remaining text.
@@ -117,4 +126,24 @@ fn escapes(text: &str) -> Result<(), &'static str> {
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     });
     if whole { Ok(()) } else { Err(ESCAPES) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::data_of_url;
+
+    #[test]
+    fn data_is_decoded_as_the_url_declares_it() {
+        for (url, data) in [
+            ("data:,a%20b", "a b"),
+            ("data:,", ""),
+            ("data:text/plain;charset=utf-8;base64,YSBi", "a b"),
+            ("data:;base64,YSBi", "a b"),
+        ] {
+            assert_eq!(data_of_url(url), Ok(data.as_bytes().to_vec()), "{url}");
+        }
+        for bad in ["a", "data:a", "data:,%2", "data:;base64,*"] {
+            assert!(data_of_url(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -132,7 +132,7 @@ mod tests {
             (json!(["cloud-init-per once x y"]), "0"),
             (json!(["a; /usr/bin/cloud-init-per once x y"]), "0"),
             (json!([["cloud-init-per", "once"]]), "0"),
-            (json!("a"), ""),
+            (json!("a"), "value"),
         ] {
             assert_eq!(lines(&Node::root(&bad)).unwrap_err().member, member, "{bad}");
         }

@@ -34,7 +34,7 @@ pub(super) fn check_form(text: &str) -> Result<(), Refused> {
         .to_lowercase();
     if let Some((_, name)) = OTHERS.iter().find(|(first, _)| start.starts_with(first)) {
         return Err(Refused::new(
-            "the first line",
+            "line 1",
             format!("is of {name}, which needs an image with cloud-init; write #cloud-config or Ignition"),
         ));
     }
@@ -43,7 +43,7 @@ pub(super) fn check_form(text: &str) -> Result<(), Refused> {
         return Ok(());
     }
     Err(Refused::new(
-        "the first line",
+        "line 1",
         "is neither #cloud-config nor that of Ignition (set format: ignition or format: cloud-config at the bootstrap provider)",
     ))
 }
@@ -73,7 +73,7 @@ pub(super) fn parse(text: &str, skipped: usize) -> Result<Value, Refused> {
         let why = "is not YAML of one document";
         match line.and_then(|line| usize::try_from(line).ok()) {
             Some(line) => Refused::new(format!("line {}", line + skipped), why),
-            None => Refused::whole(why),
+            None => Refused::new("value", why),
         }
     })?;
     match config {

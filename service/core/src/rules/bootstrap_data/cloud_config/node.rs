@@ -29,7 +29,9 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn refuse(&self, why: impl Into<String>) -> Refused {
-        Refused::new(self.path.clone(), why)
+        // The whole of it has no path.
+        let path = if self.path.is_empty() { "value" } else { &self.path };
+        Refused::new(path, why)
     }
 
     pub(super) fn value(&self) -> &'a Value {
