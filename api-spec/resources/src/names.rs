@@ -184,6 +184,8 @@ pub mod key {
     pub const IGNITION_TOKEN: &str = "ignition-token";
     /// A whole Ignition config, in place of an endpoint and its token.
     pub const IGNITION: &str = "ignition";
+    /// A cloud-config as the bootstrap provider made it, in place of Ignition: its templates need the host's values.
+    pub const USER_DATA: &str = "user-data";
     /// Bootstrap data, and the kubeconfig of a cluster, as Cluster API keeps them.
     pub const CAPI_VALUE: &str = "value";
     /// Users of BMCs and their passwords, as Kubernetes' Secrets of the type `kubernetes.io/basic-auth` have them.

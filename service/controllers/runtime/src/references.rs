@@ -24,8 +24,7 @@ pub fn cluster_api_owner<'a>(object: &'a impl Resource, kind: &str) -> Option<&'
     object.owner_references().iter().find(is_it)
 }
 
-/// Prefix of the provider ids of hosts of this service. Source: docs/protocol/capi-agent-provider.md#2.
-pub const PROVIDER_ID_PREFIX: &str = "agent://";
+pub use muster_core::rules::bootstrap_data::PROVIDER_ID_PREFIX;
 
 /// The provider id of the host of an Agent with this name.
 pub fn provider_id(agent: &str) -> String {

@@ -32,7 +32,8 @@ pub struct Host {
     pub inventory: Option<Arc<Inventory>>,
     /// Its reports about others; kept apart from `data` because they can be large and polls do not need them.
     pub reports: Arc<HostReports>,
-    /// The Ignition that the host is installed with, as a Cluster API bootstrap provider made it; empty: the cluster's own is used.
+    /// The Ignition or cloud-config that the host is installed with, as a Cluster API bootstrap provider made it; empty: the cluster's own
+    /// Ignition is used.
     /// Kept apart because it can be large.
     pub bootstrap_ignition: Secret,
     pub data: HostData,

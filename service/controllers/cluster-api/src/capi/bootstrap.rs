@@ -1,11 +1,11 @@
-//! Reads bootstrap data: a pointer to HyperShift's Ignition server, or an Ignition config of any bootstrap
-//! provider. Source: docs/protocol/capi-agent-provider.md#3.
+//! Reads bootstrap data: a pointer to HyperShift's Ignition server, or Ignition or cloud-config of any bootstrap
+//! provider. Source: docs/protocol/capi-agent-provider.md#3, docs/protocol/capi-day1.md#2.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use muster_core::record::Secret;
-use muster_core::rules::ignition::bootstrap_in_3;
+use muster_core::rules::bootstrap_data::{self, BootstrapData, Refused};
 use muster_resources::names::key;
 use serde_json::{Map, Value};
 
@@ -21,8 +21,10 @@ pub enum Bootstrap {
         /// End of the endpoint's URL.
         machine_config_pool: String,
     },
-    /// The Ignition config itself.
+    /// The Ignition config itself, of specification 3.
     Whole(Secret),
+    /// A cloud-config as it is: its templates need the values of a host that is not chosen yet.
+    UserData(Secret),
 }
 
 impl fmt::Debug for Bootstrap {
@@ -30,6 +32,7 @@ impl fmt::Debug for Bootstrap {
         f.write_str(match self {
             Self::Pointer { .. } => "Pointer",
             Self::Whole(_) => "Whole",
+            Self::UserData(_) => "UserData",
         })
     }
 }
@@ -37,36 +40,22 @@ impl fmt::Debug for Bootstrap {
 const BEARER: &str = "Bearer ";
 
 impl Bootstrap {
-    /// Reads the value of a bootstrap Secret. A config of specification 2 is returned in 3.3.
+    /// Reads the value of a bootstrap Secret.
     ///
     /// # Errors
-    /// Returns the mistake in the value, or the member that a host cannot apply, and what to do; the text contains no part
-    /// of the value.
+    /// Returns the member that cannot come true on a host, and what to do; the text contains no value.
     pub fn read(value: &Secret) -> Result<Self, String> {
-        let config: Map<String, Value> = serde_json::from_str(value.reveal()).map_err(|error| {
-            // The error's own text may quote the value.
-            format!(
-                "is no Ignition config: no JSON object (line {}, column {}); set `format: ignition` in the bootstrap config",
-                error.line(),
-                error.column()
-            )
-        })?;
-        let ignition = config.get("ignition").unwrap_or(&Value::Null);
-        let version = ignition["version"].as_str().unwrap_or_default();
-        if !["2.", "3."].iter().any(|known| version.starts_with(known)) {
-            return Err(match version {
-                "" => "is no Ignition config: it has no ignition.version".into(),
-                _ => "is an Ignition config of another version than 2 and 3".into(),
-            });
-        }
-        if let Some(pointer) = pointer(&config, ignition) {
+        let sentence = |refused: Refused| format!("is refused: {refused}");
+        if let Some(pointer) = pointer(value.reveal()) {
             return Ok(pointer);
         }
-        let translated = bootstrap_in_3(value.reveal())?;
-        Ok(Self::Whole(match translated {
-            Some(config) => Secret::new(config.to_string()),
-            None => value.clone(),
-        }))
+        match bootstrap_data::read(value.reveal()).map_err(sentence)? {
+            BootstrapData::Ignition(config) => Ok(Self::Whole(Secret::new(config))),
+            BootstrapData::CloudConfig(config) => {
+                config.check().map_err(sentence)?;
+                Ok(Self::UserData(value.clone()))
+            }
+        }
     }
 
     /// The key and the value with which the data is passed to the Agent.
@@ -74,6 +63,7 @@ impl Bootstrap {
         match self {
             Self::Pointer { token, .. } => (key::IGNITION_TOKEN, token),
             Self::Whole(config) => (key::IGNITION, config),
+            Self::UserData(config) => (key::USER_DATA, config),
         }
     }
 
@@ -83,7 +73,7 @@ impl Bootstrap {
             Self::Pointer {
                 machine_config_pool, ..
             } => Some(machine_config_pool),
-            Self::Whole(_) => None,
+            Self::Whole(_) | Self::UserData(_) => None,
         }
     }
 
@@ -91,13 +81,21 @@ impl Bootstrap {
     pub fn headers(&self) -> BTreeMap<String, String> {
         match self {
             Self::Pointer { headers, .. } => headers.clone(),
-            Self::Whole(_) => BTreeMap::new(),
+            Self::Whole(_) | Self::UserData(_) => BTreeMap::new(),
         }
     }
 }
 
 /// Recognises a config that only points to the real one: one source with a bearer token, and nothing for the host.
-fn pointer(config: &Map<String, Value>, ignition: &Value) -> Option<Bootstrap> {
+fn pointer(text: &str) -> Option<Bootstrap> {
+    let config: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let ignition = config.get("ignition")?;
+    if !["2.", "3."].iter().any(|known| {
+        let version = ignition["version"].as_str();
+        version.is_some_and(|version| version.starts_with(known))
+    }) {
+        return None;
+    }
     let has_content = config.iter().any(|(name, value)| {
         let is_empty = value.as_object().is_some_and(Map::is_empty);
         name != "ignition" && !value.is_null() && !is_empty
@@ -237,20 +235,43 @@ mod tests {
         let invalid = json!({"ignition": {"version": "3.3.0"}, "storage": {"files": [{"path": "hunter2"}]}});
         let error = read(&invalid).unwrap_err();
         assert!(
-            error.contains("storage.files.0.path: ") && !error.contains("hunter2"),
+            error.contains("`storage.files.0.path`: ") && !error.contains("hunter2"),
             "{error}"
         );
     }
 
     #[test]
+    fn a_cloud_config_is_passed_on_as_it_is() {
+        let text = "## template: jinja\n#cloud-config\nruncmd:\n- echo {{ ds.meta_data.local_hostname }}\n";
+        let bootstrap = Bootstrap::read(&Secret::new(text.to_owned())).unwrap();
+        let (key, value) = bootstrap.entry();
+        assert_eq!((key, value.reveal()), ("user-data", text));
+        assert_eq!(bootstrap.machine_config_pool(), None);
+        assert_eq!(format!("{bootstrap:?}"), "UserData");
+    }
+
+    #[test]
     fn anything_else_is_refused_without_being_quoted() {
         for (value, wanted) in [
-            ("#cloud-config\nusers: [hunter2]", "set `format: ignition`"),
-            ("[\"hunter2\"]", "no JSON object"),
-            ("{\"passwd\": \"hunter2\"}", "no ignition.version"),
+            ("#cloud-config\npackages: [hunter2]", "is refused: `packages`: "),
+            (
+                "#cloud-config\nbootcmd: [\"cloud-init-per once hunter2 x\"]",
+                "is refused: `bootcmd.0`: ",
+            ),
+            (
+                "## template: jinja\n#cloud-config\nruncmd: [\"{{ .hunter2 }}\"]",
+                "is refused: `line 3`: ",
+            ),
+            ("#!/bin/sh\nhunter2", "is refused: `line 1`: "),
+            ("[\"hunter2\"]", "is refused: `ignition.version`: "),
+            ("{\"passwd\": \"hunter2\"}", "is refused: `ignition.version`: "),
             (
                 "{\"ignition\": {\"version\": \"hunter2\"}}",
-                "another version than 2 and 3",
+                "is refused: `ignition.version`: ",
+            ),
+            (
+                "{\"ignition\": {\"version\": \"3.4.0\"}, \"storage\": {\"files\": [{\"path\": \"hunter2\"}]}}",
+                "is refused: `storage.files.0.path`: ",
             ),
         ] {
             let error = Bootstrap::read(&Secret::new(value.to_owned())).unwrap_err();

@@ -20,7 +20,7 @@ use muster_controller::writes::{patch_params, post_params};
 use muster_core::record::KubeRef;
 use muster_resources::NamespacedReference;
 use muster_resources::names::{key, label};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bootstrap::Bootstrap;
 
@@ -182,14 +182,13 @@ async fn write(client: &Client, name: &KubeRef, bootstrap: &Bootstrap) -> Result
             _ => later(error),
         });
     };
-    let other = if entry == key::IGNITION {
-        key::IGNITION_TOKEN
-    } else {
-        key::IGNITION
-    };
+    let others: Vec<&str> = [key::IGNITION, key::IGNITION_TOKEN, key::USER_DATA]
+        .into_iter()
+        .filter(|other| *other != entry)
+        .collect();
     let data = found.data.as_ref();
     let has = |key: &str| data.and_then(|data| data.get(key));
-    if has(entry) == Some(&bytes) && has(other).is_none() {
+    if has(entry) == Some(&bytes) && others.iter().all(|other| has(other).is_none()) {
         return Ok(());
     }
     if !is_ours(&found) {
@@ -198,7 +197,11 @@ async fn write(client: &Client, name: &KubeRef, bootstrap: &Bootstrap) -> Result
             label::CAPI_BOOTSTRAP
         )));
     }
-    let patch = Patch::Merge(json!({"data": {entry: bytes, other: null}}));
+    let mut wanted = json!({entry: bytes});
+    for other in others {
+        wanted[other] = Value::Null;
+    }
+    let patch = Patch::Merge(json!({"data": wanted}));
     let patched = api.patch_metadata(&name.name, &patch_params(), &patch).await;
     patched.map(drop).map_err(later)
 }

@@ -340,7 +340,7 @@ impl Reconciler {
         if let Token::Is(bootstrap) = &token.bootstrap
             && *bootstrap != host.bootstrap_ignition
         {
-            // The Ignition is for the cluster that the host is bound to next.
+            // The data is for the cluster that the host is bound to next.
             bootstrap_accepted = host.cluster_id.is_some() && {
                 let event = HostEvent::BootstrapIgnitionSet(bootstrap.clone());
                 self.apply(host, event, problems).await

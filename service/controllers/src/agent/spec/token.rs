@@ -1,5 +1,6 @@
 //! Reads the token for a cluster's Ignition endpoint, or a whole Ignition, from the Secret that the spec names. Source:
-//! docs/protocol/kube-controllers.md#4.2; the whole Ignition is an addition of Muster, for any bootstrap provider.
+//! docs/protocol/kube-controllers.md#4.2; the whole Ignition, or a cloud-config, is an addition of Muster, for any
+//! bootstrap provider.
 //!
 //! Secrets are watched without their content; one is read only when its version differs from the one that
 //! the host was last given.
@@ -82,12 +83,13 @@ impl Tokens {
         }
         let NamespacedReference { name, namespace } = reference;
         secrets::check_namespace(&self.namespaces, "Secret", namespace, name)?;
-        let keys = [key::IGNITION_TOKEN, key::IGNITION];
-        let [token, bootstrap] = secrets::read_secret_keys(&self.client, namespace, name, keys).await?;
+        let keys = [key::IGNITION_TOKEN, key::IGNITION, key::USER_DATA];
+        let [token, ignition, user_data] =
+            secrets::read_secret_keys(&self.client, namespace, name, keys).await?;
         Ok(Wanted {
             tokens: self,
             token: Token::Is(token.unwrap_or_default()),
-            bootstrap: Token::Is(bootstrap.unwrap_or_default()),
+            bootstrap: Token::Is(ignition.or(user_data).unwrap_or_default()),
             given,
         })
     }
@@ -109,7 +111,7 @@ pub struct Wanted<'a> {
     tokens: &'a Tokens,
     /// The token.
     pub token: Token,
-    /// The whole Ignition.
+    /// The whole Ignition, or a cloud-config.
     pub bootstrap: Token,
     given: Option<Given>,
 }

@@ -32,11 +32,16 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
             .filter(|it| it.contains(&format!("the Secret {NAMESPACE}/data does not exist")))
     })
     .await;
-    let cloud_config = json!("#cloud-config");
-    world.bootstrap("data", &cloud_config).await;
-    eventually("the wrong format to be named", async || {
-        message().await.filter(|it| it.contains("set `format: ignition`"))
-    })
+    let packages = json!("#cloud-config\npackages: [containerd]\n");
+    world.bootstrap("data", &packages).await;
+    eventually(
+        "what cannot come true to be named before an Agent is taken",
+        async || {
+            message()
+                .await
+                .filter(|it| it.contains("is refused: `packages`: "))
+        },
+    )
     .await;
     let whole = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/x"}]}});
     world.bootstrap("data", &whole).await;
@@ -74,6 +79,22 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
     world.delete::<Secret>("data").await;
     world.installed("a").await;
     world.await_ready("m").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cloud_config_is_handed_over_under_a_key_of_its_own() {
+    let world = World::start().await;
+    world.cluster("one").await;
+    world.agent("a", &json!({})).await;
+    let text =
+        "## template: jinja\n#cloud-config\nruncmd:\n- kubeadm join {{ ds.meta_data.local_hostname }}\n";
+    world.bootstrap("data", &json!(text)).await;
+    world.machine("m", "data", &json!({})).await;
+    world.await_taken("m").await;
+    let secret: Secret = world.get("agent-data").await;
+    let data = secret.data.unwrap();
+    assert_eq!(data.keys().collect::<Vec<_>>(), ["user-data"]);
+    assert_eq!(data["user-data"].0, text.as_bytes());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -97,7 +97,7 @@ pub enum HostEvent {
     InstallerArgsSet(Vec<String>),
     /// A user set the Ignition that is merged into the host's; empty removes it.
     IgnitionOverrideSet(Secret),
-    /// A controller sets the Ignition of a bootstrap provider; empty removes it.
+    /// A controller sets the data of a bootstrap provider, Ignition or cloud-config; empty removes it.
     BootstrapIgnitionSet(Secret),
     /// A controller requests an image of the operator's list for its disk; an empty one leaves the choice to its cluster.
     ImageRequested(ImageWish),

@@ -1,67 +1,17 @@
-//! Validates the Ignition of a Cluster API bootstrap provider.
+//! Validates the bootstrap data of a Cluster API bootstrap provider.
 
-use serde_json::Value;
+use crate::rules::bootstrap_data::{self, BootstrapData, Refused};
 
-use crate::rules::bootstrap_data::{check_nested, is_known, translated, unreachable_devices, version};
-
-/// Longest bootstrap data, bytes: the limit of a Secret.
-pub const MAX_BOOTSTRAP: usize = 1 << 20;
-
-/// Validates that a host can apply the Ignition in `text`. Specification 2 is translated; versions of 3 that are known here
-/// are validated by Ignition's own rules, with the configs in them; devices that the OS image cannot have are refused.
+/// Validates that `text` can be what a host is installed with: Ignition, whose version provider and OS image have to agree
+/// about, or a cloud-config that has a translation.
 ///
 /// # Errors
-/// A sentence for users, which never repeats the text: it holds secrets.
+/// A sentence for users with the member that is refused; it never repeats the text, which holds secrets.
 pub fn check_bootstrap(text: &str) -> Result<(), String> {
-    bootstrap_in_3(text).map(drop)
-}
-
-/// Validates `text` as [`check_bootstrap`] does. Returns its translation if it is of specification 2.
-///
-/// # Errors
-/// As [`check_bootstrap`].
-pub fn bootstrap_in_3(text: &str) -> Result<Option<Value>, String> {
-    if text.len() > MAX_BOOTSTRAP {
-        return Err(format!(
-            "has {} bytes; at most {MAX_BOOTSTRAP} are taken",
-            text.len()
-        ));
-    }
-    let config: Value = serde_json::from_str(text).map_err(|error| {
-        format!(
-            "is not JSON (line {}): set format: ignition at the bootstrap provider",
-            error.line()
-        )
-    })?;
-    let Some(version) = version(&config) else {
-        return Err(
-            "is not Ignition of specification 2 or 3 (ignition.version): set format: ignition at the bootstrap provider".into(),
-        );
-    };
-    if version.0 == 2 {
-        let config = translated(&config)
-            .map_err(|refused| format!("cannot be translated from Ignition 2 to 3: {refused}"))?;
-        applicable(&config)?;
-        let bytes = config.to_string().len();
-        if bytes > MAX_BOOTSTRAP {
-            return Err(format!(
-                "has {bytes} bytes in Ignition 3; at most {MAX_BOOTSTRAP} are taken"
-            ));
-        }
-        return Ok(Some(config));
-    }
-    if is_known(version) {
-        super::check_override(text)?;
-    }
-    applicable(&config)?;
-    Ok(None)
-}
-
-fn applicable(config: &Value) -> Result<(), String> {
-    let refused = check_nested(config).err().or_else(|| unreachable_devices(config));
-    match refused {
-        None => Ok(()),
-        Some(refused) => Err(format!("cannot be applied: {refused}")),
+    let sentence = |refused: Refused| format!("is refused: {refused}");
+    match bootstrap_data::read(text).map_err(sentence)? {
+        BootstrapData::Ignition(_) => Ok(()),
+        BootstrapData::CloudConfig(config) => config.check().map_err(sentence),
     }
 }
 
@@ -69,7 +19,7 @@ fn applicable(config: &Value) -> Result<(), String> {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -84,7 +34,10 @@ mod tests {
     fn specification_2_is_taken_as_far_as_it_can_be_translated() {
         let units = json!([{"name": "a.service", "enable": true}, {"name": "a.service", "mask": true}]);
         let mut config = json!({"ignition": {"version": "2.3.0"}, "systemd": {"units": units}});
-        let translated = bootstrap_in_3(&config.to_string()).unwrap().unwrap();
+        let Ok(BootstrapData::Ignition(translated)) = bootstrap_data::read(&config.to_string()) else {
+            panic!("it is taken")
+        };
+        let translated: Value = serde_json::from_str(&translated).unwrap();
         assert_eq!(translated["ignition"]["version"], "3.3.0");
         assert_eq!(
             translated["systemd"]["units"],
@@ -136,30 +89,26 @@ mod tests {
     }
 
     #[test]
-    fn ignition_of_any_specification_is_taken_and_nothing_else() {
-        for good in ["2.3.0", "3.0.0", "3.5.0", "3.9.0"] {
-            let text = format!(r#"{{"ignition":{{"version":"{good}"}}}}"#);
-            assert_eq!(check_bootstrap(&text), Ok(()));
+    fn a_refusal_names_the_member_and_repeats_nothing() {
+        for good in [
+            r#"{"ignition":{"version":"2.3.0"}}"#,
+            r#"{"ignition":{"version":"3.9.0"}}"#,
+            "#cloud-config\nruncmd: [hunter2]\n",
+        ] {
+            assert_eq!(check_bootstrap(good), Ok(()), "{good}");
         }
-        for bad in [
-            "",
-            "#cloud-config\nhunter2: x",
-            "{}",
-            r#"{"ignition":{"version":"1.0.0"}}"#,
-            "[]",
+        for (bad, member) in [
+            ("hunter2", "is refused: `line 1`: "),
+            ("#cloud-config\npackages: [hunter2]\n", "is refused: `packages`: "),
+            ("#cloud-config\nruncmd: hunter2\n", "is refused: `runcmd`: "),
+            ("{}", "is refused: `ignition.version`: "),
+            (
+                r#"{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a//hunter2"}]}}"#,
+                "is refused: `storage.files.0.path`: ",
+            ),
         ] {
             let why = check_bootstrap(bad).unwrap_err();
-            assert!(
-                why.contains("format: ignition") && !why.contains("hunter2"),
-                "{why}"
-            );
+            assert!(why.starts_with(member) && !why.contains("hunter2"), "{why}");
         }
-        assert!(check_bootstrap(&" ".repeat(MAX_BOOTSTRAP + 1)).is_err());
-        let refused = r#"{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a//hunter2"}]}}"#;
-        let why = check_bootstrap(refused).unwrap_err();
-        assert!(
-            why.contains("storage.files.0.path: ") && !why.contains("hunter2"),
-            "{why}"
-        );
     }
 }

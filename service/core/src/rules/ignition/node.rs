@@ -12,7 +12,7 @@ use super::endpoint::{ESCAPED, api_vip};
 use super::overrides::{check_known, check_override, sentence};
 use crate::json::to_json;
 use crate::record::{Host, NodeAgent};
-use crate::rules::bootstrap_data::{is_known, translated, version};
+use crate::rules::bootstrap_data::{self, BootstrapData, Refused, Subject, is_known, version};
 use crate::rules::facts::ClusterFacts;
 use crate::rules::hostname;
 use crate::rules::ignition_spec::{self as spec, Config};
@@ -49,30 +49,35 @@ pub fn node(
     cluster: ClusterFacts<'_>,
     agent: &NodeAgentConfig,
 ) -> Result<String, NodeIgnitionError> {
-    let text = host.bootstrap_ignition.reveal();
-    if text.is_empty() {
+    let stored = host.bootstrap_ignition.reveal();
+    if stored.is_empty() {
         let pointer = Config {
             minor: 2,
             value: pointer(host, cluster)?,
         };
         return of_known(pointer, host, cluster, agent);
     }
-    let base: Value = serde_json::from_str(text)
+    let text = of_host(host, stored).map_err(|refused| NodeIgnitionError::Bootstrap(refused.to_string()))?;
+    let base: Value = serde_json::from_str(&text)
         .map_err(|_| NodeIgnitionError::Bootstrap("it is not JSON any more; set it again".into()))?;
     let Some(version) = version(&base) else {
         return Err(NodeIgnitionError::Bootstrap(
             "it is not Ignition any more; set it again".into(),
         ));
     };
-    let read =
-        |text: &str| spec::read(text).map_err(|problem| NodeIgnitionError::Bootstrap(problem.to_string()));
-    if version.0 == 2 {
-        let base = translated(&base).map_err(|refused| NodeIgnitionError::Bootstrap(refused.to_string()))?;
-        of_known(read(&base.to_string())?, host, cluster, agent)
-    } else if is_known(version) {
-        of_known(read(text)?, host, cluster, agent)
+    if is_known(version) {
+        let base = spec::read(&text).map_err(|problem| NodeIgnitionError::Bootstrap(problem.to_string()))?;
+        of_known(base, host, cluster, agent)
     } else {
         of_unknown(base, host, agent)
+    }
+}
+
+/// Bootstrap data as Ignition 3; a cloud-config is translated with the values that the host has now.
+fn of_host(host: &Host, stored: &str) -> Result<String, Refused> {
+    match bootstrap_data::read(stored)? {
+        BootstrapData::Ignition(text) => Ok(text),
+        BootstrapData::CloudConfig(config) => config.ignition_for(&Subject::of(host, stored)),
     }
 }
 

@@ -97,7 +97,7 @@ pub(in crate::lifecycle::host) fn set_ignition(
     Ok(())
 }
 
-/// Sets the Ignition of a bootstrap provider, with which the host is installed in place of the cluster's own. Accepted
+/// Sets the data of a bootstrap provider, Ignition or cloud-config, with which the host is installed in place of the cluster's own. Accepted
 /// until the installation begins.
 pub(in crate::lifecycle::host) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
     if !host.state.takes_settings() {
