@@ -77,7 +77,12 @@ mod tests {
         );
         assert_eq!(serde_json::from_str::<HostSeed>(&text).unwrap(), seed);
         assert!(!format!("{seed:?}").contains("hunter2"), "{seed:?}");
-        let names: Vec<&str> = seed.cloud_init.iter().flat_map(Seed::files).map(|file| file.0).collect();
+        let names: Vec<&str> = seed
+            .cloud_init
+            .iter()
+            .flat_map(Seed::files)
+            .map(|file| file.0)
+            .collect();
         assert_eq!(names, ["user-data", "meta-data"]);
         assert_eq!(seed.cloud_init.map(|seed| seed.length()), Some(25 + 15));
     }

@@ -238,7 +238,7 @@ fn read(entry: Entry) -> Result<OsImage, String> {
 fn configuration(text: Option<String>) -> Result<Option<ImageConfiguration>, String> {
     let parse = |text: String| {
         text.trim()
-            .parse()
+            .parse::<ImageConfiguration>()
             .map_err(|_| format!("configuration: {text:?} is none; write ignition or cloud-init"))
     };
     text.map(parse).transpose()
@@ -346,10 +346,7 @@ mod tests {
             images[0].metal.as_ref().unwrap().configuration
         };
         assert_eq!(of(""), ImageConfiguration::Ignition);
-        assert_eq!(
-            of(r#","configuration":"ignition""#),
-            ImageConfiguration::Ignition
-        );
+        assert_eq!(of(r#","configuration":"ignition""#), ImageConfiguration::Ignition);
         assert_eq!(
             of(r#","configuration":"cloud-init""#),
             ImageConfiguration::CloudInit
