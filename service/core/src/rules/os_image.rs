@@ -4,9 +4,10 @@
 //! docs/protocol/image-service.md#6.
 
 mod choice;
+pub mod cloud_init;
 pub mod list;
 mod of_host;
 
 pub use choice::{NoImage, check_offered, choose, choose_live, choose_live_by_name};
 pub use list::{Availability, BadList, Digest, LiveSource, MetalImage, OsImage, Source, parse};
-pub use of_host::{Missing, entry, of_host};
+pub use of_host::{Missing, configuration, entry, of_host};

@@ -152,7 +152,7 @@ interfaces:
 }
 
 #[test]
-fn routes_say_how_their_next_hop_is_reached_and_name_servers_go_with_the_default_route() {
+fn routes_show_how_their_next_hop_is_reached_and_name_servers_go_with_the_default_route() {
     let made = read(
         "
 interfaces:
