@@ -5,15 +5,11 @@ mod netplan;
 use muster_api::live::network::StaticNetwork;
 use muster_api::steps::{LARGEST_SEED, Seed};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::Subject;
 
 pub use netplan::{NotInNetplan, network_config};
-
-/// Bytes of the digest that an instance id ends in.
-const DIGEST: usize = 8;
 
 /// A seed that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -32,18 +28,10 @@ struct MetaData<'a> {
     local_hostname: &'a str,
     hostname: &'a str,
     name: &'a str,
-    uuid: String,
+    uuid: &'a str,
     #[serde(rename = "local_ipv4", skip_serializing_if = "Option::is_none")]
-    local_ipv4: Option<String>,
+    local_ipv4: Option<&'a str>,
     provider_id: &'a str,
-}
-
-/// The instance id for a host (`uuid`) with this user data: cloud-init runs everything once for each. Bootstrap data is
-/// made for each Machine, so that another claim of the host has another id. Form: `UUID-16 hexadecimal digits`.
-pub fn instance_id(uuid: &str, user_data: &str) -> String {
-    let digest = Sha256::digest(user_data);
-    let digits = digest.iter().take(DIGEST).map(|byte| format!("{byte:02x}"));
-    format!("{uuid}-{}", digits.collect::<String>())
 }
 
 /// The files of the seed: `user_data` as it is, since cloud-init resolves its templates; `meta-data` of the subject;
@@ -57,8 +45,8 @@ pub fn seed(user_data: &str, subject: &Subject, network: Option<&StaticNetwork>)
         local_hostname: &subject.hostname,
         hostname: &subject.hostname,
         name: &subject.name,
-        uuid: subject.uuid.to_string(),
-        local_ipv4: subject.local_ipv4.as_ref().map(ToString::to_string),
+        uuid: &subject.uuid,
+        local_ipv4: subject.local_ipv4.as_deref(),
         provider_id: &subject.provider_id,
     };
     let seed = Seed {
@@ -91,12 +79,12 @@ mod tests {
 
     fn subject(local_ipv4: Option<&str>) -> Subject {
         Subject {
-            instance_id: instance_id(ID, USER_DATA).into(),
+            instance_id: format!("{ID}-0a1b2c3d"),
             hostname: "host-1.example.test".into(),
             name: "host-1.example.test".into(),
-            uuid: ID.parse().unwrap(),
-            local_ipv4: local_ipv4.map(|ip| ip.parse().unwrap()),
-            provider_id: format!("agent://{ID}").into(),
+            uuid: ID.into(),
+            local_ipv4: local_ipv4.map(str::to_owned),
+            provider_id: format!("agent://{ID}"),
         }
     }
 
@@ -105,21 +93,18 @@ mod tests {
         let made = seed(USER_DATA, &subject(Some("192.0.2.5")), None).unwrap();
         assert_eq!(made.user_data, USER_DATA);
         assert_eq!(made.network_config, None);
-        let digits = &instance_id(ID, USER_DATA)[37..];
         assert_eq!(
             made.meta_data,
-            format!(
-                r#"{{
-  "instance-id": "{ID}-{digits}",
+            r#"{
+  "instance-id": "00000000-0000-0000-0000-000000000005-0a1b2c3d",
   "local-hostname": "host-1.example.test",
   "hostname": "host-1.example.test",
   "name": "host-1.example.test",
-  "uuid": "{ID}",
+  "uuid": "00000000-0000-0000-0000-000000000005",
   "local_ipv4": "192.0.2.5",
-  "provider-id": "agent://{ID}"
-}}
+  "provider-id": "agent://00000000-0000-0000-0000-000000000005"
+}
 "#
-            )
         );
         let read: serde_json::Value = serde_saphyr::from_str(&made.meta_data).unwrap();
         assert_eq!(read["local_ipv4"], "192.0.2.5");
@@ -129,20 +114,6 @@ mod tests {
     fn an_address_that_is_not_known_is_left_out() {
         let made = seed(USER_DATA, &subject(None), None).unwrap();
         assert!(!made.meta_data.contains("local_ipv4"), "{}", made.meta_data);
-    }
-
-    #[test]
-    fn the_instance_changes_with_the_host_and_with_its_user_data() {
-        let one = instance_id(ID, USER_DATA);
-        assert_eq!(one.len(), 36 + 1 + 16);
-        assert_eq!(one, instance_id(ID, USER_DATA));
-        assert_ne!(one, instance_id(ID, "#cloud-config\n"));
-        assert_ne!(
-            one,
-            instance_id("00000000-0000-0000-0000-000000000006", USER_DATA)
-        );
-        // The first bytes of the SHA-256 of nothing.
-        assert_eq!(instance_id("a", ""), "a-e3b0c44298fc1c14");
     }
 
     #[test]

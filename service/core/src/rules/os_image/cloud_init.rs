@@ -1,19 +1,15 @@
 //! Decides about images that cloud-init configures: what keeps a host from being installed with one, and its seed.
 //! Source: docs/protocol/capi-day1.md#2.3.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use muster_api::live::network::StaticNetwork;
 use muster_api::steps::{HostSeed, ImageConfiguration};
 
 use super::of_host::configuration;
 use crate::json::to_json;
 use crate::record::{Host, Settings};
-use crate::rules::addresses::networks_of;
-use crate::rules::bootstrap_data::Subject;
-use crate::rules::bootstrap_data::seed::{instance_id, network_config, seed};
+use crate::rules::bootstrap_data::seed::{network_config, seed};
+use crate::rules::bootstrap_data::{BootstrapData, Subject, read};
 use crate::rules::facts::HostFacts;
-use crate::rules::hostname;
 use crate::rules::live_network::live_network;
 
 /// Arguments of coreos-installer that change the system of the image.
@@ -24,15 +20,6 @@ const OF_COREOS: [&str; 5] = [
     "--copy-network",
     "--network-dir",
 ];
-
-/// The first lines of a cloud-config. Source: docs/protocol/capi-day1.md#2.
-const BEGINNINGS: [&str; 2] = ["#cloud-config", "## template: jinja"];
-
-/// True if bootstrap data is a cloud-config, perhaps with templates.
-pub fn is_cloud_config(bootstrap: &str) -> bool {
-    let first = bootstrap.trim_start().lines().next().unwrap_or_default();
-    BEGINNINGS.contains(&first.trim_end())
-}
 
 /// The reason why the host cannot be installed with its image if cloud-init configures that, and the remedy; `None`: it
 /// can, or Ignition configures the image.
@@ -68,7 +55,7 @@ fn made(host: &Host, settings: &Settings) -> Result<String, String> {
     if user_data.is_empty() {
         return Err("the bootstrap data of the host is not there any more; set it again".into());
     }
-    let made = seed(user_data, &subject(host, user_data), network.as_ref());
+    let made = seed(user_data, &Subject::of(host, user_data), network.as_ref());
     let made = made.map_err(|error| error.to_string())?;
     Ok(to_json(&HostSeed {
         cloud_init: Some(made),
@@ -85,10 +72,8 @@ fn unfit(host: &Host) -> Result<(), String> {
             .into());
     }
     // Empty where it was not read.
-    if !bootstrap.is_empty() && !is_cloud_config(bootstrap) {
-        return Err("the bootstrap data of the host is Ignition; take format: cloud-config at the bootstrap provider, or an \
-                    image that Ignition configures"
-            .into());
+    if !bootstrap.is_empty() {
+        check_form(bootstrap)?;
     }
     if !host.data.ignition_config_overrides.is_empty() {
         return Err("the host has an Ignition override (ignition_config_overrides); take it away".into());
@@ -100,6 +85,20 @@ fn unfit(host: &Host) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// # Errors
+/// Bootstrap data that is no cloud-config.
+fn check_form(bootstrap: &str) -> Result<(), String> {
+    match read(bootstrap) {
+        Ok(BootstrapData::CloudConfig(_)) => Ok(()),
+        Ok(BootstrapData::Ignition(_)) => Err(
+            "the bootstrap data of the host is Ignition; take format: cloud-config at the bootstrap provider, or an image that \
+             Ignition configures"
+                .into(),
+        ),
+        Err(refused) => Err(format!("the bootstrap data of the host: {refused}")),
+    }
 }
 
 /// # Errors
@@ -128,23 +127,4 @@ fn network(host: &Host, settings: &Settings) -> Result<Option<StaticNetwork>, St
     });
     let read = own.map(live_network).transpose();
     read.map_err(|why| format!("the static network of the host cannot be passed on: {why}"))
-}
-
-/// The host as templates of its bootstrap data know it.
-fn subject(host: &Host, user_data: &str) -> Subject {
-    let (id, name) = (host.id.to_string(), hostname::display(host));
-    let interfaces = host.inventory.iter().flat_map(|inventory| &inventory.interfaces);
-    let mut addresses = interfaces.flat_map(networks_of);
-    let local_ipv4: Option<Ipv4Addr> = addresses.find_map(|net| match net.addr() {
-        IpAddr::V4(ip) => Some(ip),
-        IpAddr::V6(_) => None,
-    });
-    Subject {
-        instance_id: instance_id(&id, user_data),
-        hostname: name.clone(),
-        name,
-        provider_id: format!("agent://{id}"),
-        uuid: id,
-        local_ipv4,
-    }
 }
