@@ -1,4 +1,6 @@
-//! Parses GUID partition tables, of disks and of images. Source: UEFI specification, §5.3.
+//! Parses GUID partition tables, of disks and of images, and adds partitions. Source: UEFI specification, §5.3.
+
+pub mod addition;
 
 use crate::root::ProbeError;
 
@@ -14,6 +16,14 @@ const SECTORS: [u32; 2] = [512, 4096];
 /// C12A7328-F81F-11D2-BA4B-00A0C93EC93B, as stored.
 pub const EFI_SYSTEM: [u8; 16] = [
     0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b,
+];
+
+/// 21686148-6449-6E6F-744E-656564454649, as stored: room for GRUB on machines that are started by BIOS.
+pub const BIOS_BOOT: [u8; 16] = *b"Hah!IdontNeedEFI";
+
+/// EBD0A0A2-B9E5-4433-87C0-68B6B72699C7, as stored: a file system of any kind.
+pub const BASIC_DATA: [u8; 16] = [
+    0xa2, 0xa0, 0xd0, 0xeb, 0xe5, 0xb9, 0x33, 0x44, 0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7,
 ];
 
 /// A partition table.

@@ -16,6 +16,7 @@ pub mod loop_device;
 pub mod progress;
 pub mod request;
 pub mod retry;
+pub mod seed;
 pub mod sequence;
 pub mod tools;
 pub mod waiting;

@@ -70,6 +70,8 @@ pub enum Step {
     /// Preparing the clients of downloads.
     Downloads,
     Ignition,
+    /// Getting the seed for cloud-init.
+    Seed,
     /// Clearing the boot sector after a failure.
     BootSector,
 }

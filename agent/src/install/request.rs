@@ -1,7 +1,7 @@
 //! Checks the request of the `install` step, before anything is done. Source: docs/protocol/install-flow.md#1.
 
 use muster_api::live::LiveProxy;
-use muster_api::steps::{InstallRequest, OsImage};
+use muster_api::steps::{ImageConfiguration, InstallRequest, OsImage};
 use uuid::Uuid;
 
 use super::arguments::{ArgumentsError, InstallerArguments};
@@ -28,6 +28,11 @@ pub enum RequestError {
     Bootstrap,
     #[error("role is `{0}`; known are worker, master and arbiter")]
     UnknownRole(String),
+    #[error(
+        "installer_args change kernel arguments or copy connections, and the image is configured by cloud-init, which takes \
+         neither; leave them out"
+    )]
+    NotForCloudInit,
 }
 
 /// A request that can be carried out.
@@ -60,6 +65,16 @@ pub enum Image {
     File(String),
     /// The image that coreos-installer brings.
     OfLiveSystem,
+}
+
+impl Image {
+    /// The program that configures it at its first boot.
+    pub fn configuration(&self) -> ImageConfiguration {
+        match self {
+            Self::Named(image) => image.configuration,
+            Self::Url(_) | Self::File(_) | Self::OfLiveSystem => ImageConfiguration::Ignition,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +124,12 @@ impl Plan {
             (_, None, Some(file)) => Image::File(file.clone()),
             (None, None, None) => Image::OfLiveSystem,
         };
+        let changes_system = !arguments.append_kargs.is_empty()
+            || !arguments.delete_kargs.is_empty()
+            || arguments.copy_network.is_some();
+        if image.configuration() == ImageConfiguration::CloudInit && changes_system {
+            return Err(RequestError::NotForCloudInit);
+        }
         Ok(Self {
             infra_env,
             cluster: id("cluster_id", &request.cluster_id)?,
@@ -208,6 +229,30 @@ mod tests {
             spoil(&mut request);
             let error = Plan::of(request).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cloud_image_takes_no_arguments_of_coreos() {
+        let of = |configuration: ImageConfiguration, args: &str| {
+            let os_image = OsImage {
+                url: "/os".into(),
+                configuration,
+                ..OsImage::default()
+            };
+            Plan::of(InstallRequest {
+                os_image: Some(os_image),
+                installer_args: args.into(),
+                ..request()
+            })
+        };
+        let plan = of(ImageConfiguration::CloudInit, "").unwrap();
+        assert_eq!(plan.image.configuration(), ImageConfiguration::CloudInit);
+        for args in [r#"["--append-karg","quiet"]"#, r#"["--copy-network"]"#] {
+            let error = of(ImageConfiguration::CloudInit, args).unwrap_err();
+            assert_eq!(error, RequestError::NotForCloudInit);
+            let plan = of(ImageConfiguration::Ignition, args).unwrap();
+            assert_eq!(plan.image.configuration(), ImageConfiguration::Ignition);
         }
     }
 

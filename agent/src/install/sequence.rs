@@ -5,23 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::host::HostStage;
+use muster_api::steps::{ImageConfiguration, Seed};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::boot::config::{self, BootConfig};
+use super::boot::esp::Among;
 use super::boot::firmware;
 use super::coreos_installer;
 use super::disk::choose::{self, Chosen};
 use super::disk::wipe;
 use super::error::{InstallError, Step, refuse};
-use super::ignition;
 use super::image::source::Source;
 use super::progress::Reporter;
 use super::request::{Image, Plan, Role};
 use super::tools::Tools;
 use super::waiting;
-use super::writing::Writing;
+use super::writing::{FirstBoot, Writing};
+use super::{ignition, seed};
 use crate::client::Failure;
 use crate::gpt::Table;
 use crate::inventory;
@@ -81,22 +83,15 @@ impl Installation<'_> {
         };
         let downloads = self.tools.downloads(self.plan.proxy.as_ref())?;
         self.reporter.tell(HostStage::Installing, role);
-        let ignition = self.or_stop(self.ignition()).await??;
-        self.format(&chosen).await;
-        self.reporter.tell(HostStage::WritingImageToDisk, "");
         match &way {
             Way::Write(source) => {
-                let config = BootConfig {
-                    ignition,
-                    append_kargs: self.plan.arguments.append_kargs.clone(),
-                    delete_kargs: self.plan.arguments.delete_kargs.clone(),
-                    network,
-                };
+                let first_boot = self.or_stop(self.first_boot(network)).await??;
+                self.begin_writing(&chosen).await;
                 let writing = Writing {
                     downloads: &downloads,
                     source,
                     chosen: &chosen,
-                    config,
+                    first_boot,
                     reporter: self.reporter,
                     stop: self.stop,
                     running: Arc::clone(&self.running),
@@ -106,6 +101,8 @@ impl Installation<'_> {
                 placed.seal(Arc::clone(&self.running)).await?;
             }
             Way::Program(program) => {
+                let ignition = self.or_stop(self.ignition()).await??;
+                self.begin_writing(&chosen).await;
                 let order = coreos_installer::Order {
                     program,
                     chosen: &chosen,
@@ -124,6 +121,11 @@ impl Installation<'_> {
             }
         }
         Ok(self.end().await)
+    }
+
+    async fn begin_writing(&self, chosen: &Chosen) {
+        self.format(chosen).await;
+        self.reporter.tell(HostStage::WritingImageToDisk, "");
     }
 
     /// The part between writing and the restart: the cluster, the firmware, the logs. `table`: of the image, if it is known.
@@ -200,43 +202,32 @@ impl Installation<'_> {
         })
     }
 
+    /// The configuration of the image's first boot. `network`: the files of `--copy-network`.
+    async fn first_boot(&self, network: Vec<(String, Vec<u8>)>) -> Result<FirstBoot, InstallError> {
+        match self.plan.image.configuration() {
+            ImageConfiguration::Ignition => Ok(FirstBoot::CoreOs(BootConfig {
+                ignition: self.ignition().await?,
+                append_kargs: self.plan.arguments.append_kargs.clone(),
+                delete_kargs: self.plan.arguments.delete_kargs.clone(),
+                network,
+            })),
+            ImageConfiguration::CloudInit => Ok(FirstBoot::CloudInit {
+                seed: self.seed().await?,
+                uefi: self.tools.firmware.is_some(),
+            }),
+        }
+    }
+
+    /// The host's seed for cloud-init.
+    async fn seed(&self) -> Result<Seed, InstallError> {
+        let parse = |body: &[u8]| seed::parse(body).map_err(|error| error.to_string());
+        self.configuration("seed for cloud-init", Step::Seed, parse).await
+    }
+
     /// The host's ignition, with the agent's program if the node is to run it.
     async fn ignition(&self) -> Result<Vec<u8>, InstallError> {
-        let (began, mut failures, mut told) = (Instant::now(), 0, String::new());
-        let config = loop {
-            let fetched = self
-                .tools
-                .client
-                .node_ignition(self.plan.infra_env, self.plan.host)
-                .await;
-            let failure = match fetched {
-                Ok(body) => match ignition::parse(&body) {
-                    Ok(config) => break config,
-                    Err(error) => Failure::Malformed(error.to_string()),
-                },
-                Err(failure) => failure,
-            };
-            failures += 1;
-            let pause = self
-                .tools
-                .patience
-                .pause(&failure, failures, began, Instant::now(), rand::random());
-            let text = failure.text();
-            let Some(pause) = pause else {
-                let reason = format!("the ignition of this host cannot be had: {text} ({failures} attempts)");
-                return refuse(Step::Ignition, reason);
-            };
-            warn!(failures, "waiting for the ignition: {text}");
-            if text != told {
-                let role = self.plan.role.name();
-                self.reporter.tell(
-                    HostStage::Installing,
-                    format!("{role}; waiting for the ignition: {text}"),
-                );
-                told = text;
-            }
-            tokio::time::sleep(pause).await;
-        };
+        let parse = |body: &[u8]| ignition::parse(body).map_err(|error| error.to_string());
+        let config = self.configuration("ignition", Step::Ignition, parse).await?;
         let node_agent = self.plan.node_agent;
         let made = tokio::task::spawn_blocking(move || {
             let config = if node_agent {
@@ -253,6 +244,51 @@ impl Installation<'_> {
                 step: Step::Ignition,
                 reason: format!("the ignition cannot be made: {error}"),
             }),
+        }
+    }
+
+    /// The host's configuration from the service, as `parse` takes it; requested again while that may help. `name`: for
+    /// messages.
+    async fn configuration<T>(
+        &self,
+        name: &str,
+        step: Step,
+        parse: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<T, InstallError> {
+        let (began, mut failures, mut told) = (Instant::now(), 0, String::new());
+        loop {
+            let fetched = self
+                .tools
+                .client
+                .node_ignition(self.plan.infra_env, self.plan.host)
+                .await;
+            let failure = match fetched {
+                Ok(body) => match parse(&body) {
+                    Ok(config) => return Ok(config),
+                    Err(error) => Failure::Malformed(error),
+                },
+                Err(failure) => failure,
+            };
+            failures += 1;
+            let pause = self
+                .tools
+                .patience
+                .pause(&failure, failures, began, Instant::now(), rand::random());
+            let text = failure.text();
+            let Some(pause) = pause else {
+                let reason = format!("the {name} of this host cannot be had: {text} ({failures} attempts)");
+                return refuse(step, reason);
+            };
+            warn!(failures, "waiting for the {name}: {text}");
+            if text != told {
+                let role = self.plan.role.name();
+                self.reporter.tell(
+                    HostStage::Installing,
+                    format!("{role}; waiting for the {name}: {text}"),
+                );
+                told = text;
+            }
+            tokio::time::sleep(pause).await;
         }
     }
 
@@ -276,9 +312,14 @@ impl Installation<'_> {
     /// Makes the firmware start the disk first, and sets the clock. No failure ends the installation.
     async fn tell_firmware(&self, node: String, table: Option<Table>) {
         let (variables, sets_clock) = (self.tools.firmware.clone(), self.tools.sets_clock);
+        let among = match self.plan.image.configuration() {
+            ImageConfiguration::Ignition => Among::All,
+            // Entries of its own are made by the image.
+            ImageConfiguration::CloudInit => Among::Fallback,
+        };
         within(FIRMWARE, "setting up the firmware", &self.running, move || {
             if let Some(variables) = variables {
-                match firmware::boot_first(&variables, &node, table) {
+                match firmware::boot_first(&variables, &node, table, among) {
                     Ok(line) => info!("{line}"),
                     Err(error) => warn!("the firmware's boot order was not changed: {error}"),
                 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::host::HostStage;
+use muster_api::steps::Seed;
 use tokio::task::JoinError;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,7 @@ use super::image::source::Source;
 use super::image::verify;
 use super::image::write::{Target, Written};
 use super::progress::{Percent, Reporter};
+use super::seed::{place, volume};
 use crate::gpt::Table;
 use crate::root::Root;
 use crate::step::Running;
@@ -41,6 +43,18 @@ const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 /// Longest wait for the boot partition: two mounts and some small files.
 const PLACING: Duration = Duration::from_secs(10 * 60);
 
+/// The configuration of the image's first boot.
+pub enum FirstBoot {
+    /// For the boot partition of a CoreOS.
+    CoreOs(BootConfig),
+    /// For a partition of its own, behind those of the image.
+    CloudInit {
+        seed: Seed,
+        /// This machine was started by UEFI.
+        uefi: bool,
+    },
+}
+
 /// An image on the disk that does not boot yet.
 #[derive(Debug)]
 pub struct Placed {
@@ -53,7 +67,7 @@ pub struct Writing<'a> {
     pub downloads: &'a Downloads,
     pub source: &'a Source,
     pub chosen: &'a Chosen,
-    pub config: BootConfig,
+    pub first_boot: FirstBoot,
     pub reporter: &'a Reporter,
     pub stop: &'a CancellationToken,
     /// Held by threads that outlive the step's task.
@@ -98,13 +112,16 @@ impl Writing<'_> {
                 }
             }
         };
-        let placed = Placed {
+        let mut placed = Placed {
             written,
             chosen: self.chosen.clone(),
         };
-        let (config, running) = (self.config, self.running);
+        let (first_boot, running) = (self.first_boot, self.running);
         blocking(running, Some(PLACING), move || {
-            let result = placed.place(&config);
+            let result = match &first_boot {
+                FirstBoot::CoreOs(config) => placed.place(config),
+                FirstBoot::CloudInit { seed, .. } => placed.place_seed(seed),
+            };
             result.map(|()| placed)
         })
         .await
@@ -155,10 +172,17 @@ impl Writing<'_> {
     fn prepare(&self) -> Prepare {
         let chosen = self.chosen.clone();
         let running = Arc::clone(&self.running);
-        Arc::new(move |_: &Head| {
+        let takes_seed = match self.first_boot {
+            FirstBoot::CoreOs(_) => None,
+            FirstBoot::CloudInit { uefi, .. } => Some(uefi),
+        };
+        Arc::new(move |head: &Head| {
             let _running = &running;
             let root = Root::live();
             let disk = &chosen.disk;
+            if let Some(uefi) = takes_seed {
+                place::check(head, disk.sector, disk.size, uefi)?;
+            }
             let file = teardown::claim(&root, disk, &chosen.twins)?;
             let target = Target {
                 file,
@@ -174,12 +198,24 @@ impl Writing<'_> {
 }
 
 impl Placed {
-    /// Puts the configuration on the boot partition, and reads it back.
-    fn place(&self, config: &BootConfig) -> Result<(), InstallError> {
-        let failed = |error: io::Error| InstallError::NotConfigured {
+    fn not_configured(&self, error: &io::Error) -> InstallError {
+        InstallError::NotConfigured {
             device: self.chosen.disk.id.clone(),
             reason: error.to_string(),
-        };
+        }
+    }
+
+    /// Adds the partition with the seed, and reads it back.
+    fn place_seed(&mut self, seed: &Seed) -> Result<(), InstallError> {
+        let sector = self.chosen.disk.sector;
+        let placed = volume::volume(seed, sector)
+            .and_then(|volume| place::put(&self.written.target, &mut self.written.head, sector, &volume));
+        placed.map_err(|error| self.not_configured(&error))
+    }
+
+    /// Puts the configuration on the boot partition, and reads it back.
+    fn place(&self, config: &BootConfig) -> Result<(), InstallError> {
+        let failed = |error: io::Error| self.not_configured(&error);
         let node = self.chosen.disk.node();
         let (boot, kind) =
             partition::find(&self.written.target.file, &self.written.head.table).map_err(failed)?;

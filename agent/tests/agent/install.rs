@@ -1,5 +1,6 @@
 //! Installations to loop devices, from a service made for the test, over real HTTP.
 
+mod cloud;
 mod coreos;
 mod disk;
 mod faults;

@@ -100,6 +100,22 @@ pub struct OsImage {
     pub version: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub openshift_version: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub configuration: ImageConfiguration,
+}
+
+/// The program of an image that configures it at its first boot. It determines the content of the host's ignition download:
+/// Ignition, or [`HostSeed`](super::HostSeed).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum ImageConfiguration {
+    /// CoreOS: the configuration lies in the file system labelled `boot`.
+    #[default]
+    Ignition,
+    /// Other systems: the configuration lies in a partition of its own.
+    CloudInit,
 }
 
 /// Compression of an image file. Wire names are the usual extensions.
@@ -154,6 +170,16 @@ mod tests {
             !text.contains("os_image") && !text.contains("node_agent"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_image_is_configured_by_ignition_unless_it_is_another_one() {
+        let plain: OsImage = serde_json::from_str(r#"{"url":"/a"}"#).unwrap();
+        assert_eq!(plain.configuration, ImageConfiguration::Ignition);
+        assert!(!serde_json::to_string(&plain).unwrap().contains("configuration"));
+        let cloud: OsImage = serde_json::from_str(r#"{"url":"/a","configuration":"cloud-init"}"#).unwrap();
+        assert_eq!(cloud.configuration, ImageConfiguration::CloudInit);
+        assert_eq!("cloud-init".parse(), Ok(ImageConfiguration::CloudInit));
     }
 
     #[test]

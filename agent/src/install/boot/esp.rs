@@ -9,7 +9,7 @@ use fatfs::{FileSystem, FsOptions};
 use crate::gpt::Partition;
 
 /// Folders of vendors, and their names in boot entries. Upstream looks at the first two.
-const VENDORS: [(&str, &str); 4] = [
+const VENDORS: &[(&str, &str)] = &[
     ("redhat", "Red Hat Enterprise Linux"),
     ("centos", "Red Hat Enterprise Linux"),
     ("fedora", "Fedora CoreOS"),
@@ -25,6 +25,15 @@ pub struct Loader {
     pub path: String,
 }
 
+/// The loaders that are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    /// Those of vendors, then the fallback.
+    All,
+    /// The fallback, `\EFI\BOOT`, which every image for any machine has.
+    Fallback,
+}
+
 /// Names of the loaders of an architecture, by `std::env::consts::ARCH`: the vendor's and the fallback.
 fn names(architecture: &str) -> Option<(&'static str, &'static str)> {
     match architecture {
@@ -38,7 +47,7 @@ fn names(architecture: &str) -> Option<(&'static str, &'static str)> {
 ///
 /// # Errors
 /// Fails if it is not a FAT file system, or cannot be read.
-pub fn loader(disk: &File, partition: &Partition) -> io::Result<Option<Loader>> {
+pub fn loader(disk: &File, partition: &Partition, among: Among) -> io::Result<Option<Loader>> {
     let Some((shim, fallback)) = names(std::env::consts::ARCH) else {
         return Ok(None);
     };
@@ -50,7 +59,11 @@ pub fn loader(disk: &File, partition: &Partition) -> io::Result<Option<Loader>> 
     };
     let files = FileSystem::new(part, FsOptions::new())?;
     let root = files.root_dir();
-    for (vendor, label) in VENDORS {
+    let vendors = match among {
+        Among::All => VENDORS,
+        Among::Fallback => &[],
+    };
+    for &(vendor, label) in vendors {
         if root.open_file(&format!("EFI/{vendor}/{shim}")).is_ok() {
             return Ok(Some(Loader {
                 label,
@@ -110,6 +123,10 @@ mod tests {
     use super::*;
 
     fn loader_of(paths: &[&str]) -> Option<Loader> {
+        loader_among(paths, Among::All)
+    }
+
+    fn loader_among(paths: &[&str], among: Among) -> Option<Loader> {
         const START: u64 = 1 << 20;
         const SIZE: u64 = 4 << 20;
         let image = tempfile::NamedTempFile::new().unwrap();
@@ -137,7 +154,7 @@ mod tests {
             start: START,
             size: SIZE,
         };
-        loader(image.as_file(), &partition).unwrap()
+        loader(image.as_file(), &partition, among).unwrap()
     }
 
     #[test]
@@ -153,5 +170,10 @@ mod tests {
             r"\EFI\BOOT\BOOTX64.EFI"
         );
         assert_eq!(loader_of(&["EFI/debian/GRUBX64.EFI"]), None);
+        let images_own = loader_among(
+            &["EFI/BOOT/BOOTX64.EFI", "EFI/fedora/SHIMX64.EFI"],
+            Among::Fallback,
+        );
+        assert_eq!(images_own.unwrap().path, r"\EFI\BOOT\BOOTX64.EFI");
     }
 }

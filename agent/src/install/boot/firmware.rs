@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::efi::Variables;
-use super::{esp, load_option};
+use super::esp::{self, Among};
+use super::load_option;
 use crate::gpt::{self, EFI_SYSTEM, Table};
 use crate::install::image::head::HEAD;
 
@@ -13,7 +14,12 @@ use crate::install::image::head::HEAD;
 ///
 /// # Errors
 /// Fails if the partition or the firmware's variables cannot be read or written.
-pub fn boot_first(variables: &Variables, node: &str, table: Option<Table>) -> io::Result<String> {
+pub fn boot_first(
+    variables: &Variables,
+    node: &str,
+    table: Option<Table>,
+    among: Among,
+) -> io::Result<String> {
     let disk = File::open(node)?;
     let table = match table {
         Some(table) => Some(table),
@@ -27,7 +33,7 @@ pub fn boot_first(variables: &Variables, node: &str, table: Option<Table>) -> io
     let Some(partition) = partitions.iter().find(|partition| partition.kind == EFI_SYSTEM) else {
         return Ok("no boot entry: the image has no EFI System Partition".to_owned());
     };
-    let Some(loader) = esp::loader(&disk, partition)? else {
+    let Some(loader) = esp::loader(&disk, partition, among)? else {
         return Ok("no boot entry: the image has no boot loader that is known".to_owned());
     };
     let option = load_option::bytes(loader.label, partition, &loader.path);

@@ -35,6 +35,9 @@ pub enum ImageError {
     Decode { format: ImageFormat, reason: String },
     #[error("the image is no image of a bootable disk: {0}")]
     NoDiskImage(String),
+    /// It needs a partition for cloud-init, or cannot be started on this machine.
+    #[error("the image cannot be installed here: {0}")]
+    Unfit(String),
     #[error("the image's SHA-256 ({of}) is {found}, and {expected} is expected")]
     Digest {
         /// The file as stored, or its decompressed content.
@@ -99,6 +102,7 @@ impl ImageError {
             | Self::Read { .. }
             | Self::Format { .. }
             | Self::NoDiskImage(_)
+            | Self::Unfit(_)
             | Self::Size { .. }
             | Self::TooSmall { .. }
             | Self::Prepare(_)

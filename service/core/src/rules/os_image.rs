@@ -4,11 +4,12 @@
 //! docs/protocol/image-service.md#6.
 
 mod choice;
+pub mod cloud_init;
 pub mod list;
 mod of_host;
 mod wished;
 
 pub use choice::{NoImage, check_offered, choose, choose_live, choose_live_by_name};
 pub use list::{Availability, BadList, Digest, LiveSource, MAX_NAME, MetalImage, OsImage, Source, parse};
-pub use of_host::{Missing, entry, of_host, shown, unmet_wish};
+pub use of_host::{Missing, configuration, entry, of_host, shown, unmet_wish};
 pub use wished::{architectures, choose_wished, counts};

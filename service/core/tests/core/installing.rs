@@ -1,5 +1,6 @@
 //! The requirements of an installation before it begins, and the ends of the waits of one that has begun.
 
+mod cloud_images;
 mod images;
 
 use std::net::IpAddr;

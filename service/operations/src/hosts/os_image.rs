@@ -6,7 +6,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::obstacle;
 use muster_core::record::Host;
 use muster_core::rules::os_image;
-use muster_core::rules::os_image::Source;
+use muster_core::rules::os_image::{Source, cloud_init};
 
 use super::Hosts;
 use crate::images::os::{NoOsImage, OpenOsImage};
@@ -18,6 +18,14 @@ impl Hosts {
         let infra_env = self.infra_envs.get(host.infra_env_id).await?;
         let environment = self.environment_of(&infra_env, host).await?;
         Ok(obstacle(host, &self.facts(&environment)))
+    }
+
+    /// The seed of a host, with the reason if there is none; `None`: Ignition configures its image. See
+    /// [`cloud_init::seed_of`].
+    pub async fn seed(&self, host: &Host) -> Result<Option<Result<String, String>>> {
+        let infra_env = self.infra_envs.get(host.infra_env_id).await?;
+        let environment = self.environment_of(&infra_env, host).await?;
+        Ok(cloud_init::seed_of(host, &self.facts(&environment)))
     }
 
     /// The file for a host's disk, for a host that downloads it from this service.

@@ -46,7 +46,7 @@ pub async fn update_host_ignition(
 
 /// Get the ignition of a bound host
 ///
-/// The whole one that the host is installed with.
+/// The whole one that the host is installed with; where cloud-init configures its image, the files of its seed as JSON.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/ignition", operation_id = "v2GetHostIgnition", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -99,6 +99,9 @@ async fn render(
             "host {host_id} is bound to no cluster: it has no ignition"
         )));
     };
+    if let Some(seed) = operations.hosts.seed(&host).await? {
+        return seed.map_err(Problem::conflict);
+    }
     let context = operations.clusters.context(cluster_id, host_id).await?;
     let Some(facts) = context.as_ref().and_then(|context| context.facts()) else {
         return Err(Problem::not_found(format!(

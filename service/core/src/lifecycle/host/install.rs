@@ -5,6 +5,7 @@ pub(super) mod not_booted;
 pub(super) mod progress;
 
 use muster_api::host::{HostKind, HostRole};
+use muster_api::steps::ImageConfiguration;
 use muster_api::time::Timestamp;
 
 use super::refresh::refresh;
@@ -25,6 +26,7 @@ pub fn obstacle(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     os_image::of_host(host, facts)
         .err()
         .map(|missing| missing.to_string())
+        .or_else(|| os_image::cloud_init::obstacle(host, facts))
 }
 
 /// A user requests the installation.
@@ -73,7 +75,10 @@ pub(super) fn requested(
     host.data.progress = None;
     host.data.installed_as = Some(installed_as(host));
     failures::installation_begins(host);
-    host.data.node_agent = if facts.node_agent && agent_version::is_own(&host.data.discovery_agent_version) {
+    // Ignition puts it onto the node.
+    let takes_agent = os_image::configuration(host, facts) == ImageConfiguration::Ignition
+        && agent_version::is_own(&host.data.discovery_agent_version);
+    host.data.node_agent = if facts.node_agent && takes_agent {
         NodeAgent::Installed
     } else {
         NodeAgent::Absent

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use muster_api::infra_env::CpuArchitecture;
-use muster_api::steps::ImageFormat;
+use muster_api::steps::{ImageConfiguration, ImageFormat};
 use serde::Deserialize;
 use thiserror::Error;
 use url::Url;
@@ -47,6 +47,8 @@ pub struct LiveSource {
 pub struct MetalImage {
     pub source: Source,
     pub format: ImageFormat,
+    /// The program that configures it at its first boot.
+    pub configuration: ImageConfiguration,
     /// Of the file as it is stored.
     pub sha256: Option<Digest>,
     /// Of its decompressed content.
@@ -130,6 +132,8 @@ struct Entry {
     metal_sha256: Option<String>,
     #[serde(default)]
     metal_uncompressed_sha256: Option<String>,
+    #[serde(default)]
+    configuration: Option<String>,
     #[serde(default)]
     default: bool,
 }
@@ -280,7 +284,11 @@ fn read(entry: Entry) -> Result<OsImage, String> {
             sha256: digest("sha256", sha256)?,
         }),
     };
+    let configuration = configuration(given(entry.configuration))?;
     let metal = match given(entry.metal_url) {
+        None if configuration.is_some() => {
+            return Err("configuration without metal_url; set metal_url to the place of the image".into());
+        }
         None => {
             if given(entry.metal_sha256)
                 .or(given(entry.metal_uncompressed_sha256))
@@ -290,11 +298,14 @@ fn read(entry: Entry) -> Result<OsImage, String> {
             }
             None
         }
-        Some(url) => Some(metal(
-            url.trim(),
-            given(entry.metal_sha256),
-            given(entry.metal_uncompressed_sha256),
-        )?),
+        Some(url) => Some(MetalImage {
+            configuration: configuration.unwrap_or_default(),
+            ..metal(
+                url.trim(),
+                given(entry.metal_sha256),
+                given(entry.metal_uncompressed_sha256),
+            )?
+        }),
     };
     Ok(OsImage {
         name,
@@ -306,6 +317,16 @@ fn read(entry: Entry) -> Result<OsImage, String> {
         metal,
         live,
     })
+}
+
+/// `None`: the entry does not name it.
+fn configuration(text: Option<String>) -> Result<Option<ImageConfiguration>, String> {
+    let parse = |text: String| {
+        text.trim()
+            .parse::<ImageConfiguration>()
+            .map_err(|_| format!("configuration: {text:?} is none; write ignition or cloud-init"))
+    };
+    text.map(parse).transpose()
 }
 
 fn digest(field: &str, text: Option<String>) -> Result<Option<Digest>, String> {
@@ -354,6 +375,7 @@ fn metal(
     Ok(MetalImage {
         source,
         format,
+        configuration: ImageConfiguration::default(),
         sha256,
         uncompressed_sha256,
         availability,
@@ -431,6 +453,27 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_configured_by_ignition_unless_the_entry_names_cloud_init() {
+        let of = |fields: &str| {
+            let images = parse(&entry(fields)).unwrap();
+            images[0].metal.as_ref().unwrap().configuration
+        };
+        assert_eq!(of(""), ImageConfiguration::Ignition);
+        assert_eq!(of(r#","configuration":"ignition""#), ImageConfiguration::Ignition);
+        assert_eq!(
+            of(r#","configuration":"cloud-init""#),
+            ImageConfiguration::CloudInit
+        );
+        let yaml = format!(
+            "- openshift_version: '4.19'\n  cpu_architecture: x86_64\n  version: trixie\n  metal_url: https://x/debian.raw\n  \
+             metal_sha256: {DIGEST}\n  configuration: cloud-init\n"
+        );
+        let images = parse(&yaml).unwrap();
+        let metal = images[0].metal.as_ref().unwrap();
+        assert_eq!(metal.configuration, ImageConfiguration::CloudInit);
+    }
+
+    #[test]
     fn what_cannot_be_used_is_named_by_number_and_field() {
         let with = |from: &str, to: &str| entry("").replace(from, to);
         for (list, words) in [
@@ -445,6 +488,20 @@ mod tests {
             (with(DIGEST, ""), "metal_sha256 or metal_uncompressed_sha256"),
             (with("/srv/a.raw.zst", ""), "a digest without metal_url"),
             (with("metal_url", "metall_url"), "metall_url"),
+            (
+                entry(r#","configuration":"kickstart""#),
+                "entry 1: configuration: \"kickstart\" is none; write ignition or cloud-init",
+            ),
+            (
+                entry(r#","configuration":"cloud-init""#)
+                    .replace("/srv/a.raw.zst", "")
+                    .replace(DIGEST, ""),
+                "configuration without metal_url",
+            ),
+            (
+                entry(r#","configuration":"cloud-init""#).replace(DIGEST, ""),
+                "metal_sha256 or metal_uncompressed_sha256",
+            ),
             (entry(r#","url":"live.iso""#), "entry 1: url"),
             (entry(r#","url":"/live.iso","sha256":"1""#), "entry 1: sha256"),
             (entry(&format!(r#","sha256":"{DIGEST}""#)), "sha256 without url"),

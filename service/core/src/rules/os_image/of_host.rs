@@ -2,7 +2,7 @@
 
 use muster_api::BASE_PATH;
 use muster_api::host::{HostOsImage, OsImageChoice};
-use muster_api::steps;
+use muster_api::steps::{self, ImageConfiguration};
 use thiserror::Error;
 
 use super::choice::NoImage;
@@ -88,7 +88,18 @@ pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsIma
         format: metal.format,
         version: image.version.clone(),
         openshift_version: image.openshift_version.clone(),
+        configuration: metal.configuration,
     }))
+}
+
+/// The program that configures the host's image at its first boot. Images that the host brings itself, or that a user
+/// names in the installer's arguments, are CoreOS's.
+pub fn configuration(host: &Host, facts: &HostFacts<'_>) -> ImageConfiguration {
+    if brings_its_own(host) {
+        return ImageConfiguration::Ignition;
+    }
+    let entry = entry(host, facts);
+    entry.map_or(ImageConfiguration::Ignition, |(_, metal)| metal.configuration)
 }
 
 /// The entry for a host, available or not.

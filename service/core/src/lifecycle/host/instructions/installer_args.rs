@@ -4,12 +4,13 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use muster_api::inventory::{Disk, Interface, Inventory};
+use muster_api::steps::ImageConfiguration;
 
 use crate::json::to_json;
 use crate::record::{Host, HostData};
 use crate::rules::addresses::addresses_of;
-use crate::rules::disks;
 use crate::rules::facts::HostFacts;
+use crate::rules::{disks, os_image};
 
 /// Kernel arguments of the discovery system that a mainframe needs after the installation, too.
 const MAINFRAME: [&str; 5] = [
@@ -42,6 +43,18 @@ pub(super) fn architecture<'a>(host: &'a Host, facts: &HostFacts<'a>) -> &'a str
 /// JSON text of a list; empty for no arguments.
 pub(super) fn for_host(host: &Host, facts: &HostFacts<'_>) -> String {
     let mut arguments = host.data.installer_args.clone();
+    if os_image::configuration(host, facts) == ImageConfiguration::Ignition {
+        add_ours(&mut arguments, host, facts);
+    }
+    if arguments.is_empty() {
+        return String::new();
+    }
+    to_json(&arguments)
+}
+
+/// Adds the arguments that a CoreOS needs on this host. Other systems have their network from their seed, and the kernel
+/// arguments of their image.
+fn add_ours(arguments: &mut Vec<String>, host: &Host, facts: &HostFacts<'_>) {
     let chosen_ip = arguments.iter().any(|argument| argument.starts_with("ip="));
     let mut append = |argument: &str| arguments.extend(["--append-karg".to_owned(), argument.to_owned()]);
     let mut copies_network = false;
@@ -61,10 +74,6 @@ pub(super) fn for_host(host: &Host, facts: &HostFacts<'_>) -> String {
     if copies_network && !arguments.iter().any(|argument| argument == "--copy-network") {
         arguments.push("--copy-network".into());
     }
-    if arguments.is_empty() {
-        return String::new();
-    }
-    to_json(&arguments)
 }
 
 /// Adds a mainframe's arguments. Returns true if the network is set up by arguments that are carried over.
