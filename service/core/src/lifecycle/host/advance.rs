@@ -10,7 +10,9 @@ use super::install::progress;
 use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
-use super::{bind, bmc_boot, deadline, edit, events, install, media, register, reports, set_back, waiting};
+use super::{
+    bind, bmc_boot, deadline, edit, events, install, media, reboot, register, reports, set_back, waiting,
+};
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
 use crate::rules::{checks, findings, identity};
@@ -124,6 +126,13 @@ fn happens(
             Ok(())
         }
         HostEvent::LogsAsked => logs::asked(next, facts, now),
+        HostEvent::RebootAsked(_)
+        | HostEvent::RebootWithdrawn
+        | HostEvent::RebootReported { .. }
+        | HostEvent::RebootedByBmc { .. } => {
+            reboot::happened(next, event, facts, now);
+            Ok(())
+        }
         HostEvent::Edited(params) => {
             edit::apply(next, params, facts, now, events)?;
             refresh(next, facts, now);
@@ -250,6 +259,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
         }
     }
     finding_events(old, next, now, &mut events);
+    reboot::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }
