@@ -34,8 +34,8 @@ mod selector;
 mod validation;
 
 pub use agent::{
-    Agent, AgentDebugInfo, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress,
-    NtpSource, inventory,
+    Agent, AgentDebugInfo, AgentReboot, AgentRebootOutcome, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus,
+    DeprovisionInfo, HostProgress, NtpSource, inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{

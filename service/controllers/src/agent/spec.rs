@@ -5,4 +5,6 @@ mod hold;
 pub(super) mod host_side;
 pub mod membership;
 pub mod mirrored;
+pub mod reboot;
+mod rebooting;
 pub(super) mod token;

@@ -5,4 +5,5 @@ mod deletions;
 mod edits;
 mod infra_envs;
 mod moves;
+mod reboots;
 mod world;
