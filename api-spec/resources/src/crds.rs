@@ -11,8 +11,9 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate, Bmc,
-    ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate,
+    AgentRemediation, AgentRemediationTemplate, Bmc, ClusterDeployment, ClusterImageSet, InfraEnv,
+    NMStateConfig, schema,
 };
 
 /// The kinds that Muster owns.
@@ -27,6 +28,9 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         of_provider(definition::<AgentCluster>(Spec::Optional)),
         of_provider(definition::<AgentMachine>(Spec::Optional)),
         of_provider(without_status(definition::<AgentMachineTemplate>(Spec::Optional))),
+        // A MachineHealthCheck names their version, so they need no labels and no older version.
+        definition::<AgentRemediation>(Spec::Optional),
+        without_status(definition::<AgentRemediationTemplate>(Spec::Optional)),
     ]
 }
 

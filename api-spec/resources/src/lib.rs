@@ -50,7 +50,9 @@ pub use agent_cluster_install::{
     platform::{ExternalPlatform, PlatformType},
 };
 pub use agent_machine::{
-    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, CandidateAgent, MachineAddress,
+    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
+    AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
+    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, RemediationStrategy, RemediationType,
 };
 pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,

@@ -1,4 +1,4 @@
-//! The infrastructure provider of Cluster API for Agents: AgentClusters and AgentMachines. AgentMachineTemplates are
+//! The infrastructure provider of Cluster API for Agents: AgentClusters, AgentMachines and AgentRemediations. Templates are
 //! read by Cluster API itself. Source: docs/protocol/capi-agent-provider.md.
 //!
 //! Switched on by `--capi-provider`; if off, cluster-api-provider-agent does the same with the same custom resources.
@@ -15,18 +15,19 @@ mod objects;
 mod prepared;
 mod provider;
 mod quantity;
+mod remediation;
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::{self, Either};
+use futures_util::future;
 use muster_controller::error::words;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use kinds::Kinds;
+use remediation::Waiting;
 
 /// Between two attempts to find out which kinds the API server has.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);
@@ -37,15 +38,16 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         kinds = served(&context) => kinds,
         () = stop.cancelled() => return,
     };
-    let machines = pin!(agent_machine::run(context.clone(), kinds.clone(), stop.clone()));
-    let clusters = pin!(agent_cluster::run(context, kinds, stop.clone()));
-    let rest = match future::select(machines, clusters).await {
-        Either::Left(((), rest)) => rest.left_future(),
-        Either::Right(((), rest)) => rest.right_future(),
-    };
-    // A controller that ends by itself ends the other.
+    let (waiting, requested) = Waiting::new();
+    let controllers = [
+        agent_machine::run(context.clone(), kinds.clone(), waiting.clone(), stop.clone()).boxed(),
+        agent_cluster::run(context.clone(), kinds.clone(), stop.clone()).boxed(),
+        remediation::run(context, kinds, (waiting, requested), stop.clone()).boxed(),
+    ];
+    let ((), _, rest) = future::select_all(controllers).await;
+    // A controller that ends by itself ends the others.
     if stop.is_cancelled() {
-        rest.await;
+        future::join_all(rest).await;
     }
 }
 

@@ -29,6 +29,7 @@ use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
+use super::remediation::Waiting;
 use crate::context::Context;
 use triggers::Triggers;
 
@@ -41,8 +42,8 @@ const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
 /// Least time between two statuses that differ only in the reasons of Agents: the reasons of a thousand hosts change all the time.
 const REASONS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Runs the controller until `stop`.
-pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
+/// Runs the controller until `stop`. `remediations` wait for answers of Agents, which this controller watches.
+pub async fn run(context: Arc<Context>, kinds: Kinds, remediations: Arc<Waiting>, stop: CancellationToken) {
     let (agents, agent_writer) = reflector::store();
     let machine_writer = Writer::new(kinds.machine.clone());
     let cluster_writer = Writer::new(kinds.cluster.clone());
@@ -62,6 +63,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         claims: Claims::default(),
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),
+        remediations,
         agent_namespaces: Memory::new(NAMESPACE_LIFETIME),
         explained: Memory::new(REASONS_INTERVAL),
     });

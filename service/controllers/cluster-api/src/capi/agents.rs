@@ -12,6 +12,13 @@ use muster_resources::names::{annotation, label};
 use muster_resources::{Agent, AgentDebugInfo, AgentSpec, Condition};
 use serde::Deserialize;
 
+/// The annotations that are kept.
+const READ_ANNOTATIONS: [&str; 3] = [
+    annotation::AGENT_MACHINE_REF_NAMESPACE,
+    annotation::AGENT_REBOOT_REQUESTED,
+    annotation::AGENT_REBOOT,
+];
+
 /// An Agent, without most of its inventory.
 #[derive(Debug, Clone, PartialEq, Deserialize, Resource)]
 #[resource(inherit = "Agent")]
@@ -95,7 +102,7 @@ impl From<Read> for AgentView {
         metadata.managed_fields = None;
         // Annotations hold whole inventories.
         let mut annotations = metadata.annotations.take().unwrap_or_default();
-        annotations.retain(|key, _| key == annotation::AGENT_MACHINE_REF_NAMESPACE);
+        annotations.retain(|key, _| READ_ANNOTATIONS.contains(&key.as_str()));
         let cluster = read.spec.cluster_deployment_name.as_ref();
         let cluster = cluster.filter(|it| !it.name.is_empty());
         let cluster = cluster.map(|it| KubeRef::new(&it.namespace, &it.name));

@@ -16,6 +16,7 @@ use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
+use super::remediation::Waiting;
 use crate::context::Context;
 
 /// Caches of the API server's objects, and other state kept in memory.
@@ -31,6 +32,7 @@ pub struct Provider {
     pub claims: Claims,
     pub prepared: Prepared,
     pub leaving: Leaving,
+    pub remediations: Arc<Waiting>,
     /// Namespaces of Agents, by HostedCluster.
     pub agent_namespaces: Memory<KubeRef, Option<String>>,
     /// AgentMachines for which the reasons against Agents were written lately.

@@ -52,11 +52,11 @@ async fn answered(world: &World, id: HostId, at: Timestamp, outcome: AgentReboot
 async fn accepted(world: &World) -> usize {
     let store = world.backend.operations.store();
     let listed = store.list_events(&EventQuery::default()).await.unwrap();
-    let mut events = listed.events.into_iter();
-    events
-        .by_ref()
-        .filter(|event| event.name == "muster_host_reboot_asked")
-        .count()
+    let asked = listed
+        .events
+        .iter()
+        .filter(|event| event.name == "muster_host_reboot_asked");
+    asked.count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn the_bmc_of_a_host_reboots_it_and_its_outcome_is_found_again_after_a_res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_of_another_cluster_than_its_agent_names_is_not_rebooted() {
+async fn a_host_that_is_no_node_yet_is_not_rebooted() {
     let world = World::start().await;
     let infra_env = world.infra_env().await;
     let cluster = world.cluster("one").await;

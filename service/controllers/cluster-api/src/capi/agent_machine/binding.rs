@@ -95,7 +95,9 @@ fn release(agent: &AgentView) -> Value {
         "metadata": {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
-            "annotations": {annotation::AGENT_MACHINE_REF_NAMESPACE: null},
+            "annotations": {
+                annotation::AGENT_MACHINE_REF_NAMESPACE: null, annotation::AGENT_REBOOT_REQUESTED: null,
+            },
         },
         "spec": {
             "clusterDeploymentName": null, "machineConfigPool": null,

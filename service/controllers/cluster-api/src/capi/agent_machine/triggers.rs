@@ -88,7 +88,12 @@ impl Triggers {
                         .into_iter()
                         .flatten()
                         .find_map(|one| one.candidate.taken_by.clone());
+                    let answer = |one: &AgentView| one.annotations().get(annotation::AGENT_REBOOT).cloned();
+                    let has_answered = before.as_deref().and_then(answer) != answer(agent);
                     writer.apply_watcher_event(&event);
+                    if has_answered {
+                        self.provider.remediations.agent_changed(&name);
+                    }
                     if is_new {
                         self.request_users(&name, taken_by);
                     }
@@ -101,6 +106,7 @@ impl Triggers {
                 Event::Delete(agent) => {
                     let (name, taken_by) = (kube_ref(agent), agent.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
+                    self.provider.remediations.agent_changed(&name);
                     self.request_users(&name, taken_by);
                     self.freed.notify_one();
                 }
