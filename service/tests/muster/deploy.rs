@@ -70,6 +70,8 @@ fn the_base_holds_everything_but_the_kinds_which_are_apart() {
         "AgentClusterInstall",
         "AgentMachine",
         "AgentMachineTemplate",
+        "AgentRemediation",
+        "AgentRemediationTemplate",
         "BMC",
         "InfraEnv",
         "NMStateConfig",

@@ -3,6 +3,7 @@
 mod bootstrap;
 mod choice;
 mod clusters;
+mod remediation;
 mod world;
 
 use std::time::Duration;
