@@ -1,4 +1,4 @@
-//! Defines AgentRemediations and their templates: a MachineHealthCheck makes one for each unhealthy Machine (docs/protocol/capi-day1.md#1).
+//! Defines AgentRemediations and their templates: a MachineHealthCheck makes one for each unhealthy Machine (docs/protocol/capi-day1.md, section 1).
 
 use kube::CustomResource;
 use schemars::JsonSchema;

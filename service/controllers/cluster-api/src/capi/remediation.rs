@@ -1,5 +1,5 @@
 //! Reconciles AgentRemediations, one for each unhealthy Machine: the host of the Machine is rebooted, and when that does not help, the Machine
-//! is left to its owner, which replaces it. Source: docs/protocol/capi-day1.md#1, "Remediation template".
+//! is left to its owner, which replaces it. Source: docs/protocol/capi-day1.md, section 1, "Remediation template".
 //!
 //! The controller sees no host: it requests a reboot by an annotation of the Agent, which its service answers in another one.
 

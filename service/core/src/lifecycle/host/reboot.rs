@@ -1,5 +1,5 @@
 //! Reboots an installed host at a controller's request: by its BMC, or by the agent on its node. The protocol has no such
-//! request; the remediation of Cluster API needs one (docs/protocol/capi-day1.md#1).
+//! request; the remediation of Cluster API needs one (docs/protocol/capi-day1.md, section 1).
 
 use chrono::Duration;
 use muster_api::event::Severity;

@@ -1,5 +1,5 @@
 //! Leaves a Machine to its owner, which replaces it: KubeadmControlPlane and MachineSet read a condition of the Machine. Source:
-//! docs/protocol/capi-day1.md#1, "Remediation template".
+//! docs/protocol/capi-day1.md, section 1, "Remediation template".
 
 use kube::api::Patch;
 use kube::core::DynamicObject;

@@ -93,8 +93,9 @@ pub async fn reconcile(
         }
     };
     let found = host::find(client, Machine(&machine), Cluster(&cluster)).await?;
-    if let Found::Later(why) = found {
-        settle(&object, context, unchanged(Reason::WaitingForCluster, why)).await?;
+    if let Found::Later(why) = &found {
+        let change = unchanged(Reason::WaitingForCluster, why.clone());
+        settle(&object, context, change).await?;
         return Ok(Next::requeue(RETRY_INTERVAL));
     }
     if let Found::Agent(agent) = &found {

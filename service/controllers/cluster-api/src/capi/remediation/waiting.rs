@@ -17,7 +17,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// None, and the AgentRemediations to reconcile.
+    /// Returns an empty one, and the AgentRemediations to reconcile.
     pub fn new() -> (Arc<Self>, UnboundedReceiver<ObjectRef<AgentRemediation>>) {
         let (requests, requested) = unbounded_channel();
         let waiting = Self {
