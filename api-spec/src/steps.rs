@@ -15,6 +15,7 @@ mod images;
 mod install;
 mod logs;
 mod ntp;
+mod reboot;
 mod tang;
 mod upgrade;
 mod vips;
@@ -33,11 +34,12 @@ pub use images::*;
 pub use install::*;
 pub use logs::*;
 pub use ntp::*;
+pub use reboot::*;
 pub use tang::*;
 pub use upgrade::*;
 pub use vips::*;
 
-/// Kind of instruction for a host. Wire names are kebab-case.
+/// Kind of instruction for a host. Wire names are kebab-case. `reboot-node` is our addition to the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -63,6 +65,7 @@ pub enum StepType {
     DownloadBootArtifacts,
     RebootForReclaim,
     VerifyVips,
+    RebootNode,
 }
 
 impl StepType {

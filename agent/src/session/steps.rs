@@ -10,6 +10,7 @@ pub mod inventory;
 pub mod logs;
 pub mod ntp;
 pub mod reboot;
+pub mod reboot_node;
 mod registry;
 pub mod tang;
 pub mod upgrade;

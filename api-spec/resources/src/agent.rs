@@ -1,6 +1,7 @@
 //! An Agent: one host (docs/protocol/kube-controllers.md#3).
 
 pub mod inventory;
+mod reboot;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo, schema};
+
+pub use reboot::{AgentReboot, AgentRebootOutcome};
 
 /// Desired settings of the host.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

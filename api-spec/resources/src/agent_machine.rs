@@ -1,5 +1,7 @@
 //! Defines AgentMachines: a Machine of Cluster API that becomes a node on an Agent (docs/protocol/capi-agent-provider.md#2).
 
+mod remediation;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -7,6 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::absent::absent_is_default;
 use crate::{Initialization, StandardCondition, schema, selector};
+
+pub use remediation::{
+    AgentRemediation, AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate,
+    AgentRemediationTemplateResource, AgentRemediationTemplateSpec, RemediationStrategy, RemediationType,
+};
 
 /// The Agent that is wanted.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentClusterTemplate, AgentMachine,
-    AgentMachineTemplate, Bmc, ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
+    AgentMachineTemplate, AgentRemediation, AgentRemediationTemplate, Bmc, ClusterDeployment,
+    ClusterImageSet, InfraEnv, NMStateConfig, schema,
 };
 
 /// The kinds that Muster owns.
@@ -28,6 +29,9 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         of_contract(without_status(definition::<AgentClusterTemplate>(Spec::Optional))),
         of_provider(definition::<AgentMachine>(Spec::Optional)),
         of_provider(definition::<AgentMachineTemplate>(Spec::Optional)),
+        // A MachineHealthCheck names their version, so they need no labels and no older version.
+        definition::<AgentRemediation>(Spec::Optional),
+        without_status(definition::<AgentRemediationTemplate>(Spec::Optional)),
     ]
 }
 

@@ -35,8 +35,8 @@ mod selector;
 mod validation;
 
 pub use agent::{
-    Agent, AgentDebugInfo, AgentFailures, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo,
-    HostProgress, NtpSource, inventory,
+    Agent, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome, AgentSpec, AgentStatus,
+    ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{
@@ -54,7 +54,9 @@ pub use agent_cluster_template::{
     AgentClusterTemplate, AgentClusterTemplateResource, AgentClusterTemplateSpec,
 };
 pub use agent_machine::{
-    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, CandidateAgent, MachineAddress,
+    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
+    AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
+    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, RemediationStrategy, RemediationType,
 };
 pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,

@@ -37,6 +37,8 @@ pub mod finalizer {
     pub const AGENT_CLUSTER_INSTALL: &str = "agentclusterinstall.agent-install.openshift.io/ai-deprovision";
     /// On AgentMachines.
     pub const AGENT_MACHINE: &str = "agentmachine.agent-install.openshift.io/deprovision";
+    /// On AgentRemediations: a reboot that was requested and not carried out is withdrawn first.
+    pub const AGENT_REMEDIATION: &str = "agentremediation.agent-install.openshift.io/withdraw";
     /// On AgentClusters. There is no dot after "agentcluster".
     pub const AGENT_CLUSTER: &str = "agentclustercapi-provider.agent-install.openshift.io/deprovision";
     /// On BMCs: the image is ejected from the BMC first.
@@ -127,6 +129,11 @@ pub mod annotation {
     pub const INVENTORY_VERSION_VALUE: &str = "0.1";
     /// On Agents of mirrored InfraEnvs: digests of the last common state of their hosts and their specs, JSON text. Specific to Muster.
     pub const AGENT_AGREED: &str = "agent.agent-install.openshift.io/agreed";
+    /// On Agents: requests that the host, a node of the cluster that the Agent names, reboots: the time of the request, RFC 3339. Each time
+    /// is one request; removing it withdraws one that is not carried out yet. Specific to Muster.
+    pub const AGENT_REBOOT_REQUESTED: &str = "agent.agent-install.openshift.io/reboot-requested";
+    /// On Agents: the last request to reboot the host, and its outcome, JSON text ([`AgentReboot`](crate::AgentReboot)). Specific to Muster.
+    pub const AGENT_REBOOT: &str = "agent.agent-install.openshift.io/reboot";
     /// On Agents that an AgentMachine has taken: its namespace.
     pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
     /// On Agents: the image for the disk, by a name in the operator's list. Counts while the host is in a cluster. Specific to Muster.

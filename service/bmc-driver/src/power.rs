@@ -1,4 +1,5 @@
-//! Switches the power of a machine, or reads its state, because a user requests it or its host waits for a boot from its disk.
+//! Switches the power of a machine, or reads its state, because a user requests it, its host waits for a boot from its disk, or a
+//! controller requests that its host reboots.
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction};
 use muster_bmc::{Bmc as Conversation, BmcError, BootFrom};
@@ -72,9 +73,13 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
 
 /// The last check: an installation may have begun since the request.
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
-    leave_to_others(context, bmc, !request.from_disk).await?;
-    if request.from_disk {
-        let awaits = returns::awaits(context, bmc, AwaitedSystem::Disk).await;
+    let by_user = !request.from_disk && request.reboot_of.is_none();
+    leave_to_others(context, bmc, by_user).await?;
+    if !by_user {
+        let awaits = match request.reboot_of {
+            Some(requested_at) => returns::awaits_reboot(context, bmc, requested_at).await,
+            None => returns::awaits(context, bmc, AwaitedSystem::Disk).await,
+        };
         return match awaits.map_err(|error| internal(&error))? {
             true => Ok(()),
             false => Err(Problem {

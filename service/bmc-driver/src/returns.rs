@@ -3,9 +3,12 @@
 //! The waiting hosts are read from the database at every interval, so that neither a restart nor another replica loses one. A host that may
 //! come back without help first gets the time for it, and one that came back is not touched.
 
+use muster_api::bmc::BmcPowerOutcome;
+use muster_api::ids::HostId;
+use muster_api::time::Timestamp;
 use muster_core::lifecycle::bmc::{BmcEvent, disk_boot_failure};
 use muster_core::lifecycle::host::{AWAITING_BOOT, AwaitedSystem, HostEvent, awaited_boot};
-use muster_core::record::{Bmc, BmcBoots, BmcStage, Host};
+use muster_core::record::{Bmc, BmcBoots, BmcStage, Host, RebootWay};
 use muster_operations::{Result, chain, now};
 
 use crate::context::Context;
@@ -124,6 +127,47 @@ pub(crate) async fn awaits(context: &Context, bmc: &Bmc, system: AwaitedSystem) 
     };
     let awaited = awaited_boot(&host, &context.operations.hosts.deadlines(&host));
     Ok(awaited.is_some_and(|awaited| awaited.system == system))
+}
+
+/// True while the machine's host is to be rebooted by its BMC, as was requested at that time.
+///
+/// # Errors
+/// Fails if the database does.
+pub(crate) async fn awaits_reboot(context: &Context, bmc: &Bmc, requested_at: Timestamp) -> Result<bool> {
+    let host = host_of(context, bmc).await?;
+    let pending = host.as_ref().and_then(|host| host.data.pending_reboot());
+    Ok(pending.is_some_and(|asked| {
+        asked.requested_at == requested_at && asked.way == Some(RebootWay::Bmc(bmc.name.clone()))
+    }))
+}
+
+/// Reports on the host that the request for its reboot has ended. A report that is lost is made up for by the controller of its Agent.
+pub(crate) async fn tell_of_reboot(context: &Context, bmc: &Bmc) {
+    let Some((host_id, event)) = end_of_reboot(bmc) else {
+        return;
+    };
+    let told = context
+        .operations
+        .hosts
+        .apply(bmc.infra_env_id, host_id, event)
+        .await;
+    if let Err(error) = told {
+        tracing::debug!(bmc.id = %bmc.id, error = chain(&error), "the end of a reboot was not noted on the host");
+    }
+}
+
+fn end_of_reboot(bmc: &Bmc) -> Option<(HostId, HostEvent)> {
+    let request = bmc.power.request.as_ref()?;
+    let failure = match request.outcome {
+        BmcPowerOutcome::Pending => return None,
+        BmcPowerOutcome::Done => None,
+        BmcPowerOutcome::Failed => Some(request.reason.clone()),
+    };
+    let event = HostEvent::RebootedByBmc {
+        requested_at: request.reboot_of?,
+        failure,
+    };
+    Some((bmc.host_id?, event))
 }
 
 async fn host_of(context: &Context, bmc: &Bmc) -> Result<Option<Host>> {

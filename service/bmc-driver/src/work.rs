@@ -9,7 +9,7 @@ use muster_core::record::Bmc;
 use muster_operations::{chain, now};
 
 use crate::context::Context;
-use crate::{power, step};
+use crate::{power, returns, step};
 
 /// Longest attempt to remove a medium and boot override.
 const CLEANING: Duration = Duration::from_secs(600);
@@ -38,9 +38,18 @@ async fn follow(context: &Context, mut bmc: Bmc) {
             },
             None => in_time(context, &bmc).await,
         };
+        let is_switched = matches!(event, BmcEvent::PowerDone(_));
         match context.operations.bmcs.apply(bmc.id, Some(bmc.run), event).await {
-            Ok(Some(next)) if is_due(&next) => bmc = next,
-            Ok(_) => return,
+            Ok(Some(next)) => {
+                if is_switched {
+                    returns::tell_of_reboot(context, &next).await;
+                }
+                if !is_due(&next) {
+                    return;
+                }
+                bmc = next;
+            }
+            Ok(None) => return,
             Err(error) if error.is_missing() => return,
             Err(error) => {
                 tracing::warn!(bmc.id = %bmc.id, error = chain(&error), "what was done with a BMC could not be stored; it is repeated");

@@ -14,6 +14,7 @@
 //! | `patch` | the parts of it to write |
 //! | `spec/edits`, `membership` | spec to host, decided |
 //! | `spec/host_side`, `token`, `hold` | spec to host, done; the start of an installation |
+//! | `spec/reboot`, `rebooting` | the reboot of an installed host, requested by an annotation |
 //! | `spec/mirrored` | host to spec, where REST made the InfraEnv |
 //! | `status/conditions`, `words`, `inventory`, `links` | its status |
 //! | `status/wait` | the reason of a wait, for Events |

@@ -2,6 +2,7 @@
 
 mod agreed;
 mod asked_logs;
+mod asked_reboot;
 mod bmc;
 mod bmc_power;
 mod check_id;
@@ -23,6 +24,7 @@ mod secret;
 
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
+pub use asked_reboot::{AskedReboot, RebootOutcome, RebootWay};
 pub use bmc::{
     Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
 };

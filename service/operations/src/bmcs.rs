@@ -5,6 +5,7 @@ mod claims;
 mod error;
 mod power;
 mod reads;
+mod reboot;
 mod resource;
 
 use std::collections::HashSet;
@@ -24,6 +25,7 @@ use crate::{OperationError, Result, request_id};
 
 pub use error::BmcProblem;
 use reads::Reads;
+pub use reboot::RebootRequest;
 pub use resource::Following;
 
 /// Most BMCs in one request: all of them are in memory together.

@@ -73,6 +73,8 @@ fn the_base_holds_everything_but_the_kinds_which_are_apart() {
         "AgentClusterTemplate",
         "AgentMachine",
         "AgentMachineTemplate",
+        "AgentRemediation",
+        "AgentRemediationTemplate",
         "BMC",
         "InfraEnv",
         "NMStateConfig",

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    api_vip, boot_artifacts, connectivity, domains, install, inventory, logs, ntp, reboot, tang, upgrade,
+    api_vip, boot_artifacts, connectivity, domains, install, inventory, logs, ntp, reboot, reboot_node, tang,
+    upgrade,
 };
 use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
 use crate::install::control::Control;
@@ -47,11 +48,12 @@ impl Registry {
         ])
     }
 
-    /// The steps of an installed node: the steps that bring it back into discovery, and its logs.
+    /// The steps of an installed node: the steps that bring it back into discovery, its reboot, and its logs.
     pub fn of_node(dependencies: &Dependencies) -> Self {
         Self::new(vec![
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies).at_root()),
             Arc::new(reboot::RebootForReclaim::at_root()),
+            Arc::new(reboot_node::RebootNode),
             Arc::new(logs::LogsGather::new(dependencies)),
         ])
     }

@@ -2,10 +2,14 @@
 
 use chrono::TimeDelta;
 use muster_api::bmc::{BmcFailure, BmcPhase, BmcPowerOutcome, BmcUpdateParams};
+use muster_api::cluster::ImportClusterParams;
 use muster_api::host::{HostStage, HostStatus};
+use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_bmc_emulator::{Booted, Quirks};
-use muster_core::record::{Bmc, BmcStage, Host, HostState, NotBooted, Progress};
+use muster_core::lifecycle::cluster::import;
+use muster_core::record::{Bmc, BmcStage, Host, HostState, NotBooted, Progress, RebootOutcome};
+use muster_operations::bmcs::RebootRequest;
 
 use crate::rack::Unit;
 use crate::service::{Service, limits, settings};
@@ -297,4 +301,65 @@ fn rebooted(host: &mut Host, since: Timestamp) {
         stage_started_at: since,
         stage_updated_at: since,
     });
+}
+
+/// Makes the host a node of a cluster. Returns the cluster.
+async fn joined(service: &Service, unit: &Unit) -> ClusterId {
+    let params = ImportClusterParams {
+        name: "day2".into(),
+        api_vip_dnsname: "api.day2.example.test".into(),
+        openshift_version: None,
+        openshift_cluster_id: ClusterId::random().0,
+    };
+    let cluster = import(params, ClusterId::random(), muster_operations::now()).unwrap();
+    let cluster = service.operations.clusters.create(cluster).await.unwrap();
+    put(service, unit, |host| {
+        host.state = HostState::AddedToExistingCluster;
+        host.cluster_id = Some(cluster.id);
+    })
+    .await;
+    cluster.id
+}
+
+/// Requests the reboot of the machine's host now.
+async fn reboot(service: &Service, unit: &Unit, cluster_id: ClusterId) -> RebootRequest {
+    let request = RebootRequest {
+        requested_at: muster_operations::now(),
+        cluster_id: Some(cluster_id),
+    };
+    let (known, operations) = (host(service, unit).await, &service.operations);
+    let asked = operations
+        .bmcs
+        .reboot(&operations.hosts, &known, request)
+        .await
+        .unwrap();
+    assert!(asked.data.pending_reboot().is_some());
+    request
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_switched_off_and_on_once_for_each_request_of_a_controller() {
+    let service = Service::start().await;
+    let (unit, bmc) = discovered(&service, "sick", 60).await;
+    let cluster_id = joined(&service, &unit).await;
+    let before = unit.machine.boots().len();
+    let request = reboot(&service, &unit, cluster_id).await;
+    let done = |host: &Host| {
+        let asked = host.data.asked_reboot.as_ref();
+        asked.is_some_and(|asked| asked.outcome == Some(RebootOutcome::Done))
+    };
+    let told = await_host(&service, &unit, "rebooted", done).await;
+    assert_eq!(unit.machine.boots()[before..], [Booted::Disk]);
+    assert_eq!(told.state, HostState::AddedToExistingCluster);
+    // The same request again, as after a restart of the controller.
+    let operations = &service.operations;
+    let again = operations
+        .bmcs
+        .reboot(&operations.hosts, &told, request)
+        .await
+        .unwrap();
+    assert_eq!(again.data.asked_reboot, told.data.asked_reboot);
+    let bmc = service.bmc(bmc.id).await;
+    assert!(bmc.power.pending().is_none());
+    assert_eq!(service.events("muster_host_rebooted").await.len(), 1);
 }

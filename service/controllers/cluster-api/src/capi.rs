@@ -1,5 +1,5 @@
-//! The infrastructure provider of Cluster API for Agents: AgentClusters and AgentMachines, and the status of AgentMachineTemplates. Cluster API
-//! itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
+//! The infrastructure provider of Cluster API for Agents: AgentClusters, AgentMachines, AgentRemediations, and the status of
+//! AgentMachineTemplates. Cluster API itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
 //!
 //! Switched on by `--capi-provider`; if off, cluster-api-provider-agent does the same with the same custom resources.
 
@@ -16,20 +16,21 @@ mod objects;
 mod prepared;
 mod provider;
 mod quantity;
+mod remediation;
 mod zones;
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::{self, Either};
+use futures_util::future;
 use kube::runtime::reflector;
 use muster_controller::error::words;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use kinds::Kinds;
+use remediation::Waiting;
 use zones::Zones;
 
 /// Between two attempts to find out which kinds the API server has.
@@ -44,25 +45,22 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let (agents, agent_writer) = reflector::store();
     let (infra_envs, infra_env_writer) = reflector::store();
     let zones = Arc::new(Zones::new(agents, infra_envs));
+    let (waiting, requested) = Waiting::new();
     let shared = agent_machine::Shared {
         agents: agent_writer,
         infra_envs: infra_env_writer,
         zones: zones.clone(),
+        remediations: waiting.clone(),
     };
-    let machines = pin!(agent_machine::run(
-        context.clone(),
-        kinds.clone(),
-        shared,
-        stop.clone()
-    ));
-    let clusters = pin!(agent_cluster::run(context, kinds, zones, stop.clone()));
-    let rest = match future::select(machines, clusters).await {
-        Either::Left(((), rest)) => rest.left_future(),
-        Either::Right(((), rest)) => rest.right_future(),
-    };
-    // A controller that ends by itself ends the other.
+    let controllers = [
+        agent_machine::run(context.clone(), kinds.clone(), shared, stop.clone()).boxed(),
+        agent_cluster::run(context.clone(), kinds.clone(), zones, stop.clone()).boxed(),
+        remediation::run(context, kinds, (waiting, requested), stop.clone()).boxed(),
+    ];
+    let ((), _, rest) = future::select_all(controllers).await;
+    // A controller that ends by itself ends the others.
     if stop.is_cancelled() {
-        rest.await;
+        future::join_all(rest).await;
     }
 }
 

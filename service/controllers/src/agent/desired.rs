@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::cached::{CachedAgent, short};
 use super::metadata;
 use super::spec::edits::given;
-use super::spec::mirrored;
+use super::spec::{mirrored, reboot};
 
 /// Sets the name in a spec without one to the host's name, as its BMC or REST set it.
 pub fn name(spec: &mut AgentSpec, host: &Host) {
@@ -135,6 +135,11 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
             .into_iter()
             .filter(|key| agent.annotations().contains_key(*key));
         annotations.extend(requested.map(|key| (key.to_owned(), Value::Null)));
+    }
+    if let Some(answer) = reboot::answer(agent, wanted.host)
+        && agent.annotations().get(annotation::AGENT_REBOOT) != Some(&short(&answer))
+    {
+        annotations.insert(annotation::AGENT_REBOOT.to_owned(), Value::String(answer));
     }
     // The patch of the spec was computed from the version that was read.
     let mut is_bound_to_version = wanted.agreed.is_some() && wanted.spec.is_some();

@@ -6,4 +6,6 @@ pub(super) mod host_side;
 pub(super) mod image;
 pub mod membership;
 pub mod mirrored;
+pub mod reboot;
+mod rebooting;
 pub(super) mod token;

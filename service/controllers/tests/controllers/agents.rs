@@ -6,4 +6,5 @@ mod edits;
 mod images;
 mod infra_envs;
 mod moves;
+mod reboots;
 mod world;

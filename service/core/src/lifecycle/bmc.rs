@@ -16,6 +16,6 @@ pub use event::{BmcEvent, PowerAsked, PowerDone, Problem, Seen};
 pub use events::{added, deleted};
 pub use for_host::LEFT_ALONE;
 pub use input::{create, update};
-pub use power::{disk_boot_failure, installation};
+pub use power::{disk_boot_failure, installation, reboot_obstacle};
 pub use resource::{Followed, Wanted, create_for, follow, taken_over};
 pub use view::view;

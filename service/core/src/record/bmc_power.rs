@@ -35,6 +35,9 @@ pub struct PowerRequest {
     /// Made for the machine's host, which waits for a boot from its disk, without a user's request.
     #[serde(default)]
     pub from_disk: bool,
+    /// Made for the machine's host, which is to reboot: the time that the request for that names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot_of: Option<Timestamp>,
     pub asked_at: Timestamp,
     pub deadline: Timestamp,
     /// Work on the request has begun: a driver that reads it as set did not begin it itself.
@@ -49,6 +52,12 @@ impl BmcPower {
     /// The pending request, unless its deadline has passed.
     pub fn under_way(&self, now: Timestamp) -> Option<&PowerRequest> {
         self.pending().filter(|request| request.deadline > now)
+    }
+
+    /// The last request, if it was made for the reboot of the host that was requested at that time.
+    pub fn reboot(&self, requested_at: Timestamp) -> Option<&PowerRequest> {
+        let request = self.request.as_ref();
+        request.filter(|request| request.reboot_of == Some(requested_at))
     }
 
     /// The pending request.

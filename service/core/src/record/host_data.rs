@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
+use super::asked_reboot::AskedReboot;
 use super::failures::Failures;
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
@@ -140,6 +141,9 @@ pub struct HostData {
     /// The last request of an operator for the host's logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_logs: Option<AskedLogs>,
+    /// The last request to reboot the installed host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_reboot: Option<AskedReboot>,
     /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
@@ -198,6 +202,11 @@ impl HostData {
             .is_some_and(|asked| asked.outcome.is_none())
     }
 
+    /// The request to reboot the host that waits to be carried out.
+    pub fn pending_reboot(&self) -> Option<&AskedReboot> {
+        self.asked_reboot.as_ref().filter(|asked| asked.is_pending())
+    }
+
     /// The data of a host that registers at `at`.
     pub fn new(at: Timestamp) -> Self {
         Self {
@@ -240,6 +249,7 @@ impl HostData {
             installed_as: None,
             logs: LogsState::default(),
             asked_logs: None,
+            asked_reboot: None,
             installer_args: Vec::new(),
             ignition_config_overrides: Secret::default(),
             installer_version: String::new(),

@@ -10,6 +10,7 @@ mod devices;
 mod ignition2;
 mod nested;
 mod refused;
+pub mod seed;
 mod subject;
 mod template;
 mod version;

@@ -15,8 +15,8 @@ use kube::{Api, Client, ResourceExt};
 use muster_resources::metal3::names::finalizer as metal3;
 use muster_resources::names::{LEASE, annotation, finalizer};
 use muster_resources::{
-    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, Bmc, ClusterDeployment,
-    InfraEnv,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentRemediation, Bmc,
+    ClusterDeployment, InfraEnv,
 };
 use serde_json::{Value, json};
 
@@ -149,6 +149,10 @@ fn holds() -> Vec<(ApiResource, Hold)> {
         (
             ApiResource::erase::<AgentCluster>(&()),
             Hold::Finalizer(finalizer::AGENT_CLUSTER),
+        ),
+        (
+            ApiResource::erase::<AgentRemediation>(&()),
+            Hold::Finalizer(finalizer::AGENT_REMEDIATION),
         ),
         (metal3_kind("BareMetalHost"), Hold::Finalizer(metal3::HOST)),
         (

@@ -35,6 +35,7 @@ mod cases {
             action: BmcPowerAction::Reset,
             force: true,
             from_disk: true,
+            reboot_of: Some(at(4)),
             asked_at: at(5),
             deadline: at(6),
             begun: true,

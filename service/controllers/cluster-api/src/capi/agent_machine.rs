@@ -35,6 +35,7 @@ use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
+use super::remediation::Waiting;
 use super::zones::Zones;
 use crate::context::Context;
 use triggers::Triggers;
@@ -48,11 +49,13 @@ const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
 /// Least time between two statuses that differ only in the reasons of Agents: the reasons of a thousand hosts change all the time.
 const REASONS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Caches that another controller reads, too.
+/// Caches that another controller reads, too, and what it waits for.
 pub struct Shared {
     pub agents: Writer<AgentView>,
     pub infra_envs: Writer<PartialObjectMeta<InfraEnv>>,
     pub zones: Arc<Zones>,
+    /// Remediations that wait for answers of Agents, which this controller watches.
+    pub remediations: Arc<Waiting>,
 }
 
 /// Runs the controller until `stop`.
@@ -61,6 +64,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         agents: agent_writer,
         infra_envs: infra_env_writer,
         zones,
+        remediations,
     } = shared;
     let machine_writer = Writer::new(kinds.machine.clone());
     let cluster_writer = Writer::new(kinds.cluster.clone());
@@ -82,6 +86,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         claims: Claims::default(),
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),
+        remediations,
         agent_namespaces: Memory::new(NAMESPACE_LIFETIME),
         architectures: Memory::new(NAMESPACE_LIFETIME),
         explained: Memory::new(REASONS_INTERVAL),

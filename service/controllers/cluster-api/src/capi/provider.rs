@@ -13,6 +13,7 @@ use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
+use super::remediation::Waiting;
 use super::zones::{self, Zones};
 use crate::context::Context;
 
@@ -30,6 +31,7 @@ pub struct Provider {
     pub claims: Claims,
     pub prepared: Prepared,
     pub leaving: Leaving,
+    pub remediations: Arc<Waiting>,
     /// Namespaces of Agents, by HostedCluster.
     pub agent_namespaces: Memory<KubeRef, Option<String>>,
     /// Architectures of nodes, by NodePool.

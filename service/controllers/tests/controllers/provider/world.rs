@@ -147,7 +147,7 @@ impl World {
         Api::namespaced(self.backend.client.clone(), NAMESPACE)
     }
 
-    fn agents(&self) -> Api<Agent> {
+    pub fn agents(&self) -> Api<Agent> {
         Api::namespaced(self.backend.client.clone(), AGENTS)
     }
 

@@ -61,6 +61,12 @@ pub fn advance(
             Some(told) => told,
             None => return Ok(None),
         },
+        BmcEvent::HostReboots { requested_at } => {
+            match power::reboot_host(&mut next, requested_at, limits, now)? {
+                Some(told) => told,
+                None => return Ok(None),
+            }
+        }
         event => match happen(&mut next, event, limits, now) {
             Some(told) => told,
             None => return Ok(None),

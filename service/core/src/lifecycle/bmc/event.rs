@@ -21,6 +21,10 @@ pub enum BmcEvent {
     HostAwaitsDisk {
         since: Timestamp,
     },
+    /// The machine's host is to reboot, as was requested at that time.
+    HostReboots {
+        requested_at: Timestamp,
+    },
     /// The discovery leaves the queue.
     Begun,
     /// The BMC was checked; a problem ends the discovery.

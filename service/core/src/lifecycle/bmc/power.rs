@@ -96,6 +96,7 @@ fn note<'bmc>(
         action,
         force,
         from_disk: false,
+        reboot_of: None,
         asked_at: now,
         deadline: now + longest,
         begun: false,
@@ -103,6 +104,45 @@ fn note<'bmc>(
         reason: "It waits for its turn".to_owned(),
         ended_at: None,
     })
+}
+
+/// The reason why the BMC cannot reboot its machine's host now, as the end of a sentence; `None`: it can.
+pub fn reboot_obstacle(bmc: &Bmc, now: Timestamp) -> Option<String> {
+    if bmc.host_id.is_none() {
+        return Some("its machine is no host".to_owned());
+    }
+    if bmc.stage.is_active() {
+        return Some(format!("its machine is being discovered ({})", bmc.stage.phase()));
+    }
+    let switched = bmc.power.under_way(now);
+    if let Some(request) = switched.filter(|request| request.action != BmcPowerAction::Status) {
+        return Some(format!(
+            "its machine is being switched already ({})",
+            request.action
+        ));
+    }
+    refused(bmc).map(|failure| format!("its last login was refused ({failure})"))
+}
+
+/// Requests the reboot of the machine's host, once for each request.
+///
+/// # Errors
+/// The BMC cannot reboot it now.
+pub(super) fn reboot_host(
+    bmc: &mut Bmc,
+    requested_at: Timestamp,
+    limits: &BmcLimits,
+    now: Timestamp,
+) -> Result<Option<Vec<NewEvent>>, BmcRefused> {
+    if bmc.power.reboot(requested_at).is_some() {
+        return Ok(None);
+    }
+    if let Some(why) = reboot_obstacle(bmc, now) {
+        return Err(BmcRefused::NotNow(format!("BMC {}: {why}", bmc.name)));
+    }
+    let (action, force) = (BmcPowerAction::Reset, true);
+    note(bmc, (action, force), limits, now).reboot_of = Some(requested_at);
+    Ok(Some(vec![events::power_asked(bmc, action, force, now)]))
 }
 
 /// The request for a boot from the disk of a host that waits for that since then.

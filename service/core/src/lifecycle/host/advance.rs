@@ -11,7 +11,8 @@ use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    bind, bmc_boot, deadline, edit, events, failures, install, media, register, reports, set_back, waiting,
+    bind, bmc_boot, deadline, edit, events, failures, install, media, reboot, register, reports, set_back,
+    waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -126,6 +127,13 @@ fn happens(
             Ok(())
         }
         HostEvent::LogsAsked => logs::asked(next, facts, now),
+        HostEvent::RebootAsked(_)
+        | HostEvent::RebootWithdrawn
+        | HostEvent::RebootReported { .. }
+        | HostEvent::RebootedByBmc { .. } => {
+            reboot::happened(next, event, facts, now);
+            Ok(())
+        }
         HostEvent::Edited(params) => {
             edit::apply(next, params, facts, now, events)?;
             refresh(next, facts, now);
@@ -266,6 +274,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
         }
     }
     finding_events(old, next, now, &mut events);
+    reboot::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

@@ -5,7 +5,7 @@ use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
 use super::waiting;
-use crate::record::{Host, HostState};
+use crate::record::{Host, HostState, RebootWay};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
 
@@ -17,6 +17,12 @@ pub const LOGS_LIMIT: Duration = Duration::minutes(10);
 
 /// Longest time between a request for logs and the logs: a poll, the collection and the upload.
 pub const ASKED_LOGS_LIMIT: Duration = Duration::minutes(10);
+
+/// Longest time between a request to reboot a host and the poll of the agent on its node: several polls.
+pub const NODE_REBOOT_LIMIT: Duration = Duration::minutes(5);
+
+/// The same for its BMC: other work on the BMC may go first, and the BMC's own limit is shorter.
+pub const BMC_REBOOT_LIMIT: Duration = Duration::minutes(20);
 
 /// The end of the host's present wait for an agent, a stage or a return; `None`: it does not wait, or without a limit.
 pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
@@ -56,7 +62,8 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Cancelled => None,
     };
     let logs = earliest(logs_limit(host, facts), asked_logs_limit(host, facts));
-    earliest(earliest(own, logs), waiting::is_long_at(host, facts))
+    let requests = earliest(logs, asked_reboot_limit(host, facts));
+    earliest(earliest(own, requests), waiting::is_long_at(host, facts))
 }
 
 /// Time at which an installing host counts as lost; `None` once it runs no agent.
@@ -109,6 +116,16 @@ pub(super) fn asked_logs_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Tim
         .as_ref()
         .filter(|asked| asked.outcome.is_none())?;
     Some(facts.end_of_wait(asked.asked_at, ASKED_LOGS_LIMIT))
+}
+
+/// Time by which a reboot that was requested must have begun; it is not carried out later.
+pub(super) fn asked_reboot_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    let asked = host.data.pending_reboot()?;
+    let limit = match asked.way.as_ref()? {
+        RebootWay::Bmc(_) => BMC_REBOOT_LIMIT,
+        RebootWay::NodeAgent => NODE_REBOOT_LIMIT,
+    };
+    Some(facts.end_of_wait(asked.asked_at, limit))
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

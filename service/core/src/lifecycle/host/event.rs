@@ -8,6 +8,7 @@ use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskSpeedCheckResponse,
     DomainResolutionResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse, VerifiedVip,
 };
+use muster_api::time::Timestamp;
 
 use crate::record::{BmcBoots, ImageWish, Secret};
 
@@ -119,6 +120,21 @@ pub enum HostEvent {
     InstallRequested,
     /// An operator requests its logs.
     LogsAsked,
+    /// A controller requests that the installed host reboots.
+    RebootAsked(RebootAsked),
+    /// The request to reboot it was withdrawn.
+    RebootWithdrawn,
+    /// The agent on its node reboots it, or could not.
+    RebootReported {
+        /// As the node reported it; `None`: it reboots.
+        failure: Option<String>,
+    },
+    /// Its BMC has carried out the request of that time, or could not.
+    RebootedByBmc {
+        requested_at: Timestamp,
+        /// `None`: the machine was switched off and on.
+        failure: Option<String>,
+    },
     /// A user cancels its installation.
     Cancelled {
         /// Shown unchanged.
@@ -146,6 +162,17 @@ pub enum HostEvent {
     FactsChanged,
     /// Other hosts of its cluster were added, deleted, moved or sent reports.
     PeersChanged,
+}
+
+/// A request to reboot an installed host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RebootAsked {
+    /// The time of the request, which identifies it.
+    pub requested_at: Timestamp,
+    /// The cluster that the requester takes the host to be a node of; `None`: it is not known here.
+    pub cluster_id: Option<ClusterId>,
+    /// Name of the BMC that can reboot the host now; `None`: there is none.
+    pub bmc: Option<String>,
 }
 
 impl HostEvent {
@@ -176,6 +203,9 @@ impl HostEvent {
             Self::LogsUploaded | Self::AskedLogsUploaded => "logs",
             Self::LogsNotSent { .. } => "failed logs",
             Self::LogsAsked => "request for logs",
+            Self::RebootAsked(_) => "request for a reboot",
+            Self::RebootWithdrawn => "withdrawn reboot",
+            Self::RebootReported { .. } | Self::RebootedByBmc { .. } => "reboot",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_) => "edit",
             Self::InstallerArgsSet(_) => "installer arguments",
@@ -227,6 +257,7 @@ impl HostEvent {
             | Self::LogsUploaded
             | Self::AskedLogsUploaded
             | Self::LogsNotSent { .. }
+            | Self::RebootReported { .. }
             | Self::IdClaimed(_) => "agent",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_)
@@ -241,11 +272,13 @@ impl HostEvent {
             | Self::Reclaimed
             | Self::InstallRequested
             | Self::LogsAsked
+            | Self::RebootAsked(_)
+            | Self::RebootWithdrawn
             | Self::Cancelled { .. }
             | Self::ResetRequested
             | Self::FailuresForgotten
             | Self::IdentitySettled { .. } => "user",
-            Self::BmcTold(_) => "bmc",
+            Self::BmcTold(_) | Self::RebootedByBmc { .. } => "bmc",
             Self::FactsChanged => "infra-env",
             Self::PeersChanged | Self::NodeFailed { .. } => "cluster",
         }

@@ -16,7 +16,13 @@ use crate::rules::findings::WAITING;
 use crate::rules::{hostname, stages};
 use crate::text::cut;
 
-fn about(host: &Host, name: &'static str, severity: Severity, message: &str, now: Timestamp) -> NewEvent {
+pub(super) fn about(
+    host: &Host,
+    name: &'static str,
+    severity: Severity,
+    message: &str,
+    now: Timestamp,
+) -> NewEvent {
     NewEvent {
         name: name.into(),
         severity,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_api::host::{HostKind, HostRole};
 
-use crate::record::{Host, ImageWish, LogsState, Secret, Sees};
+use crate::record::{Host, ImageWish, LogsState, RebootOutcome, Secret, Sees};
 
 /// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
@@ -47,4 +47,8 @@ pub(super) fn membership(host: &mut Host) {
     data.api_vip_connectivity = None;
     data.role = HostRole::AutoAssign;
     data.suggested_role = HostRole::AutoAssign;
+    // The request stays, so that it is not taken for a new one in another cluster.
+    if let Some(asked) = &mut data.asked_reboot {
+        asked.end(RebootOutcome::Failed("it left its cluster first".into()));
+    }
 }

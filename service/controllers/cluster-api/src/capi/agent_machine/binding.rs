@@ -148,7 +148,7 @@ fn release(agent: &AgentView, failed: Option<&str>) -> Value {
             "resourceVersion": agent.resource_version(),
             "labels": {label::AGENT_MACHINE_REF: null},
             "annotations": {
-                annotation::AGENT_MACHINE_REF_NAMESPACE: null,
+                annotation::AGENT_MACHINE_REF_NAMESPACE: null, annotation::AGENT_REBOOT_REQUESTED: null,
                 annotation::AGENT_OS_IMAGE: null, annotation::AGENT_KUBERNETES_VERSION: null,
             },
         },

@@ -96,8 +96,13 @@ impl Triggers {
                         .into_iter()
                         .flatten()
                         .find_map(|one| one.candidate.taken_by.clone());
+                    let answer = |one: &AgentView| one.annotations().get(annotation::AGENT_REBOOT).cloned();
+                    let has_answered = before.as_deref().and_then(answer) != answer(agent);
                     writer.apply_watcher_event(&event);
                     self.provider.zones.note(before.as_deref(), Some(agent));
+                    if has_answered {
+                        self.provider.remediations.agent_changed(&name);
+                    }
                     if is_new {
                         self.request_users(&name, taken_by);
                     }
@@ -112,6 +117,7 @@ impl Triggers {
                     let (name, taken_by) = (kube_ref(agent), agent.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
                     self.provider.zones.note(Some(agent), None);
+                    self.provider.remediations.agent_changed(&name);
                     self.request_users(&name, taken_by);
                     self.freed.notify_one();
                     self.pools.notify_one();

@@ -2,13 +2,14 @@
 
 use muster_api::steps::{
     DomainResolutionRequest, DomainResolutionRequestDomain, DownloadBootArtifactsRequest, InstallProxy,
-    InstallRequest, LogsGatherRequest, NtpSynchronizationRequest, RebootForReclaimRequest, StepType,
-    TangConnectivityRequest, TangServer,
+    InstallRequest, LogsGatherRequest, NtpSynchronizationRequest, RebootForReclaimRequest, RebootNodeRequest,
+    StepType, TangConnectivityRequest, TangServer,
 };
 use serde_json::Value;
 
 use super::installer_args;
 use crate::json::to_json;
+use crate::lifecycle::host::reboot;
 use crate::lifecycle::host::reports::logs::are_wanted;
 use crate::record::{ClusterData, Host, NodeAgent, Peer};
 use crate::rules::disks::is_protected;
@@ -57,7 +58,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
                 host_fs_mount_dir: dir.to_owned(),
             })])
         }
-        // Only of use while a new cluster is installed, or never.
+        // Only of use while a new cluster is installed, never, or whatever the state is.
         StepType::FreeNetworkAddresses
         | StepType::DhcpLeaseAllocate
         | StepType::InstallationDiskSpeedCheck
@@ -65,6 +66,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
         | StepType::VerifyVips
         | StepType::Execute
         | StepType::NextStepRunner
+        | StepType::RebootNode
         | StepType::UpgradeAgent => None,
     }
 }
@@ -246,6 +248,15 @@ pub(super) fn of_asked_logs(host: &Host) -> Option<Vec<String>> {
         host.cluster_id?.to_string()
     };
     Some(vec![to_json(&logs_to(host, cluster))])
+}
+
+/// Arguments of `reboot-node` while the agent on the node is to reboot it.
+pub(super) fn of_asked_reboot(host: &Host, facts: &HostFacts<'_>) -> Option<Vec<String>> {
+    let asked = reboot::awaited_of_node(host, facts)?;
+    let age = facts.seen(host) - asked.asked_at;
+    Some(vec![to_json(&RebootNodeRequest {
+        requested_seconds_ago: age.num_seconds().max(0),
+    })])
 }
 
 fn logs_to(host: &Host, cluster_id: String) -> LogsGatherRequest {

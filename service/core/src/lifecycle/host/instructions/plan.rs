@@ -53,6 +53,7 @@ pub fn instructions(
     if asked.iter().all(|(step, _)| *step != StepType::LogsGather) {
         asked.extend(arguments::of_asked_logs(host).map(|args| (StepType::LogsGather, args)));
     }
+    asked.extend(arguments::of_asked_reboot(host, facts).map(|args| (StepType::RebootNode, args)));
     let instructions: Vec<Step> = asked
         .into_iter()
         .map(|(step, args)| Step {

@@ -77,6 +77,7 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
         StepType::VerifyVips => HostEvent::VipsVerified(listed(name, output, limits)?),
         StepType::UpgradeAgent => HostEvent::UpgradeReported(typed(name, output, limits)?),
         StepType::DownloadBootArtifacts => HostEvent::BootArtifactsDownloaded,
+        StepType::RebootNode => HostEvent::RebootReported { failure: None },
         StepType::DhcpLeaseAllocate => {
             json::read(name, output, limits)?;
             HostEvent::MediaBack
@@ -120,6 +121,9 @@ fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEven
         }
         StepType::TangConnectivityCheck => Some(HostEvent::TangReported(one_line(&reply.error, MAX_ERROR))),
         StepType::DownloadBootArtifacts => Some(HostEvent::BootArtifactsFailed),
+        StepType::RebootNode => Some(HostEvent::RebootReported {
+            failure: Some(one_line(&reply.error, MAX_ERROR)),
+        }),
         StepType::LogsGather => Some(HostEvent::LogsNotSent {
             reason: one_line(&reply.error, MAX_ERROR),
         }),
@@ -161,7 +165,8 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
         StepType::TangConnectivityCheck
         | StepType::InstallationDiskSpeedCheck
         | StepType::ContainerImageAvailability
-        | StepType::DownloadBootArtifacts => None,
+        | StepType::DownloadBootArtifacts
+        | StepType::RebootNode => None,
         StepType::Install => (exit_code == 0).then_some("its progress shows how the installation goes"),
         StepType::Execute | StepType::NextStepRunner => Some("this step is never requested"),
         StepType::LogsGather => (exit_code == 0).then_some("the upload has reported the result"),
