@@ -251,7 +251,7 @@ async fn settings_are_changed_and_the_command_that_does_the_same_has_no_secret()
     for part in [
         "--image-type minimal-iso",
         "--ssh-key FILE",
-        "--proxy URL",
+        "--http-proxy URL",
         "--pull-secret FILE",
     ] {
         assert!(line.contains(part), "{part}: {line}");
