@@ -143,6 +143,12 @@ async fn a_pool_is_made_without_a_pull_secret_and_what_was_typed_stays() {
         (&made["name"], &made["ssh_authorized_key"]),
         (&json!("lab"), &json!(KEY))
     );
+    let page = visitor.open(&world, &format!("/ui/pools/{id}")).await;
+    let page = page.expect(200).text();
+    assert!(
+        page.contains("None is set.") && !page.contains("One is set."),
+        "{page}"
+    );
     // By the page no second pool of a name is made unawares.
     let twin = visitor
         .submit(&world, "/ui/pools", &form(&typed))
