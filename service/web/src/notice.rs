@@ -6,7 +6,7 @@ use std::str::FromStr;
 use http::{HeaderMap, HeaderValue, header};
 use url::form_urlencoded::{self, Serializer};
 
-/// The action that deletes a record, whose list shows it.
+/// The action that deletes a record; the list that it was in shows it.
 pub const DELETE: &str = "delete";
 
 /// Time for which a browser keeps a notice that no page shows, s.

@@ -132,7 +132,7 @@ fn known_otherwise(failure: Failure, wanted: &str, all: &[Member]) -> Failure {
     ))
 }
 
-/// The key of a query by whose values the host is known as `wanted`.
+/// The key of a query by which `wanted` finds the host.
 fn key_of(member: &Member, wanted: &str) -> Option<Key> {
     let is_it = |text: &str| !text.is_empty() && text.eq_ignore_ascii_case(wanted);
     let digits = |address: &str| address.replace([':', '-', '.'], "");
