@@ -203,7 +203,7 @@ async fn find(
     Ok((around, rows(visitor, found.events, now).await?))
 }
 
-/// What the page shows of a view, or what is wrong with it.
+/// The parts of the page for a view, or the mistake in it.
 type Outcome = Result<(Found, Vec<EventRow>), Problem>;
 
 /// The outcome of a view, and the status of the page.

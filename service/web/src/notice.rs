@@ -1,5 +1,5 @@
-//! What a form did, for the page to which its answer leads. It is in a cookie that the answer sets and the page clears: by an address every
-//! link could claim that something was done.
+//! The result of a form, for the page to which its answer leads. It is in a cookie that the answer sets and the page clears: by an address
+//! every link could claim that something was done.
 
 use std::str::FromStr;
 

@@ -149,7 +149,7 @@ impl Visitor {
         self
     }
 
-    /// What a form did, for the page at this path, to which its answer leads.
+    /// The result of a form, for the page at this path, to which its answer leads.
     pub fn notice(&self, page: &str) -> Option<&Notice> {
         self.notice.as_ref().filter(|notice| notice.is_for(page))
     }

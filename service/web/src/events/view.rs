@@ -1,4 +1,4 @@
-//! What the address of the page of events selects.
+//! The address of the page of events, and the selection that it stands for.
 
 use muster_api::MUSTER_PATH;
 use muster_api::event::Severity;
@@ -150,7 +150,7 @@ fn parameters(all: [(&str, &str); 6]) -> String {
     written.finish()
 }
 
-/// What is wrong with the filter.
+/// A mistake in the filter.
 pub struct Problem {
     pub reason: String,
     /// True if a link leads to the pools that there are.
