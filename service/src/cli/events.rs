@@ -5,12 +5,12 @@ mod follow;
 use anyhow::Result;
 use clap::Args;
 use muster_api::MUSTER_PATH;
-use muster_api::event::{Event, Severity};
+use muster_api::event::{FollowedEvent, Severity};
 use muster_api::ids::{ClusterId, EventId, HostId, InfraEnvId};
 
 use super::arguments::names;
 use super::fleet;
-use super::output::{Column, Fit, Format, OutputArgs, Table, show};
+use super::output::{Column, Fit, OutputArgs, Table, show};
 use super::service::{Client, ServiceArgs};
 
 /// How many events are printed, and in which form.
@@ -69,9 +69,9 @@ pub struct Query {
 }
 
 impl Query {
-    /// The path of the newest events, newest first.
-    fn newest(&self, limit: u32) -> String {
-        self.with_filters(format!("/events?order=descending&limit={limit}"))
+    /// The path of events before one by time, the newest first.
+    fn before(&self, before: EventId, limit: u32) -> String {
+        self.with_filters(format!("{MUSTER_PATH}/events?limit={limit}&before={before}"))
     }
 
     /// The path of events in the order of their ids: those after one, or the newest.
@@ -124,18 +124,15 @@ pub async fn run(args: EventsArgs) -> Result<()> {
     print_events(&client, &query, &args.tell).await
 }
 
-/// Prints events, oldest first; with `--follow`, continues until interrupted.
+/// Prints events in the order of their ids, in which the service recorded them; with `--follow`, continues until interrupted.
 pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Result<()> {
     let format = &tell.output.output;
     if tell.follow {
         return follow::print_all(client, query, tell.limit, format).await;
     }
-    if matches!(format, Format::Name) {
-        return follow::print_ids(client, query, tell.limit).await;
-    }
-    let mut last: Vec<Event> = client.get(&query.newest(tell.limit)).await?;
-    last.reverse();
-    show(format, || table(&last), &serde_json::to_value(&last)?, &[])
+    let last = follow::last(client, query, tell.limit).await?;
+    let ids: Vec<String> = last.iter().map(|one| one.id.to_string()).collect();
+    show(format, || table(&last), &serde_json::to_value(&last)?, &ids)
 }
 
 /// A time as tables show it, in whole seconds.
@@ -145,8 +142,8 @@ pub fn seconds(time: &str) -> String {
     seconds.trim_end_matches('Z').to_owned()
 }
 
-fn table<'a>(events: impl IntoIterator<Item = &'a Event>) -> Table {
-    let row = |event: &Event| {
+fn table<'a>(events: impl IntoIterator<Item = &'a FollowedEvent>) -> Table {
+    let row = |FollowedEvent { event, .. }: &FollowedEvent| {
         vec![
             seconds(&event.event_time),
             event.severity.name().to_owned(),

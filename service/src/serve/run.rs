@@ -130,7 +130,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let for_hosts = muster_images::host_routes(operations.clone(), downloads);
     let mut api_routes = muster_rest::api(rest.clone());
     if rest.page.is_some() {
-        api_routes = api_routes.clone().merge(muster_web::pages(api_routes));
+        let is_https = operations.urls.public.starts_with("https://");
+        api_routes = api_routes.clone().merge(muster_web::pages(api_routes, is_https));
     }
     let mut api_routes = api_routes.merge(images.clone()).merge(for_hosts);
     if !has_status {

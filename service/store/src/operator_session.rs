@@ -45,11 +45,16 @@ pub struct OperatorLink {
 const MOST: i64 = 64;
 
 impl Store {
-    /// Stores a new session. If its token has too many, the oldest are deleted.
+    /// Stores a new session in place of those with the digests `replaced`. If its token has too many, the oldest are deleted.
     ///
     /// # Errors
     /// Fails if the database does.
-    pub async fn insert_operator_session(&self, session: &OperatorSession, digest: &str) -> Result<()> {
+    pub async fn insert_operator_session(
+        &self,
+        session: &OperatorSession,
+        digest: &str,
+        replaced: &[String],
+    ) -> Result<()> {
         let values = OperatorSessionRow {
             id: session.id.clone(),
             digest: digest.to_owned(),
@@ -60,6 +65,13 @@ impl Store {
         .values(self.vault())?;
         let sql = values.insert();
         let mut transaction = self.writer().await?;
+        for former in replaced {
+            sqlx::query("DELETE FROM operator_sessions WHERE digest = $1")
+                .bind(former)
+                .execute(&mut *transaction)
+                .await
+                .map_err(failed("ending a session"))?;
+        }
         values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
             .execute(&mut *transaction)

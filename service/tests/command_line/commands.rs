@@ -366,6 +366,39 @@ fn what_is_called_otherwise_elsewhere_is_understood() {
 }
 
 #[test]
+fn each_proxy_and_the_ignition_override_are_set_on_their_own() {
+    let world = World::start(&["--no-mirror"]);
+    let lab = world.infra_env("lab");
+    let update = |options: &[&str]| world.prints(&[&["infra-env", "update", "lab"][..], options].concat());
+    let shown = || world.rest().get(&lab).expect(200).json();
+    let (one, other) = ("http://proxy.test:3128", "http://other.test:3128");
+    update(&["--proxy", one, "--no-proxy", "lab.test"]);
+    update(&["--https-proxy", other]);
+    assert_eq!(
+        shown()["proxy"],
+        serde_json::json!({"http_proxy": one, "https_proxy": other, "no_proxy": "lab.test"})
+    );
+    // The more exact option counts; an empty text clears.
+    update(&["--proxy", other, "--http-proxy", "", "--no-proxy", ""]);
+    assert_eq!(shown()["proxy"], serde_json::json!({"https_proxy": other}));
+    let config = r#"{"ignition":{"version":"3.2.0"}}"#;
+    world.file("override.ign", config);
+    update(&["--ignition-config-override", "override.ign"]);
+    assert_eq!(shown()["ignition_config_override"], config);
+    let option = ["--http-proxy", one, "--ignition-config-override", "override.ign"];
+    world.prints(&[&["infra-env", "create", "rack"][..], &option].concat());
+    let made = world.prints(&["infra-env", "show", "rack", "-o", "json"]);
+    let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+    assert_eq!(
+        (&made["proxy"], &made["ignition_config_override"]),
+        (
+            &serde_json::json!({"http_proxy": one}),
+            &serde_json::json!(config)
+        )
+    );
+}
+
+#[test]
 fn clusters_of_one_name_are_told_apart() {
     let world = World::start(&[]);
     let lab = world.infra_env("lab");

@@ -1,4 +1,4 @@
-//! `muster events --follow`.
+//! `muster events`, and with `--follow`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -176,4 +176,34 @@ fn it_goes_on_where_it_was_when_the_service_comes_back() {
     let (code, errors) = running.interrupt();
     assert_eq!(code, Some(0));
     assert_eq!(errors.matches("no events since").count(), 1, "{errors}");
+}
+
+#[test]
+fn events_are_listed_in_the_order_of_their_ids_however_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let list = |limit: &str| {
+        let mut muster = program(folder.path());
+        muster.args(["events", "--limit", limit, "-o", "name", "--url", &url]);
+        Running::start(muster)
+    };
+    let id = |number: u8| format!("00000000-0000-7000-8000-{number:012}");
+    // As --follow requests them.
+    let few = list("5");
+    let request = answer(&listener, &[1, 2], 1);
+    assert!(
+        request.starts_with("GET /api/muster/v1/events?limit=5 "),
+        "{request}"
+    );
+    assert_eq!([few.line(), few.line()], [id(1), id(2)]);
+    // The newest first, by time.
+    let many = list("1001");
+    let request = answer(&listener, &[2, 3, 1], 1);
+    let expected = "GET /api/muster/v1/events?limit=1000&before=ffffffff-ffff-ffff-ffff-ffffffffffff ";
+    assert!(request.starts_with(expected), "{request}");
+    assert_eq!([many.line(), many.line(), many.line()], [id(1), id(2), id(3)]);
+    for mut running in [few, many] {
+        assert_eq!(running.child.wait().unwrap().code(), Some(0));
+    }
 }

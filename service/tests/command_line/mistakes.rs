@@ -82,6 +82,8 @@ fn names_of_things() {
                 ],
             ),
             ("host-unknown", &["host", "show", "worker-9"]),
+            ("host-by-serial", &["host", "show", "sn-1"]),
+            ("host-by-mac", &["host", "delete", "02-00-00-00-00-02"]),
             (
                 "host-bind-cluster-unknown",
                 &["host", "bind", "worker-0", "--cluster", "prod"],

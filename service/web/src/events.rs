@@ -1,29 +1,24 @@
 //! Events of all records: filter, one window after the other, as a table.
 
+mod view;
+
 use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use muster_api::MUSTER_PATH;
 use muster_api::cluster::Cluster;
-use muster_api::event::{FollowedEvent, FollowedEvents, Severity};
+use muster_api::event::{FollowedEvent, FollowedEvents};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
-use strum::VariantArray as _;
-use url::form_urlencoded::Serializer;
 
 use crate::hosts;
 use crate::html::{Frame, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
-
-/// The path of the page.
-pub const ADDRESS: &str = "/ui/events";
-
-/// An id that all events are before.
-const LAST: &str = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+pub use view::ADDRESS;
+use view::{LAST, Problem, View};
 
 /// Events in one window.
 const WINDOW: usize = 100;
@@ -43,8 +38,7 @@ struct EventsPage {
     /// Empty for a visitor who sees one InfraEnv alone.
     pools: Vec<Choice>,
     clusters: Vec<Choice>,
-    /// What is wrong with the filter.
-    problem: Option<String>,
+    problem: Option<Problem>,
     found: Option<Found>,
     events: Vec<EventRow>,
     revision: String,
@@ -67,115 +61,6 @@ impl Choice {
             is_chosen,
         }
     }
-}
-
-/// What the address of the page selects; empty: everything.
-#[derive(Clone, Default)]
-struct View {
-    /// This severity and worse ones.
-    severity: String,
-    pool: String,
-    cluster: String,
-    /// An id, or a query that finds hosts.
-    host: String,
-    text: String,
-    /// The id of the event before which the window begins.
-    before: String,
-}
-
-impl View {
-    /// The address of the page.
-    fn address(&self) -> String {
-        let parameters = parameters([
-            ("severity", &self.severity),
-            ("pool", &self.pool),
-            ("cluster", &self.cluster),
-            ("host", &self.host),
-            ("text", &self.text),
-            ("before", &self.before),
-        ]);
-        match parameters.as_str() {
-            "" => ADDRESS.to_owned(),
-            parameters => format!("{ADDRESS}?{parameters}"),
-        }
-    }
-
-    /// The severities that are shown, separated by commas; one that does not exist is left to REST to refuse.
-    fn severities(&self) -> String {
-        let is_mildest = |one: &Severity| one.name() == self.severity;
-        match Severity::VARIANTS.iter().position(is_mildest) {
-            Some(at) => {
-                let names: Vec<&str> = Severity::VARIANTS.iter().skip(at).map(|one| one.name()).collect();
-                names.join(",")
-            }
-            None => self.severity.clone(),
-        }
-    }
-
-    /// The path of REST for the events before `before`.
-    fn path(&self, scope: Option<InfraEnvId>, hosts: &[HostId], before: &str) -> String {
-        // Another pool than that of the token is REST's to refuse.
-        let pool = match scope {
-            Some(id) if self.pool.is_empty() => id.to_string(),
-            Some(_) | None => self.pool.clone(),
-        };
-        let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-        let parameters = parameters([
-            ("severities", &self.severities()),
-            ("infra_env_id", &pool),
-            ("cluster_id", &self.cluster),
-            ("host_ids", &hosts.join(",")),
-            ("message", &self.text),
-            ("before", before),
-        ]);
-        format!("{MUSTER_PATH}/events?{parameters}")
-    }
-
-    /// The address of the first window.
-    fn newest(&self) -> String {
-        let before = String::new();
-        Self {
-            before,
-            ..self.clone()
-        }
-        .address()
-    }
-
-    fn is_everything(&self) -> bool {
-        [&self.severity, &self.pool, &self.cluster, &self.host, &self.text]
-            .iter()
-            .all(|value| value.is_empty())
-    }
-
-    /// The command that shows the same; `None`: there is none.
-    fn command(&self) -> Option<String> {
-        if !self.text.is_empty() {
-            return None;
-        }
-        let mut command = "muster events".to_owned();
-        if !self.severity.is_empty() {
-            self.severity.parse::<Severity>().ok()?;
-            command.push_str(&format!(" --severity {}", self.severities()));
-        }
-        let ids = [
-            ("infra-env", &self.pool),
-            ("cluster", &self.cluster),
-            ("host", &self.host),
-        ];
-        for (name, value) in ids.into_iter().filter(|(_, value)| !value.is_empty()) {
-            // All ids have one form, and nothing in it is special to a shell.
-            let id: HostId = value.parse().ok()?;
-            command.push_str(&format!(" --{name} {id}"));
-        }
-        Some(command)
-    }
-}
-
-/// The parameters that have a value, as an address has them.
-fn parameters(all: [(&str, &str); 6]) -> String {
-    let mut written = Serializer::new(String::new());
-    written.extend_pairs(all.into_iter().filter(|(_, value)| !value.is_empty()));
-    written.finish()
 }
 
 /// What stands around the events.
@@ -318,6 +203,32 @@ async fn find(
     Ok((around, rows(visitor, found.events, now).await?))
 }
 
+/// The parts of the page for a view, or the mistake in it.
+type Outcome = Result<(Found, Vec<EventRow>), Problem>;
+
+/// The outcome of a view, and the status of the page.
+async fn shown(
+    visitor: &Visitor,
+    view: &View,
+    scope: Option<InfraEnvId>,
+    now: &str,
+) -> Result<(StatusCode, Outcome), Refusal> {
+    if let Some(mistake) = view.mistake() {
+        return Ok((StatusCode::BAD_REQUEST, Err(mistake)));
+    }
+    match find(visitor, view, scope, now).await {
+        Ok(found) => Ok((StatusCode::OK, Ok(found))),
+        Err(refusal) if matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND) => {
+            let problem = Problem {
+                reason: refusal.reason,
+                is_of_pool: false,
+            };
+            Ok((refusal.status, Err(problem)))
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
 /// The clusters that the visitor may see.
 async fn clusters(visitor: &Visitor, chosen: &str) -> Result<Vec<Choice>, Refusal> {
     let clusters: Vec<Cluster> = visitor.get("/clusters").await?;
@@ -346,12 +257,10 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
     let scope = session.infra_env_id;
     // Before the events: what happens after them is behind this place in the stream of changes.
     let present = visitor.hosts("", 1, "").await?;
-    let (found, events, problem) = match find(&visitor, &view, scope, &present.at).await {
+    let (status, outcome) = shown(&visitor, &view, scope, &present.at).await?;
+    let (found, events, problem) = match outcome {
         Ok((found, events)) => (Some(found), events, None),
-        Err(refusal) if matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND) => {
-            (None, Vec::new(), Some(refusal))
-        }
-        Err(refusal) => return Err(refusal),
+        Err(problem) => (None, Vec::new(), Some(problem)),
     };
     // A token for one InfraEnv lists neither.
     let (pools, clusters) = match scope {
@@ -367,7 +276,6 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         ("error", "error and worse"),
         ("critical", "critical"),
     ];
-    let status = problem.as_ref().map_or(StatusCode::OK, |refusal| refusal.status);
     let page = EventsPage {
         frame: frame_of(session),
         severities: severities
@@ -375,7 +283,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
             .into(),
         pools,
         clusters,
-        problem: problem.map(|refusal| refusal.reason),
+        problem,
         found,
         events,
         revision: present.revision,
@@ -383,46 +291,4 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         view,
     };
     Ok((status, answer(&page)).into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_view_has_an_address_a_path_of_rest_and_a_command() {
-        let id = "00000000-0000-0000-0000-000000000007";
-        let view = View {
-            severity: "error".into(),
-            host: id.into(),
-            ..View::default()
-        };
-        assert_eq!(view.address(), format!("/ui/events?severity=error&host={id}"));
-        assert_eq!(View::default().address(), ADDRESS);
-        let hosts = [id.parse().unwrap()];
-        assert_eq!(
-            view.path(None, &hosts, LAST),
-            format!("/api/muster/v1/events?severities=error%2Ccritical&host_ids={id}&before={LAST}")
-        );
-        assert_eq!(
-            view.command(),
-            Some(format!("muster events --severity error,critical --host {id}"))
-        );
-        for view in [
-            View {
-                text: "a".into(),
-                ..View::default()
-            },
-            View {
-                pool: "$(id)".into(),
-                ..View::default()
-            },
-            View {
-                severity: "loud; id".into(),
-                ..View::default()
-            },
-        ] {
-            assert_eq!(view.command(), None);
-        }
-    }
 }

@@ -9,7 +9,7 @@ mod past;
 mod power;
 
 use askama::Template;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use muster_api::bmc::Bmc;
 use muster_api::cluster::{Cluster, IgnoredValidations};
@@ -20,7 +20,6 @@ use muster_api::search::FoundHost;
 use muster_api::validation::ValidationsInfo;
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
-use url::form_urlencoded::byte_serialize;
 
 use self::actions::{Action, After, Done, Target, agent_command};
 use self::hardware::{CardRow, DiskRow, Raw};
@@ -30,6 +29,7 @@ use self::past::{Change, CheckRow, Checks, EventRow};
 use self::power::PowerView;
 use crate::hosts::{Row, Trail, address, query_from};
 use crate::html::{Frame, HOSTS, answer};
+use crate::notice::Notice;
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
@@ -96,6 +96,16 @@ enum Just {
     Refused(Refused),
 }
 
+impl Just {
+    fn of(notice: &Notice) -> Self {
+        let keys = notice.details.iter().filter(|key| labels::is_key(key));
+        match Action::named(&notice.action) {
+            None | Some(Action::Delete) => Self::Nothing,
+            Some(action) => Self::Did(action, keys.cloned().collect()),
+        }
+    }
+}
+
 /// An action that was refused.
 struct Refused {
     action: Action,
@@ -125,15 +135,10 @@ pub async fn show(
     visitor: Visitor,
     Path((infra_env_id, id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Response, Refusal> {
-    let [done, removed] = visitor.parameters(["done", "removed"]);
-    let just = match Action::named(&done).filter(|action| *action != Action::Delete) {
-        Some(action) => {
-            let keys = removed.split(',').filter(|key| labels::is_key(key));
-            Just::Did(action, keys.map(str::to_owned).collect())
-        }
-        None => Just::Nothing,
-    };
-    page(&visitor, infra_env_id, id, just).await
+    let own = address(infra_env_id, id);
+    let just = visitor.notice(&own).map_or(Just::Nothing, Just::of);
+    let page = page(&visitor, infra_env_id, id, just).await?;
+    Ok(visitor.shown(&own, page))
 }
 
 pub async fn act(
@@ -158,20 +163,21 @@ pub async fn act(
         path: path(infra_env_id, id),
         value: &value,
     };
-    let outcome = target.carry_out(action).await;
+    let outcome = match action {
+        Action::Delete if form.field("sure") != "yes" => Err(visitor.refusal(
+            StatusCode::BAD_REQUEST,
+            "the host was not deleted: tick that you are sure".to_owned(),
+        )),
+        action => target.carry_out(action).await,
+    };
     match outcome {
-        Ok(_) if action == Action::Delete => Ok(Redirect::to(HOSTS).into_response()),
+        Ok(_) if action == Action::Delete => {
+            let notice = Notice::new(HOSTS, action.name(), vec![id.to_string()]);
+            Ok(visitor.lead_to(HOSTS, &notice))
+        }
         Ok(removed) => {
-            let mut page = format!("{address}?done={}", action.name());
-            if !removed.is_empty() {
-                page.push_str("&removed=");
-                page.extend(byte_serialize(removed.join(",").as_bytes()));
-            }
-            if let Some(from) = from.strip_prefix('?') {
-                page.push('&');
-                page.push_str(from);
-            }
-            Ok(Redirect::to(&page).into_response())
+            let notice = Notice::new(&address, action.name(), removed);
+            Ok(visitor.lead_to(&format!("{address}{from}"), &notice))
         }
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => Err(refusal),
         Err(refusal) => {

@@ -12,9 +12,10 @@ mod view;
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
+use muster_api::ids::HostId;
 use muster_api::search::FoundHosts;
 
-use crate::html::{Frame, answer};
+use crate::html::{Frame, Gone, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
 use columns::{COLUMNS, Column, Content};
@@ -41,6 +42,7 @@ const MOST: usize = 5000;
 #[template(path = "hosts.html")]
 struct HostsPage {
     frame: Frame,
+    gone: Option<Gone>,
     ready: Vec<Link>,
     keys: Vec<KeyWords>,
     groupings: &'static [Grouping],
@@ -152,6 +154,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
     });
     let page = HostsPage {
         frame: frame(&visitor).await?,
+        gone: gone(&visitor),
         ready: view.ready(),
         keys: keys::keys(),
         groupings: &GROUPINGS,
@@ -161,7 +164,16 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         problem,
         found,
     };
-    Ok((status, answer(&page)).into_response())
+    Ok(visitor.shown(HOSTS, (status, answer(&page)).into_response()))
+}
+
+/// The host that a form deleted.
+fn gone(visitor: &Visitor) -> Option<Gone> {
+    let id: HostId = visitor.notice(HOSTS)?.deleted()?;
+    Some(Gone {
+        what: "The host is deleted. A machine that is still on registers again by itself, as a new host.",
+        command: format!("muster host delete {id}"),
+    })
 }
 
 /// A window, or as many hosts as the plain table has.

@@ -59,6 +59,13 @@ impl Frame {
     }
 }
 
+/// A record that was deleted just before, above the list that it was in.
+pub struct Gone {
+    pub what: &'static str,
+    /// The command that does the same.
+    pub command: String,
+}
+
 /// What a session may not change, with the reason that disabled buttons have; `None`: it may.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forbidden {

@@ -9,6 +9,7 @@ mod headers;
 mod host;
 mod hosts;
 mod html;
+mod notice;
 mod overview;
 mod pools;
 mod rest;
@@ -24,10 +25,15 @@ use tower_http::compression::CompressionLayer;
 
 use html::OVERVIEW;
 pub use html::{OVERVIEW as PAGE, SIGN_IN};
+use notice::NoticeCookie;
 use rest::Rest;
 
-/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate.
-pub fn pages(api: Router) -> Router {
+/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL.
+pub fn pages(api: Router, is_https: bool) -> Router {
+    let cookie = match is_https {
+        true => NoticeCookie::Https,
+        false => NoticeCookie::Http,
+    };
     let to_overview = || async { Redirect::to(OVERVIEW) };
     Router::new()
         .route("/ui", get(to_overview))
@@ -46,7 +52,7 @@ pub fn pages(api: Router) -> Router {
         .route("/ui/sign-out", post(sign_in::sign_out))
         .route("/ui/static/{file}", get(files::file))
         .route("/ui/{*path}", any(html::not_found))
-        .with_state(Rest::new(api))
+        .with_state(Rest::new(api, cookie))
         .layer(middleware::map_response(headers::secure))
         .layer(CompressionLayer::new())
 }

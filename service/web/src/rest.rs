@@ -18,6 +18,7 @@ use tower::ServiceExt as _;
 use url::form_urlencoded::byte_serialize;
 
 use crate::html;
+use crate::notice::{Notice, NoticeCookie};
 
 /// Largest answer that a page reads, bytes: a host with thousands of disks is below 4 MiB.
 const LARGEST: usize = 16 << 20;
@@ -31,13 +32,16 @@ static PASSED_ON: [HeaderName; 5] = [
     HeaderName::from_static("sec-fetch-site"),
 ];
 
-/// The routes of REST.
+/// The routes of REST, and the form of the cookie with which pages follow its answers.
 #[derive(Clone)]
-pub struct Rest(Router);
+pub struct Rest {
+    api: Router,
+    cookie: NoticeCookie,
+}
 
 impl Rest {
-    pub fn new(api: Router) -> Self {
-        Self(api)
+    pub fn new(api: Router, cookie: NoticeCookie) -> Self {
+        Self { api, cookie }
     }
 }
 
@@ -47,6 +51,7 @@ pub struct Visitor {
     rest: Rest,
     headers: HeaderMap,
     client: Option<ConnectInfo<SocketAddr>>,
+    notice: Option<Notice>,
     /// Path and query of the page.
     pub uri: Uri,
 }
@@ -80,6 +85,7 @@ impl FromRequestParts<Rest> for Visitor {
             headers: headers.collect(),
             // Not all extensions: the router's own would add the parameters of this path to those of REST's.
             client: parts.extensions.get().copied(),
+            notice: rest.cookie.find(&parts.headers),
             uri: parts.uri.clone(),
         })
     }
@@ -141,6 +147,27 @@ impl Visitor {
             self.uri = uri;
         }
         self
+    }
+
+    /// The result of a form, for the page at this path, to which its answer leads.
+    pub fn notice(&self, page: &str) -> Option<&Notice> {
+        self.notice.as_ref().filter(|notice| notice.is_for(page))
+    }
+
+    /// Leads to a page, which shows the notice.
+    pub fn lead_to(&self, address: &str, notice: &Notice) -> Response {
+        with_cookie(
+            Redirect::to(address).into_response(),
+            self.rest.cookie.set(notice),
+        )
+    }
+
+    /// The page at this path as an answer: what it shows of a notice, it shows once.
+    pub fn shown(&self, page: &str, answer: Response) -> Response {
+        match self.notice(page) {
+            Some(_) => with_cookie(answer, self.rest.cookie.cleared()),
+            None => answer,
+        }
     }
 
     /// The values of the page's own query parameters with these names; empty where there is none.
@@ -244,7 +271,7 @@ impl Visitor {
         *request.uri_mut() = format!("{base}{path}")
             .parse()
             .map_err(|_| self.refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{path} is no path")))?;
-        let Ok(response) = self.rest.0.clone().oneshot(request).await;
+        let Ok(response) = self.rest.api.clone().oneshot(request).await;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -263,6 +290,13 @@ impl Visitor {
             .map(ToString::to_string)
             .unwrap_or_default()
     }
+}
+
+fn with_cookie(mut answer: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    answer
 }
 
 /// The reason in either of REST's two forms of a refusal (docs/protocol/rest-behaviour.md#1.1).

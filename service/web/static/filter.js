@@ -1,6 +1,6 @@
 // Completes what is typed into the filter of the list of hosts, and shows the hosts that fit while it is typed.
 
-import { fetchPage, region, replace } from './live.js';
+import { adopt, canReadFilter, fetchPage, region, replace } from './live.js';
 
 /** Time without a key after which the list is fetched, ms. */
 const QUIET = 80;
@@ -12,6 +12,7 @@ const MOST = 12;
  * @property {string} text what it puts in
  * @property {number} place where in the filter that begins
  * @property {boolean} isWhole true if the term is complete with it
+ * @property {boolean} isBegun true if it begins with what is typed of it
  */
 
 const box = /** @type {HTMLInputElement} */ (document.getElementById('q'));
@@ -70,7 +71,7 @@ function completions() {
   if (key === undefined) {
     const typed = term.slice(sign.length).toLowerCase();
     const keys = typed ? [...words.keys()].filter((name) => name.startsWith(typed)) : [];
-    return keys.slice(0, MOST).map((name) => ({ text: `${name}:`, place: begin + sign.length, isWhole: false }));
+    return keys.slice(0, MOST).map((name) => ({ text: `${name}:`, place: begin + sign.length, isWhole: false, isBegun: true }));
   }
   const values = term.slice(start.length);
   const last = afterLast(values, /,/);
@@ -79,8 +80,9 @@ function completions() {
   const known = [...words.get(key.toLowerCase()) ?? []].filter((value) => plain(value) !== typed);
   const begins = known.filter((value) => plain(value).startsWith(typed));
   const contains = known.filter((value) => !begins.includes(value) && plain(value).includes(typed));
+  const isBegun = (value) => typed !== '' && begins.includes(value);
   return [...begins, ...contains].slice(0, MOST)
-    .map((value) => ({ text: value, place: begin + start.length + last, isWhole: true }));
+    .map((value) => ({ text: value, place: begin + start.length + last, isWhole: true, isBegun: isBegun(value) }));
 }
 
 /** Shows completions. @param {Completion[]} found */
@@ -117,9 +119,22 @@ function take(index) {
   changed();
 }
 
+/** The completion that Tab takes: the chosen one, else the only one that what is typed begins; -1: none, so Tab leaves the filter. */
+function meant() {
+  if (active >= 0) return active;
+  const begun = offered.filter((one) => one.isBegun);
+  return begun.length === 1 ? offered.indexOf(begun[0]) : -1;
+}
+
+/** True while the service cannot read the filter. */
+function isWrong() {
+  return box.getAttribute('aria-invalid') === 'true';
+}
+
 function changed() {
   offer(completions());
-  if (!region) return;
+  // The plain table stays as it is until the form is sent.
+  if (!region && !isWrong()) return;
   clearTimeout(timer);
   timer = setTimeout(filter, QUIET);
 }
@@ -146,12 +161,14 @@ async function filter() {
   if (!answer || signal.aborted || answer.status >= 500) return;
   const fresh = answer.page.querySelector('[data-revision]');
   problem.replaceChildren(...answer.page.getElementById('problem')?.childNodes ?? []);
-  if (fresh) box.removeAttribute('aria-invalid');
+  if (answer.ok) box.removeAttribute('aria-invalid');
   else box.setAttribute('aria-invalid', 'true');
+  canReadFilter(answer.ok);
   // A filter that is not finished leaves the list as it is.
   if (!fresh) return;
   history.replaceState(history.state, '', address);
-  replace(fresh);
+  if (region) replace(fresh);
+  else adopt(fresh);
   announcement.textContent = region.querySelector('.total')?.textContent ?? '';
   document.dispatchEvent(new Event('filtered'));
 }
@@ -167,8 +184,8 @@ function pressed(event) {
     mark((Math.max(active, step > 0 ? -1 : 0) + step + offered.length) % offered.length);
   } else if (event.key === 'Escape') {
     offer([]);
-  } else if (event.key === 'Tab' && !event.shiftKey) {
-    take(Math.max(active, 0));
+  } else if (event.key === 'Tab' && !event.shiftKey && meant() >= 0) {
+    take(meant());
   } else if (event.key === 'Enter' && active >= 0) {
     take(active);
   } else {
@@ -178,6 +195,7 @@ function pressed(event) {
 }
 
 if (box && list) {
+  if (isWrong()) canReadFilter(false);
   box.setAttribute('role', 'combobox');
   box.setAttribute('aria-autocomplete', 'list');
   box.setAttribute('aria-controls', list.id);

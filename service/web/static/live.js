@@ -25,8 +25,8 @@ const LOOK = 5000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
 
-/** The part of the page that is kept up to date; `null`: this page has none. */
-export const region = document.querySelector('[data-revision]');
+/** The part of the page that is kept up to date; `null`: this page has none. @type {HTMLElement | null} */
+export let region = document.querySelector('[data-revision]');
 const sign = document.getElementById('live');
 const policy = window.trustedTypes?.createPolicy('muster', { createHTML: (text) => text });
 
@@ -51,15 +51,24 @@ let lostSince = null;
 let failingSince = null;
 /** True if there is no such page any more. */
 let isGone = false;
+/** True while the filter of the page cannot be read: what is shown fitted before, if anything is. */
+let isUnread = false;
 
 /** Shows the state of the page: a stream alone does not make it live. */
 function show(state = following) {
   following = state;
   if (!sign) return;
+  // A page without such a part shows no state but that.
+  if (!region && !isUnread) {
+    delete sign.dataset.state;
+    sign.textContent = '';
+    return;
+  }
   const since = state === 'lost' ? lostSince : failingSince;
   const isHeld = heldSince > 0 && Date.now() - heldSince > HELD;
   let shown = state;
   if (isHeld) shown = 'held';
+  if (isUnread) shown = 'unread';
   if (since) shown = 'lost';
   if (isGone) shown = 'gone';
   const texts = {
@@ -68,11 +77,19 @@ function show(state = following) {
     polling: 'every 15 s',
     lost: `not live since ${since?.toLocaleTimeString()}`,
     held: 'paused: a field or a selected text is in use',
+    unread: 'not live: the filter cannot be read',
     gone: 'gone: this page shows what was there last',
   };
   sign.dataset.state = shown;
   // The same text would be read out again.
   if (sign.textContent !== texts[shown]) sign.textContent = texts[shown];
+}
+
+/** Shows whether the filter of the page can be read. @param {boolean} can */
+export function canReadFilter(can) {
+  if (isUnread === !can) return;
+  isUnread = !can;
+  show();
 }
 
 /** The page to fetch: one that answered a form has another address than itself. */
@@ -82,9 +99,11 @@ function address() {
 
 /** True while the visitor types, chooses, clicks or has selected text to copy: nothing of that may be lost. */
 function isInUse() {
-  const isChanged = (field) => (field.matches('select')
-    ? [...field.options].some((option) => option.selected !== option.defaultSelected)
-    : field.value !== field.defaultValue);
+  const isChanged = (field) => {
+    if (field.matches('select')) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+    if (field.matches('[type="checkbox"]')) return field.checked !== field.defaultChecked;
+    return field.value !== field.defaultValue;
+  };
   const active = document.activeElement;
   const selection = getSelection();
   const isEntered = region.contains(active) && active.matches('input, select, textarea, button');
@@ -256,7 +275,18 @@ function follow(pass) {
   open();
 }
 
-if (region) {
+/**
+ * Puts the part that is kept up to date into a page that was shown without it.
+ * @param {HTMLElement} fresh that part of a page that was fetched
+ */
+export function adopt(fresh) {
+  region = document.adoptNode(fresh);
+  document.getElementById('main').append(region);
+  start();
+}
+
+/** Keeps the region up to date from now on. */
+function start() {
   // Of the key for it (keys.js).
   document.addEventListener('muster:refresh', hurry);
   document.addEventListener('visibilitychange', () => { if (stale) refresh(); });
@@ -294,3 +324,5 @@ if (region) {
     setInterval(refresh, POLL);
   }
 }
+
+if (region) start();

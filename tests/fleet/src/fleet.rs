@@ -20,6 +20,9 @@ use crate::wire::Wires;
 /// Time limit for inventories after `--duration`.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Interval between looks at whether an agent is left.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Runs the fleet to its end.
 ///
 /// # Errors
@@ -107,17 +110,29 @@ async fn until_end(world: &World, expected: u64) -> Result<()> {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::pin!(ended, known);
+    let lost = async {
+        while !measure.is_lost() {
+            sleep(LOOK).await;
+        }
+    };
+    tokio::pin!(ended, known, lost);
     loop {
         tokio::select! {
             () = &mut ended => break,
             () = &mut known => break,
+            () = &mut lost => break,
             _ = interrupt.recv() => break,
             _ = terminate.recv() => break,
             _ = ticks.tick() => progress.show(measure),
         }
     }
     progress.end();
+    // The JSON report has the agents' numbers, and stands alone.
+    if measure.is_lost() && !world.options.json {
+        eprintln!(
+            "no host is left: the service knows none any more, or refuses them all, and such agents do not register again"
+        );
+    }
     Ok(())
 }
 

@@ -106,6 +106,16 @@ impl Phase {
             Self::Rebooted => "rebooted into the installed system",
         }
     }
+
+    /// True if the service refused the agent for good.
+    pub fn is_refused(self) -> bool {
+        matches!(self, Self::Blocked | Self::Frozen)
+    }
+
+    /// True if the agent requests nothing more.
+    fn is_end(self) -> bool {
+        self.is_refused() || matches!(self, Self::Silent | Self::Rebooted)
+    }
 }
 
 /// The requests of one operation.
@@ -249,6 +259,13 @@ impl Measure {
         }
         found
     }
+
+    /// True if no agent goes on, and the service lost one at least for good, as where all hosts were deleted. Agents that ended on purpose
+    /// alone (silent, rebooted) are not lost.
+    pub fn is_lost(&self) -> bool {
+        let phases = self.phases();
+        phases.keys().all(|phase| phase.is_end()) && phases.keys().any(|phase| phase.is_refused())
+    }
 }
 
 #[cfg(test)]
@@ -294,5 +311,22 @@ mod tests {
             measure.phases(),
             BTreeMap::from([(Phase::NotStarted, 2), (Phase::Silent, 1)])
         );
+    }
+
+    #[test]
+    fn a_fleet_is_lost_when_no_agent_goes_on_and_one_was_refused() {
+        let measure = Measure::new(3);
+        measure.enter(0, Phase::Silent);
+        measure.enter(1, Phase::Rebooted);
+        measure.enter(2, Phase::Polling);
+        assert!(!measure.is_lost());
+        measure.enter(2, Phase::Silent);
+        assert!(!measure.is_lost(), "these agents end on purpose");
+        for refused in [Phase::Frozen, Phase::Blocked] {
+            measure.enter(2, refused);
+            assert!(measure.is_lost(), "{refused:?}");
+        }
+        measure.enter(0, Phase::NotStarted);
+        assert!(!measure.is_lost());
     }
 }

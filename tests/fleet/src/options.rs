@@ -33,7 +33,7 @@ Faults (KIND=SHARE, a share such as 5% or a number of hosts; each host has at mo
   long-log           uploads a log of a million lines
   failed-install     fails while it writes the image, when it is to install
 
-Ctrl-C ends a run early, with its summary.";
+Ctrl-C ends a run early, with its summary. A run whose hosts are all deleted ends by itself.";
 
 /// Simulates many hosts: agents that speak the true agent protocol to a service, from one process
 #[derive(Debug, Clone, Parser)]

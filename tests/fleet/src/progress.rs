@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::measure::{Measure, Operation, Phase};
+use crate::measure::{Measure, Operation};
 
 /// Interval between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -54,11 +54,10 @@ impl Progress {
         #[expect(clippy::cast_precision_loss, reason = "polls of a moment")]
         let per_second = (polls - self.polls_before) as f64 / self.every().as_secs_f64();
         self.polls_before = polls;
-        let lost = [Phase::Blocked, Phase::Frozen];
         let lost: u64 = measure
             .phases()
             .iter()
-            .filter(|(phase, _)| lost.contains(phase))
+            .filter(|(phase, _)| phase.is_refused())
             .map(|(_, count)| count)
             .sum();
         let text = format!(

@@ -214,6 +214,36 @@ fn silent_hosts_are_lost_and_no_others() {
 }
 
 #[test]
+fn a_fleet_whose_hosts_are_all_deleted_ends_by_itself() {
+    let service = Database::Sqlite.serve();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let arguments = [
+        "--hosts",
+        "3",
+        "--register-rate",
+        "0",
+        "--poll-interval",
+        "200ms",
+        "--infra-env-id",
+        id(&infra_env),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("fleet.log");
+    let fleet = Fleet::start(service.client().base(), None, &arguments, &log);
+    await_condition("three hosts", LEAST_LIMIT, || {
+        let found = hosts(&client, &infra_env).len();
+        (found == 3).then_some(()).ok_or_else(|| found.to_string())
+    });
+    for host in hosts(&client, &infra_env) {
+        let path = format!("{infra_env}/hosts/{}", host["id"].as_str().unwrap());
+        client.delete(&path).expect(204);
+    }
+    let run = fleet.await_end();
+    assert_eq!(run.count("/agents/frozen"), 3, "{}", run.text());
+}
+
+#[test]
 fn agents_learn_their_token_as_machines_do() {
     let service = Database::Sqlite.serve_with(Settings::auth_local);
     let operator = service.token(None);

@@ -142,7 +142,7 @@ impl Target {
         let form = |path: String, fields: &str| (path, fields.to_owned());
         vec![
             form(format!("{host}/name"), "value=theirs"),
-            form(format!("{host}/delete"), "value="),
+            form(format!("{host}/delete"), "sure=yes"),
             form("/ui/pools".into(), "name=theirs&cpu_architecture=x86_64"),
             form(format!("{pool}/tokens"), "sure=yes"),
             form(format!("{pool}/delete"), "sure=yes"),

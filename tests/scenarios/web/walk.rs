@@ -82,7 +82,9 @@ fn an_operator_finds_and_changes_a_host_by_the_page(database: Database) {
     assert_eq!(host["requested_hostname"], "node-2");
 
     tab.click("Delete …");
+    tab.value("(() => { document.querySelector('input[name=sure]').checked = true; })()");
     tab.click("Delete the host");
+    tab.await_text("The host is deleted.");
     tab.await_text("2 hosts");
     client.get(&format!("{pool}/hosts/{}", host_id(2))).expect(404);
 

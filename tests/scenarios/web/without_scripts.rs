@@ -137,7 +137,9 @@ fn everything_can_be_read_and_done_without_scripts() {
     assert_eq!(record()["cluster_id"], cluster.as_str());
 
     tab.click("Delete …");
+    tab.value("(() => { document.querySelector('input[name=sure]').checked = true; })()");
     tab.click("Delete the host");
+    tab.await_text("The host is deleted.");
     tab.await_text("No machine has registered yet");
     client.get(&host).expect(404);
     tab.open(&format!("{}{pool_page}", base(&service)));
@@ -150,6 +152,7 @@ fn everything_can_be_read_and_done_without_scripts() {
     tab.click("Delete …");
     tab.value("(() => { document.querySelector('input[name=sure]').checked = true; })()");
     tab.click("Delete the pool");
+    tab.await_text("The pool is deleted");
     tab.await_text("There is no pool yet");
     client.get(&pool).expect(404);
     tab.click("Sign out");

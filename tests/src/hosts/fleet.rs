@@ -65,6 +65,15 @@ impl Fleet {
     #[track_caller]
     pub fn end(mut self) -> Run {
         self.0.signal(Signal::SIGINT);
+        self.await_end()
+    }
+
+    /// Waits until the fleet has ended by itself; returns its report.
+    ///
+    /// # Panics
+    /// If it does not end.
+    #[track_caller]
+    pub fn await_end(mut self) -> Run {
         let status = self.0.await_exit(Duration::from_secs(120));
         assert!(status.success(), "muster-fleet: {status}");
         let printed = self.0.transcript().text();

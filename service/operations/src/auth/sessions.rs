@@ -55,11 +55,17 @@ impl Sessions {
         Self { store, auth }
     }
 
-    /// Begins a session by the token with this id; `None` if the token is not in force.
+    /// Begins a session by the token with this id, in place of those with the secrets `former`; `None` if the token is not in force: they
+    /// stay then.
     ///
     /// # Errors
-    /// Fails if the database does.
-    pub async fn begin(&self, token_id: &str, at: Timestamp) -> Result<Option<NewSession>, StoreError> {
+    /// Fails if the database does: then nothing has changed.
+    pub async fn begin(
+        &self,
+        token_id: &str,
+        former: &[&str],
+        at: Timestamp,
+    ) -> Result<Option<NewSession>, StoreError> {
         let token = self.store.find_operator_token(token_id).await?;
         let Some(token) = token.filter(|token| token.is_in_force(at)) else {
             return Ok(None);
@@ -76,7 +82,11 @@ impl Sessions {
             expires_at: session.expires_at,
         };
         let digest = self.digest("session", secret.reveal());
-        self.store.insert_operator_session(&stored, &digest).await?;
+        let former = former.iter().map(|secret| self.digest("session", secret));
+        let former: Vec<String> = former.collect();
+        self.store
+            .insert_operator_session(&stored, &digest, &former)
+            .await?;
         tracing::info!(
             operator = token.name,
             token = token.id,
@@ -90,14 +100,19 @@ impl Sessions {
         }))
     }
 
-    /// Begins a session by the secret of a link, which is used up; `None` if it is none that can still be used.
+    /// The same by the secret of a link, which is used up; `None` if it is none that can still be used.
     ///
     /// # Errors
     /// Fails if the database does.
-    pub async fn begin_by_link(&self, link: &str, at: Timestamp) -> Result<Option<NewSession>, StoreError> {
+    pub async fn begin_by_link(
+        &self,
+        link: &str,
+        former: &[&str],
+        at: Timestamp,
+    ) -> Result<Option<NewSession>, StoreError> {
         let digest = self.digest("link", link);
         match self.store.take_operator_link(&digest, at).await? {
-            Some(token_id) => self.begin(&token_id, at).await,
+            Some(token_id) => self.begin(&token_id, former, at).await,
             None => Ok(None),
         }
     }
@@ -147,17 +162,6 @@ impl Sessions {
     pub async fn end(&self, id: &str) -> Result<(), StoreError> {
         self.store.delete_operator_session(id).await?;
         Ok(())
-    }
-
-    /// Ends the session with this secret, if it is in force.
-    ///
-    /// # Errors
-    /// Fails if the database does.
-    pub async fn end_by_secret(&self, secret: &str, at: Timestamp) -> Result<(), StoreError> {
-        match self.find(secret, at).await? {
-            Some((session, _)) => self.end(&session.id).await,
-            None => Ok(()),
-        }
     }
 
     /// What is stored in place of a secret, in hex. It needs the key of tokens: like them, sessions end when that is replaced.
@@ -217,7 +221,7 @@ mod tests {
         let begun = now();
         for (lifetime, ends) in [(None, LIFETIME), (Some(MINUTE * 30), MINUTE * 30)] {
             let id = token(&sessions, lifetime).await;
-            let new = sessions.begin(&id, begun).await.unwrap().unwrap();
+            let new = sessions.begin(&id, &[], begun).await.unwrap().unwrap();
             assert!(new.claims.read_only && new.claims.jti == Some(id));
             let secret = new.secret.reveal();
             let at = async |after: Duration| sessions.find(secret, begun + after).await.unwrap();
@@ -235,10 +239,26 @@ mod tests {
         let link = sessions.link(&id, now()).await.unwrap();
         sessions.store.revoke_operator_token(&id, now()).await.unwrap();
         let later = now() + Duration::from_secs(1);
-        assert!(sessions.begin(&id, later).await.unwrap().is_none());
-        let by_link = sessions.begin_by_link(link.secret.reveal(), later).await;
+        assert!(sessions.begin(&id, &[], later).await.unwrap().is_none());
+        let by_link = sessions.begin_by_link(link.secret.reveal(), &[], later).await;
         assert!(by_link.unwrap().is_none());
-        assert!(sessions.begin("unknown", later).await.unwrap().is_none());
+        assert!(sessions.begin("unknown", &[], later).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_session_takes_the_place_of_former_ones_if_it_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let sessions = sessions(&Keys::generate(), &folder).await;
+        let id = token(&sessions, None).await;
+        let first = sessions.begin(&id, &[], now()).await.unwrap().unwrap();
+        let other = sessions.begin(&id, &[], now()).await.unwrap().unwrap();
+        let former = [first.secret.reveal(), "unknown"];
+        let is_there = async |secret: &str| sessions.find(secret, now()).await.unwrap().is_some();
+        let none = sessions.begin("unknown", &former, now()).await.unwrap();
+        assert!(none.is_none() && is_there(former[0]).await);
+        let next = sessions.begin(&id, &former, now()).await.unwrap().unwrap();
+        assert!(!is_there(former[0]).await);
+        assert!(is_there(other.secret.reveal()).await && is_there(next.secret.reveal()).await);
     }
 
     #[tokio::test]
@@ -246,11 +266,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let before = sessions(&Keys::generate(), &folder).await;
         let id = token(&before, None).await;
-        let new = before.begin(&id, now()).await.unwrap().unwrap();
+        let new = before.begin(&id, &[], now()).await.unwrap().unwrap();
         let link = before.link(&id, now()).await.unwrap();
         let after = sessions(&Keys::generate(), &folder).await;
         assert_eq!(after.find(new.secret.reveal(), now()).await.unwrap(), None);
-        let by_link = after.begin_by_link(link.secret.reveal(), now()).await;
+        let by_link = after.begin_by_link(link.secret.reveal(), &[], now()).await;
         assert!(by_link.unwrap().is_none());
         assert!(before.find(link.secret.reveal(), now()).await.unwrap().is_none());
     }

@@ -40,6 +40,7 @@ pub async fn begin_session(
     if !auth.asks_for_tokens() {
         return Err(no_tokens());
     }
+    let former = cookie.find(&headers);
     let new = match (signed_in, params.link) {
         (Some(_), Some(_)) => {
             return Err(Problem::bad_request(
@@ -47,18 +48,15 @@ pub async fn begin_session(
             ));
         }
         (Some(Extension(signed_in)), None) => {
-            let begun = sessions.begin(token_id(&signed_in)?, now()).await?;
+            let begun = sessions.begin(token_id(&signed_in)?, &former, now()).await?;
             begun.ok_or_else(gate::no_credential)?
         }
         (None, Some(link)) => {
             let client = client.map(|Extension(ConnectInfo(client))| client.ip());
-            by_link(&sessions, &link, client).await?
+            by_link(&sessions, &link, &former, client).await?
         }
         (None, None) => return Err(gate::no_credential()),
     };
-    for former in cookie.find(&headers) {
-        sessions.end_by_secret(former, now()).await?;
-    }
     let set_cookie = [(header::SET_COOKIE, cookie.set(&new.secret))];
     let shown = view(SignedIn {
         claims: new.claims,
@@ -67,9 +65,14 @@ pub async fn begin_session(
     Ok((StatusCode::CREATED, set_cookie, Json(shown)).into_response())
 }
 
-async fn by_link(sessions: &Sessions, link: &str, client: Option<IpAddr>) -> Result<NewSession, Problem> {
+async fn by_link(
+    sessions: &Sessions,
+    link: &str,
+    former: &[&str],
+    client: Option<IpAddr>,
+) -> Result<NewSession, Problem> {
     let attempt = Try::begin(client).await?;
-    let Some(begun) = sessions.begin_by_link(link, now()).await? else {
+    let Some(begun) = sessions.begin_by_link(link, former, now()).await? else {
         attempt.refused();
         return Err(Problem::unauthenticated(
             "this link was used, has expired, or is none of this service; get a new one",

@@ -60,6 +60,7 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted() {
         .post("/infra-envs", &json!({"name": "bare"}))
         .expect(201)
         .json();
+    assert_eq!(bare["pull_secret_set"], false);
     let bare = format!("/infra-envs/{}", bare["id"].as_str().unwrap());
     client.delete(&bare).expect(204);
     assert_eq!(client.get("/infra-envs").expect(200).json(), json!([made]));

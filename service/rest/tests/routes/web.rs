@@ -49,6 +49,19 @@ impl Browser {
         self.send(world, "POST", path, Some(form), "same-origin").await
     }
 
+    /// Opens the page to which an answer leads, with the cookie that the answer sets.
+    async fn follow(&self, world: &World, answer: &Answer) -> Answer {
+        let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap_or_default();
+        self.noted(cookie).open(world, answer.header("location")).await
+    }
+
+    /// The same browser with one more cookie.
+    fn noted(&self, cookie: &str) -> Self {
+        Self {
+            cookie: format!("{}; {cookie}", self.cookie),
+        }
+    }
+
     /// An operator who may do everything.
     async fn operator(world: &World) -> Self {
         let (_, token) = operator(world, false, None).await;
@@ -231,13 +244,9 @@ async fn forms_change_what_the_service_lets_them_and_those_of_other_pages_nothin
         .submit(&world, &format!("{page}/name"), "value=node-7")
         .await
         .expect(303);
-    assert_eq!(changed.header("location"), format!("{page}?done=name"));
+    assert_eq!(changed.header("location"), page);
     assert_eq!(name().await, "node-7");
-    let shown = visitor
-        .open(&world, changed.header("location"))
-        .await
-        .expect(200)
-        .text();
+    let shown = visitor.follow(&world, &changed).await.expect(200).text();
     assert!(shown.contains("muster host set"), "{shown}");
     let refused = visitor
         .submit(&world, &format!("{page}/name"), "value=no%20name")
@@ -260,15 +269,77 @@ async fn forms_change_what_the_service_lets_them_and_those_of_other_pages_nothin
         list.contains("<section aria-label=\"About this visit\">"),
         "{list}"
     );
-    reader
-        .submit(&world, &format!("{page}/delete"), "")
-        .await
-        .expect(403);
-    visitor
-        .submit(&world, &format!("{page}/delete"), "")
-        .await
-        .expect(303);
+    let delete = format!("{page}/delete");
+    reader.submit(&world, &delete, "sure=yes").await.expect(403);
+    let unsure = visitor.submit(&world, &delete, "").await.expect(400).text();
+    assert!(
+        unsure.contains("the host was not deleted: tick that you are sure")
+            && unsure.contains("<details open><summary>Delete …"),
+        "{unsure}"
+    );
+    world.get(&world.operator, &path).await.expect(200);
+    let gone = visitor.submit(&world, &delete, "sure=yes").await.expect(303);
+    assert_eq!(gone.header("location"), "/ui/hosts");
+    let list = visitor.follow(&world, &gone).await.expect(200).text();
+    let id = path.rsplit('/').next().unwrap();
+    assert!(
+        list.contains("The host is deleted.") && list.contains(&format!("muster host delete {id}")),
+        "{list}"
+    );
     world.get(&world.operator, &path).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_page_shows_once_what_was_done_and_no_address_claims_it() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let path = world.host(infra_env, 1).await;
+    let id = path.rsplit('/').next().unwrap();
+    let page = format!("/ui/hosts/{infra_env}/{id}");
+    let visitor = Browser::operator(&world).await;
+    let done = "class=\"done\"";
+    let changed = visitor
+        .submit(&world, &format!("{page}/name"), "value=node-7")
+        .await;
+    let set = changed.header("set-cookie").to_owned();
+    let (cookie, attributes) = set.split_once(';').unwrap();
+    assert_eq!(
+        attributes,
+        " HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=60"
+    );
+    let noted = visitor.noted(cookie);
+    // Another page leaves it alone.
+    let other = noted.open(&world, "/ui/hosts").await.expect(200);
+    assert_eq!(other.header("set-cookie"), "");
+    assert!(!other.text().contains(done));
+    let shown = noted.open(&world, &page).await.expect(200);
+    assert!(shown.text().contains(done));
+    let (name, _) = cookie.split_once('=').unwrap();
+    assert_eq!(
+        shown.header("set-cookie"),
+        format!("{name}=; HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=0")
+    );
+    for query in ["?done=name", "?done=delete", "?done=tokens", "?action=name"] {
+        for page in [
+            page.as_str(),
+            "/ui/hosts",
+            "/ui/pools",
+            &format!("/ui/pools/{infra_env}"),
+        ] {
+            let linked = visitor.open(&world, &format!("{page}{query}")).await.expect(200);
+            assert!(!linked.text().contains(done), "{page}{query}");
+        }
+    }
+    // Nor does a cookie bring text of its own.
+    for (page, action) in [
+        ("/ui/hosts", "delete"),
+        ("/ui/pools", "delete"),
+        (page.as_str(), "evil"),
+    ] {
+        let cookie = format!("{name}=page={page}&action={action}&detail=%3Cevil%3E");
+        let text = visitor.noted(&cookie).open(&world, page).await.expect(200).text();
+        assert!(!text.contains(done) && !text.contains("evil"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -144,7 +144,7 @@ impl World {
         };
         // The same as in `service/src/serve/run.rs`, without images.
         let api = muster_rest::api(rest.clone());
-        let pages = muster_web::pages(api.clone());
+        let pages = muster_web::pages(api.clone(), true);
         let mut router = whole(api.merge(pages).merge(muster_rest::metrics(rest)));
         if !given.asks_for_tokens {
             router = only_known_names(router, &operations.urls);

@@ -3,11 +3,12 @@
 use muster_api::cluster::Cluster;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
+use muster_core::query::{Key, Query, quoted};
 use uuid::Uuid;
 
 use anyhow::Result;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, Kind};
 use crate::cli::fleet::{self, Member};
 use crate::cli::service::Client;
 
@@ -95,7 +96,63 @@ pub fn host_in(all: &[Member], wanted: &str) -> Result<usize, Failure> {
             detail: member.pool.name.clone(),
         })
         .collect();
-    pick("host", wanted, &named)
+    pick("host", wanted, &named).map_err(|failure| match failure.kind {
+        Kind::NotFound => known_otherwise(failure, wanted, all),
+        _ => failure,
+    })
+}
+
+/// The failure with the host that `wanted` is a serial number or an address of. Such a host is not taken in place of a name: machines report
+/// these themselves.
+fn known_otherwise(failure: Failure, wanted: &str, all: &[Member]) -> Failure {
+    let known = all
+        .iter()
+        .filter_map(|member| Some((member, key_of(member, wanted)?)));
+    let known: Vec<(&Member, Key)> = known.collect();
+    let Some((first, key)) = known.first() else {
+        return failure;
+    };
+    let what = match key {
+        Key::Serial => "a serial number",
+        Key::Mac => "a MAC address",
+        _ => "an address",
+    };
+    let of = match known.len() {
+        1 => first.name(),
+        more => format!("{more} hosts"),
+    };
+    let (written, exact) = (format!("{key}:{wanted}"), format!("{key}:{}", quoted(wanted)));
+    let query = match (Query::parse(&written), Query::parse(&exact)) {
+        (Ok(one), Ok(other)) if one == other => written,
+        _ => exact,
+    };
+    let query = query.replace('\'', r"'\''");
+    failure.hint(format!(
+        "{wanted} is {what} of {of}: muster hosts --query '{query}'"
+    ))
+}
+
+/// The key of a query by which `wanted` finds the host.
+fn key_of(member: &Member, wanted: &str) -> Option<Key> {
+    let is_it = |text: &str| !text.is_empty() && text.eq_ignore_ascii_case(wanted);
+    let digits = |address: &str| address.replace([':', '-', '.'], "");
+    let is_mac = |address: &str| {
+        let own = digits(address);
+        !own.is_empty() && own.eq_ignore_ascii_case(&digits(wanted))
+    };
+    let (disks, cards) = (&member.inventory.disks, &member.inventory.interfaces);
+    let mut addresses = cards
+        .iter()
+        .flat_map(|card| card.ipv4_addresses.iter().chain(&card.ipv6_addresses));
+    if is_it(member.serial()) || disks.iter().any(|disk| is_it(&disk.serial)) {
+        Some(Key::Serial)
+    } else if cards.iter().any(|card| is_mac(&card.mac_address)) {
+        Some(Key::Mac)
+    } else if addresses.any(|address| is_it(address.split('/').next().unwrap_or_default())) {
+        Some(Key::Ip)
+    } else {
+        None
+    }
 }
 
 fn named_infra_env(infra_env: &InfraEnv) -> Named {

@@ -1,4 +1,4 @@
-//! `muster events --follow`, and ids of events, which only the answers for it have.
+//! The newest events in the order of their ids, and `muster events --follow`, which goes on after them.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -41,19 +41,28 @@ pub async fn print_all(client: &Client, query: &Query, limit: u32, format: &Form
     }
 }
 
-/// Prints the ids of the newest events.
-pub async fn print_ids(client: &Client, query: &Query, limit: u32) -> Result<()> {
-    if limit > AT_ONCE {
-        return Err(Failure::usage(format!(
-            "-o name prints {AT_ONCE} ids at most: give a --limit up to {AT_ONCE}, or take -o json"
-        ))
-        .into());
+/// The newest events, at most `limit`, in the order of their ids: those with which `--follow` begins, as far as it takes so many.
+pub async fn last(client: &Client, query: &Query, limit: u32) -> Result<Vec<FollowedEvent>> {
+    if limit <= AT_ONCE {
+        return newest(client, query, limit).await.map(|(_, events)| events);
     }
-    let (_, events) = newest(client, query, limit).await?;
-    print_first(&events, &Format::Name)
+    let mut events: Vec<FollowedEvent> = Vec::new();
+    let mut before = EventId(Uuid::max());
+    let mut left = limit;
+    while left > 0 {
+        let part: FollowedEvents = client.get(&query.before(before, left.min(AT_ONCE))).await?;
+        left = left.saturating_sub(u32::try_from(part.events.len())?);
+        before = part.next;
+        events.extend(part.events);
+        if !part.more {
+            break;
+        }
+    }
+    events.sort_by_key(|event| event.id);
+    Ok(events)
 }
 
-/// The newest events, oldest first, and the position after them.
+/// The newest events in the order of their ids, and the position after them.
 async fn newest(client: &Client, query: &Query, limit: u32) -> Result<(Position, Vec<FollowedEvent>)> {
     let mut position = Position::start();
     let first = client.get::<FollowedEvents>(&query.by_id(None, limit)).await?;
@@ -146,15 +155,14 @@ fn print_first(events: &[FollowedEvent], format: &Format) -> Result<()> {
         return print_next(events, format);
     }
     let (columns, wide) = layout(format);
-    print(&table(events.iter().map(|event| &event.event)).render(columns, wide));
+    print(&table(events).render(columns, wide));
     Ok(())
 }
 
 fn print_next(events: &[FollowedEvent], format: &Format) -> Result<()> {
     if format.is_table() {
         let (columns, wide) = layout(format);
-        let table = table(events.iter().map(|event| &event.event));
-        print(&table.lines(columns, wide).1.concat());
+        print(&table(events).lines(columns, wide).1.concat());
         return Ok(());
     }
     for event in events {
@@ -175,7 +183,7 @@ fn print_alone(followed: &FollowedEvent, format: &Format) -> Result<()> {
         print(&format!("{value}\n"));
         return Ok(());
     }
-    let event = || table([&followed.event]);
+    let event = || table([followed]);
     show(
         format,
         event,

@@ -54,6 +54,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
         pull_secret: settings.pull_secret()?.unwrap_or_else(no_pull_secret),
         ssh_authorized_key: settings.ssh_keys()?,
         additional_trust_bundle: settings.trust_bundle()?,
+        ignition_config_override: settings.ignition_config_override()?,
         proxy: settings.proxy(None),
         kernel_arguments: settings.kernel_arguments(),
         static_network_config: settings.static_networks()?,

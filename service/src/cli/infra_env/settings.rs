@@ -34,6 +34,14 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
 
+    /// Proxy of hosts for http://, in place of --proxy
+    #[arg(long, value_name = "URL")]
+    http_proxy: Option<String>,
+
+    /// Proxy of hosts for https://, in place of --proxy
+    #[arg(long, value_name = "URL")]
+    https_proxy: Option<String>,
+
     /// Domains, addresses and networks that hosts reach without it, comma-separated
     #[arg(long, value_name = "LIST")]
     no_proxy: Option<String>,
@@ -53,6 +61,10 @@ pub struct SettingsArgs {
     /// PEM file with certificates that hosts trust, too
     #[arg(long, value_name = "FILE")]
     trust_bundle: Option<PathBuf>,
+
+    /// File with an Ignition configuration (JSON) that is merged over that of CoreOS images
+    #[arg(long, value_name = "FILE")]
+    ignition_config_override: Option<PathBuf>,
 
     /// YAML or JSON file with static networks: a list of {network_yaml, mac_interface_map: [{mac_address, logical_nic_name}]}, or one
     /// nmstate document that names a card by `identifier: mac-address`
@@ -76,15 +88,27 @@ impl SettingsArgs {
         text_of(self.trust_bundle.as_deref(), "--trust-bundle")
     }
 
+    /// The Ignition configuration.
+    pub fn ignition_config_override(&self) -> Result<Option<String>> {
+        text_of(
+            self.ignition_config_override.as_deref(),
+            "--ignition-config-override",
+        )
+    }
+
     /// The proxies, completed by the present ones.
     pub fn proxy(&self, before: Option<&Proxy>) -> Option<Proxy> {
-        if self.proxy.is_none() && self.no_proxy.is_none() {
+        let given = [&self.proxy, &self.http_proxy, &self.https_proxy, &self.no_proxy];
+        if given.iter().all(|one| one.is_none()) {
             return None;
         }
         let before = before.cloned().unwrap_or_default();
+        let of = |own: &Option<String>, before: Option<String>| {
+            own.clone().or_else(|| self.proxy.clone()).or(before)
+        };
         Some(Proxy {
-            http_proxy: self.proxy.clone().or(before.http_proxy),
-            https_proxy: self.proxy.clone().or(before.https_proxy),
+            http_proxy: of(&self.http_proxy, before.http_proxy),
+            https_proxy: of(&self.https_proxy, before.https_proxy),
             no_proxy: self.no_proxy.clone().or(before.no_proxy),
         })
     }

@@ -36,6 +36,7 @@ pub async fn run(args: UpdateArgs) -> Result<()> {
         pull_secret: settings.pull_secret()?,
         ssh_authorized_key: settings.ssh_keys()?,
         additional_trust_bundle: settings.trust_bundle()?,
+        ignition_config_override: settings.ignition_config_override()?,
         proxy: settings.proxy(Some(&found.proxy)),
         kernel_arguments: settings.kernel_arguments(),
         static_network_config: settings.static_networks()?,

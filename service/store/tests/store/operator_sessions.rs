@@ -2,6 +2,7 @@
 
 on_both! {
     a_session_is_found_with_its_token_until_it_is_deleted,
+    a_session_replaces_others,
     a_link_is_taken_once_and_in_time,
     a_token_keeps_its_newest_sessions,
     ended_sessions_and_links_are_deleted,
@@ -50,11 +51,11 @@ mod cases {
         let parent = token(store, "t").await;
         let (first, second) = (session("b", "t", 0), session("a", "t", 1));
         store
-            .insert_operator_session(&second, "digest of a")
+            .insert_operator_session(&second, "digest of a", &[])
             .await
             .unwrap();
         store
-            .insert_operator_session(&first, "digest of b")
+            .insert_operator_session(&first, "digest of b", &[])
             .await
             .unwrap();
         assert_eq!(
@@ -84,6 +85,30 @@ mod cases {
         );
     }
 
+    pub async fn a_session_replaces_others(world: World) {
+        let store = &world.store;
+        token(store, "t").await;
+        for id in ["a", "b"] {
+            let one = session(id, "t", 0);
+            store.insert_operator_session(&one, id, &[]).await.unwrap();
+        }
+        let replaced = ["a".to_owned(), "none".to_owned()];
+        let next = session("c", "t", 1);
+        store
+            .insert_operator_session(&next, "c", &replaced)
+            .await
+            .unwrap();
+        let left = store.list_operator_sessions(at(2)).await.unwrap();
+        let left: Vec<&str> = left.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(left, ["b", "c"]);
+        // One that is refused leaves them.
+        store
+            .insert_operator_session(&next, "d", &["b".to_owned()])
+            .await
+            .unwrap_err();
+        assert_eq!(store.list_operator_sessions(at(2)).await.unwrap().len(), 2);
+    }
+
     pub async fn a_link_is_taken_once_and_in_time(world: World) {
         let store = &world.store;
         let other = world.another_store().await;
@@ -111,13 +136,13 @@ mod cases {
         token(store, "other").await;
         let id = |number: i64| format!("s{number:02}");
         store
-            .insert_operator_session(&session("of other", "other", 0), "of other")
+            .insert_operator_session(&session("of other", "other", 0), "of other", &[])
             .await
             .unwrap();
         for number in 0..66 {
             let one = session(&id(number), "t", number);
             store
-                .insert_operator_session(&one, &format!("digest of {number}"))
+                .insert_operator_session(&one, &format!("digest of {number}"), &[])
                 .await
                 .unwrap();
             store
@@ -143,7 +168,7 @@ mod cases {
         let store = &world.store;
         for (id, seconds) in [("a", 0), ("b", 10)] {
             store
-                .insert_operator_session(&session(id, "t", seconds), id)
+                .insert_operator_session(&session(id, "t", seconds), id, &[])
                 .await
                 .unwrap();
             store.insert_operator_link(&link(id, seconds)).await.unwrap();

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::labels;
 use super::power::bmc_of;
+use crate::notice::DELETE;
 use crate::rest::{Refusal, Visitor};
 use crate::words::quoted;
 
@@ -80,7 +81,7 @@ impl Action {
             Self::PowerStatus => "power-status",
             Self::Ignore => "ignore-check",
             Self::Count => "count-check",
-            Self::Delete => "delete",
+            Self::Delete => DELETE,
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Offer {
     pub choices: Vec<Choice>,
     /// Shown before the form.
     pub warning: Option<Warning>,
+    /// True for a form with a tick without which nothing is done.
+    pub needs_tick: bool,
     /// The reason of a refusal just now.
     pub refusal: Option<String>,
 }
@@ -71,6 +73,7 @@ impl Offer {
             lines: None,
             choices: Vec::new(),
             warning: None,
+            needs_tick: false,
             refusal: None,
         }
     }
@@ -135,6 +138,7 @@ impl Surroundings<'_> {
         offers.push(
             Offer {
                 style: "danger",
+                needs_tick: true,
                 ..Offer::new(Action::Delete, "Delete the host")
             }
             .behind(

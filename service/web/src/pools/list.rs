@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
+use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{CpuArchitecture, InfraEnv};
 use serde_json::{Map, Value};
 
 use super::{address, hosts_of, visible};
-use crate::html::{Frame, POOLS, answer};
+use crate::html::{Frame, Gone, POOLS, answer};
 use crate::rest::{Form, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -24,6 +25,7 @@ const ARCHITECTURES: [CpuArchitecture; 2] = [CpuArchitecture::X86_64, CpuArchite
 #[template(path = "pools.html")]
 struct PoolsPage {
     frame: Frame,
+    gone: Option<Gone>,
     pools: Vec<Row>,
     total: usize,
     /// The addresses of the windows around this one.
@@ -55,9 +57,20 @@ struct Typed {
 }
 
 pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
-    page(&visitor, None, Typed::default())
-        .await
-        .map(|page| answer(&page))
+    let page = PoolsPage {
+        gone: gone(&visitor),
+        ..page(&visitor, None, Typed::default()).await?
+    };
+    Ok(visitor.shown(POOLS, answer(&page)))
+}
+
+/// The pool that a form deleted.
+fn gone(visitor: &Visitor) -> Option<Gone> {
+    let id: InfraEnvId = visitor.notice(POOLS)?.deleted()?;
+    Some(Gone {
+        what: "The pool is deleted, with its images, addresses and BMCs.",
+        command: format!("muster infra-env delete {id}"),
+    })
 }
 
 async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Result<PoolsPage, Refusal> {
@@ -81,6 +94,7 @@ async fn page(visitor: &Visitor, problem: Option<String>, typed: Typed) -> Resul
         before,
         next,
         frame: frame_of(session),
+        gone: None,
         problem,
         typed,
         architectures: ARCHITECTURES,

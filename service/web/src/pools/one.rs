@@ -1,7 +1,7 @@
 //! One InfraEnv: its hosts and BMCs, how to boot a machine, its settings, and what can be done with it.
 
 use askama::Template;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use muster_api::boot::{BootingMachine, PATIENCE};
 use muster_api::ids::InfraEnvId;
@@ -15,6 +15,7 @@ use super::networks::{Networks, networks};
 use super::settings::{Field, Typed, body, command, fields, names};
 use super::{address, hosts_of, query_of};
 use crate::html::{Frame, POOLS, answer};
+use crate::notice::{DELETE, Notice};
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -65,17 +66,22 @@ struct Done {
     others: Vec<&'static str>,
 }
 
-/// The parts of a page that follow a refusal.
+/// The parts of a page that follow a form.
 #[derive(Default)]
 struct Extra {
+    notice: Option<Notice>,
     problem: Option<String>,
     typed: Typed,
 }
 
 pub async fn show(visitor: Visitor, Path(id): Path<InfraEnvId>) -> Result<Response, Refusal> {
-    page(&visitor, id, Extra::default())
-        .await
-        .map(|page| answer(&page))
+    let own = address(id);
+    let extra = Extra {
+        notice: visitor.notice(&own).cloned(),
+        ..Extra::default()
+    };
+    let page = page(&visitor, id, extra).await?;
+    Ok(visitor.shown(&own, answer(&page)))
 }
 
 async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPage, Refusal> {
@@ -97,7 +103,6 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         || (!has_hosts
             && booting.is_empty()
             && words::is_older(&pool.created_at, PATIENCE.num_minutes(), &at));
-    let [what, settings] = visitor.parameters(["done", "settings"]);
     Ok(PoolPage {
         address: address(id),
         id,
@@ -116,7 +121,7 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         fields: fields(&pool, &extra.typed),
         has_pull_secret: pool.pull_secret_set,
         frame: frame_of(session),
-        done: Done::of(&what, &settings, &pool),
+        done: extra.notice.and_then(|notice| Done::of(&notice, &pool)),
         problem: extra.problem,
         name: pool.name,
         seen: pool.updated_at,
@@ -146,12 +151,13 @@ fn facts(pool: &InfraEnv) -> Vec<(&'static str, String)> {
 }
 
 impl Done {
-    /// `None` for an unknown word. `settings`: the names of those that were changed.
-    fn of(what: &str, settings: &str, pool: &InfraEnv) -> Option<Self> {
+    /// `None` for an unknown action. Its detail: the names of the settings that were changed.
+    fn of(notice: &Notice, pool: &InfraEnv) -> Option<Self> {
         let id = pool.id;
-        let (what, command, others) = match what {
+        let (what, command, others) = match notice.action.as_str() {
             "settings" => {
-                let (command, others) = command(pool, settings);
+                let names = notice.details.first().map(String::as_str);
+                let (command, others) = command(pool, names.unwrap_or_default());
                 (
                     "The settings are changed: machines that boot from now on have them.",
                     command,
@@ -192,20 +198,12 @@ pub async fn act(
     let own = address(id);
     let visitor = visitor.at(&own);
     let path = format!("/infra-envs/{id}");
-    let (method, path, next) = match action.as_str() {
+    let (method, path) = match action.as_str() {
         "settings" => return change(&visitor, id, &form).await,
-        "addresses" => (
-            Method::POST,
-            format!("{path}/regenerate-signing-key"),
-            format!("{own}?done=addresses"),
-        ),
-        "tokens" => (
-            Method::POST,
-            format!("{path}/regenerate-agent-token"),
-            format!("{own}?done=tokens"),
-        ),
-        "delete" if form.field("sure") == "yes" => (Method::DELETE, path, POOLS.to_owned()),
-        "delete" => {
+        "addresses" => (Method::POST, format!("{path}/regenerate-signing-key")),
+        "tokens" => (Method::POST, format!("{path}/regenerate-agent-token")),
+        DELETE if form.field("sure") == "yes" => (Method::DELETE, path),
+        DELETE => {
             let refusal = visitor.refusal(
                 StatusCode::BAD_REQUEST,
                 "the pool was not deleted: tick that you are sure".to_owned(),
@@ -220,14 +218,18 @@ pub async fn act(
         }
     };
     match visitor.send(method, &path, None).await {
-        Ok(_) => Ok(Redirect::to(&next).into_response()),
+        Ok(_) if action == DELETE => {
+            let notice = Notice::new(POOLS, DELETE, vec![id.to_string()]);
+            Ok(visitor.lead_to(POOLS, &notice))
+        }
+        Ok(_) => Ok(visitor.lead_to(&own, &Notice::new(&own, &action, Vec::new()))),
         Err(refusal) => refused(&visitor, id, refusal, Typed::default()).await,
     }
 }
 
 /// Changes the settings that were typed and differ.
 async fn change(visitor: &Visitor, id: InfraEnvId, form: &Form) -> Result<Response, Refusal> {
-    let path = format!("/infra-envs/{id}");
+    let (own, path) = (address(id), format!("/infra-envs/{id}"));
     let pool: InfraEnv = visitor.get(&path).await?;
     let typed = Typed::of(form);
     let changes = typed.changes(&pool);
@@ -240,12 +242,12 @@ async fn change(visitor: &Visitor, id: InfraEnvId, form: &Form) -> Result<Respon
         return refused(visitor, id, refusal, typed.late()).await;
     }
     if changes.is_empty() {
-        return Ok(Redirect::to(&format!("{}?done=nothing", address(id))).into_response());
+        return Ok(visitor.lead_to(&own, &Notice::new(&own, "nothing", Vec::new())));
     }
     match visitor.send(Method::PATCH, &path, Some(&body(&changes))).await {
         Ok(_) => {
-            let next = format!("{}?done=settings&settings={}", address(id), names(&changes));
-            Ok(Redirect::to(&next).into_response())
+            let notice = Notice::new(&own, "settings", vec![names(&changes)]);
+            Ok(visitor.lead_to(&own, &notice))
         }
         Err(refusal) => refused(visitor, id, refusal, typed).await,
     }
@@ -264,6 +266,11 @@ async fn refused(
     let (typed, problem) = typed.refused(refusal.reason);
     let marked = || "nothing was changed: a setting was refused, and is marked below".to_owned();
     let problem = Some(problem.unwrap_or_else(marked));
-    let page = page(visitor, id, Extra { problem, typed }).await?;
+    let extra = Extra {
+        problem,
+        typed,
+        ..Extra::default()
+    };
+    let page = page(visitor, id, extra).await?;
     Ok((refusal.status, answer(&page)).into_response())
 }

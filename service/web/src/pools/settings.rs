@@ -164,7 +164,8 @@ impl Setting {
             }
             Self::SshKeys => Some("--ssh-key FILE".to_owned()),
             Self::TimeSources => Some(format!("--ntp-sources {}", quoted(&pool.additional_ntp_sources))),
-            Self::HttpProxy => Some("--proxy URL".to_owned()),
+            Self::HttpProxy => Some("--http-proxy URL".to_owned()),
+            Self::HttpsProxy => Some("--https-proxy URL".to_owned()),
             Self::NoProxy => Some(format!("--no-proxy {}", quoted(&self.present(pool)))),
             Self::KernelArguments => {
                 let all = kernel_arguments(pool);
@@ -173,7 +174,7 @@ impl Setting {
             }
             Self::TrustBundle => Some("--trust-bundle FILE".to_owned()),
             Self::PullSecret => Some("--pull-secret FILE".to_owned()),
-            Self::HttpsProxy | Self::IgnitionOverride => None,
+            Self::IgnitionOverride => Some("--ignition-config-override FILE".to_owned()),
         }
     }
 }
@@ -376,17 +377,18 @@ mod tests {
         let pool = pool(json!({
             "additional_ntp_sources": "it's", "proxy": {"http_proxy": "http://me:word@192.0.2.1"},
         }));
-        let names =
-            "pull_secret,proxy.http_proxy,proxy.https_proxy,additional_ntp_sources,image_type,nonsense";
+        let names = "pull_secret,proxy.http_proxy,proxy.https_proxy,additional_ntp_sources,image_type,\
+            kernel_arguments,ignition_config_override,nonsense";
         let (line, others) = command(&pool, names);
         assert_eq!(
             line.unwrap(),
             format!(
-                r"muster infra-env update {} --image-type full-iso --ntp-sources 'it'\''s' --proxy URL --pull-secret FILE",
+                r"muster infra-env update {} --image-type full-iso --ntp-sources 'it'\''s' --http-proxy URL --https-proxy URL --ignition-config-override FILE --pull-secret FILE",
                 pool.id
             )
         );
-        assert_eq!(others, ["proxy.https_proxy"]);
+        // No option removes all of them.
+        assert_eq!(others, ["kernel_arguments"]);
         assert_eq!(command(&pool, "").0, None);
     }
 

@@ -1,12 +1,12 @@
 //! Shows InfraEnvs as the API returns them; the recorded conversation decides the shape.
 
 use muster_api::BASE_PATH;
-use muster_api::infra_env::InfraEnv as InfraEnvView;
+use muster_api::infra_env::{InfraEnv as InfraEnvView, no_pull_secret};
 use muster_api::time::{Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
-use crate::record::InfraEnv;
+use crate::record::{InfraEnv, Secret};
 
 /// Returns the view. `expires`: when `download_url` stops working; `None` if it does not. `user`: the owner's name
 /// (`admin`).
@@ -32,7 +32,7 @@ pub fn view(
         additional_ntp_sources: settings.additional_ntp_sources.clone(),
         ntp_sources: settings.ntp_sources.clone(),
         ssh_authorized_key: settings.ssh_authorized_key.clone(),
-        pull_secret_set: !settings.pull_secret.is_empty(),
+        pull_secret_set: is_given(&settings.pull_secret),
         static_network_config: list_text(&settings.static_network_config).unwrap_or_default(),
         rendezvous_ip: settings.rendezvous_ip.clone(),
         require_host_keys: settings.require_host_keys,
@@ -52,6 +52,11 @@ pub fn view(
         updated_at: micros(Some(infra_env.updated_at)),
         expires_at: millis(expires),
     }
+}
+
+/// False for the one that an InfraEnv has which was made without a pull secret.
+fn is_given(pull_secret: &Secret) -> bool {
+    !pull_secret.is_empty() && pull_secret.reveal() != no_pull_secret()
 }
 
 /// `None` for an empty list.

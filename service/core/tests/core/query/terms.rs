@@ -234,6 +234,8 @@ const STOPPED: &[&str] = &[
     "bmc:bmc",
     "bmc:192.0.2.8",
     "power:off",
+    // Controllers have words of their own.
+    "power:paused",
     "firmware:bios",
     "secureboot:yes",
     "agent:0.1",

@@ -79,7 +79,9 @@ async fn events_are_filtered_and_lead_to_their_hosts() {
     for (query, words) in [
         ("?host=modle:x", "is it model?"),
         ("?severity=loud", "severities"),
-        ("?pool=x", "infra_env_id"),
+        ("?pool=nope", "<a href=\"/ui/pools\">Show the pools</a>"),
+        ("?cluster=nope", "is no id of a cluster"),
+        ("?before=nope", "is no id of an event"),
     ] {
         let page = visitor
             .open(&world, &format!("/ui/events{query}"))

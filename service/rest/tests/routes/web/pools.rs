@@ -143,6 +143,12 @@ async fn a_pool_is_made_without_a_pull_secret_and_what_was_typed_stays() {
         (&made["name"], &made["ssh_authorized_key"]),
         (&json!("lab"), &json!(KEY))
     );
+    let page = visitor.open(&world, &format!("/ui/pools/{id}")).await;
+    let page = page.expect(200).text();
+    assert!(
+        page.contains("None is set.") && !page.contains("One is set."),
+        "{page}"
+    );
     // By the page no second pool of a name is made unawares.
     let twin = visitor
         .submit(&world, "/ui/pools", &form(&typed))
@@ -241,17 +247,13 @@ async fn settings_are_changed_and_the_command_that_does_the_same_has_no_secret()
         (&arguments[0]["value"], &arguments[1]["value"]),
         (&json!("a=1"), &json!("b"))
     );
-    let done = visitor
-        .open(&world, changed.header("location"))
-        .await
-        .expect(200)
-        .text();
+    let done = visitor.follow(&world, &changed).await.expect(200).text();
     let (_, line) = done.split_once("<code>muster infra-env update").unwrap();
     let (line, _) = line.split_once("</code>").unwrap();
     for part in [
         "--image-type minimal-iso",
         "--ssh-key FILE",
-        "--proxy URL",
+        "--http-proxy URL",
         "--pull-secret FILE",
     ] {
         assert!(line.contains(part), "{part}: {line}");
@@ -265,7 +267,9 @@ async fn settings_are_changed_and_the_command_that_does_the_same_has_no_secret()
         .submit(&world, &format!("{page}/settings"), "image_type=minimal-iso")
         .await
         .expect(303);
-    assert_eq!(again.header("location"), format!("{page}?done=nothing"));
+    assert_eq!(again.header("location"), page);
+    let again = visitor.follow(&world, &again).await.expect(200).text();
+    assert!(again.contains("Nothing was changed"), "{again}");
 }
 
 #[tokio::test]
@@ -359,11 +363,7 @@ async fn addresses_are_hidden_until_they_are_opened_and_new_ones_are_made() {
         .expect(303);
     let after = iso(&world, id).await;
     assert_ne!(before, after);
-    let done = visitor
-        .open(&world, made.header("location"))
-        .await
-        .expect(200)
-        .text();
+    let done = visitor.follow(&world, &made).await.expect(200).text();
     assert!(done.contains(&after) && !done.contains(&before), "{done}");
     assert!(
         done.contains(&format!("muster token revoke --infra-env {id}")),
@@ -458,6 +458,11 @@ async fn a_pool_is_deleted_when_that_is_sure_and_it_has_no_hosts() {
 
     let gone = visitor.submit(&world, &delete, "sure=yes").await.expect(303);
     assert_eq!(gone.header("location"), "/ui/pools");
+    let list = visitor.follow(&world, &gone).await.expect(200).text();
+    assert!(
+        list.contains("The pool is deleted") && list.contains(&format!("muster infra-env delete {id}")),
+        "{list}"
+    );
     visitor.open(&world, &format!("/ui/pools/{id}")).await.expect(404);
     let nothing = format!("/ui/pools/{id}/explode");
     visitor.submit(&world, &nothing, "").await.expect(404);
