@@ -35,8 +35,9 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let (version, plural) = (AgentRemediation::api_version(&()), AgentRemediation::plural(&()));
+    let plurals = [&*plural];
     tokio::select! {
-        () = kinds::served(&context.client, &version, &[&plural]) => {}
+        () = kinds::served(&context.client, &version, &plurals) => {}
         () = stop.cancelled() => return,
     }
     let controller = watch::controller::<AgentRemediation>(&context)

@@ -72,8 +72,8 @@ impl Zones {
 
     /// Signals a change if an Agent's zone, or what it depends on, differs. `None`: the Agent does not exist.
     pub fn note(&self, before: Option<&AgentView>, after: Option<&AgentView>) {
-        let part = |agent: Option<&AgentView>| agent.and_then(|agent| Part::of(&agent.candidate));
-        if part(before) != part(after) {
+        let [before, after] = [before, after].map(|agent| Part::of(&agent?.candidate));
+        if before != after {
             self.changed.notify_one();
         }
     }

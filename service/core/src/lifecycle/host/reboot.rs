@@ -23,10 +23,8 @@ pub(super) fn happened(host: &mut Host, event: &HostEvent, facts: &HostFacts<'_>
     match event {
         HostEvent::RebootAsked(request) => asked(host, request, facts, now),
         HostEvent::RebootWithdrawn => end(host, RebootOutcome::Failed("the request was withdrawn".into())),
-        HostEvent::RebootReported { failure } => {
-            if is_pending_by(host, |way| *way == RebootWay::NodeAgent) {
-                end(host, outcome(failure.as_deref(), "the agent on its node"));
-            }
+        HostEvent::RebootReported { failure } if is_pending_by(host, |way| *way == RebootWay::NodeAgent) => {
+            end(host, outcome(failure.as_deref(), "the agent on its node"));
         }
         HostEvent::RebootedByBmc {
             requested_at,

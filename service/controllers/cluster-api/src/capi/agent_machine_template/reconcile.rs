@@ -74,7 +74,8 @@ async fn pool(object: &AgentMachineTemplate, provider: &Provider) -> Result<Opti
         }
     };
     let open = provider.open_to(&own, &namespace);
-    Ok(need(&machine, &deployment, (namespace, open), None).ok())
+    let wishes = (None, machine.spec.architecture.clone());
+    Ok(need(&machine, &deployment, (namespace, open), wishes).ok())
 }
 
 /// An AgentMachine as Cluster API would make it from the template.
