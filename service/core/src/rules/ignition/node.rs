@@ -91,7 +91,7 @@ fn of_known(
 ) -> Result<String, NodeIgnitionError> {
     let additions = Config {
         minor: base.minor,
-        value: additions(host, agent, 3),
+        value: additions(host, agent),
     };
     let mut config = base.with(additions);
     let own = host.data.ignition_config_overrides.reveal();

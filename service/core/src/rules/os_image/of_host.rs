@@ -95,10 +95,7 @@ pub fn of_host(host: &Host, facts: &HostFacts<'_>) -> Result<Option<steps::OsIma
 /// The program that configures the host's image at its first boot. Images that the host brings itself, or that a user
 /// names in the installer's arguments, are CoreOS's.
 pub fn configuration(host: &Host, facts: &HostFacts<'_>) -> ImageConfiguration {
-    if brings_its_own(host) {
-        return ImageConfiguration::Ignition;
-    }
-    let entry = entry(host, facts);
+    let entry = entry(host, facts).ok().filter(|_| takes_one(host, facts));
     entry.map_or(ImageConfiguration::Ignition, |(_, metal)| metal.configuration)
 }
 
@@ -123,15 +120,19 @@ fn chosen<'a>(host: &Host, facts: &HostFacts<'a>) -> Result<(&'a OsImage, OsImag
     choose_wished(facts.os_images, &host.data.image_wish, version, architecture)
 }
 
-/// The entry for a host of a cluster, for users; `None`: none fits, or the host brings its own image.
-pub fn shown(host: &Host, facts: &HostFacts<'_>) -> Option<HostOsImage> {
-    facts.cluster?;
-    let takes_one = match brings(host) {
+/// True if the host's disk gets an image of the service's list.
+fn takes_one(host: &Host, facts: &HostFacts<'_>) -> bool {
+    match brings(host) {
         None => true,
         Some(Own::LiveSystem) => counts(facts.os_images, &host.data.image_wish),
         Some(Own::Agent | Own::Arguments) => false,
-    };
-    let (image, chosen_by) = chosen(host, facts).ok().filter(|_| takes_one)?;
+    }
+}
+
+/// The entry for a host of a cluster, for users; `None`: none fits, or the host brings its own image.
+pub fn shown(host: &Host, facts: &HostFacts<'_>) -> Option<HostOsImage> {
+    facts.cluster?;
+    let (image, chosen_by) = chosen(host, facts).ok().filter(|_| takes_one(host, facts))?;
     Some(HostOsImage {
         name: image.name.clone().unwrap_or_default(),
         version: image.version.clone(),
