@@ -8,6 +8,7 @@ mod accepted;
 mod cloud_config;
 mod devices;
 mod ignition2;
+mod items;
 mod nested;
 mod refused;
 pub mod seed;
@@ -31,6 +32,9 @@ pub(crate) use version::{is_known, version};
 
 /// Longest bootstrap data, bytes: the limit of a Secret.
 pub const MAX_BOOTSTRAP: usize = 1 << 20;
+
+/// Longest path that is put together with others, bytes: that of Linux.
+const MAX_PATH: usize = 4096;
 
 /// Bootstrap data that can come true.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,6 +80,7 @@ fn ignition(text: &str) -> Result<String, Refused> {
     // The error's own text may quote the data.
     let config: Value = serde_json::from_str(text)
         .map_err(|error| Refused::new(format!("line {}", error.line()), "is not JSON"))?;
+    items::check(&config)?;
     let version = version(&config).ok_or_else(|| {
         Refused::new(
             "ignition.version",
