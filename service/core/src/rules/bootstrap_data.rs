@@ -55,7 +55,8 @@ impl fmt::Debug for BootstrapData {
 }
 
 /// Reads bootstrap data, which is recognised by its first bytes. Ignition is validated with the configs in it, of
-/// specification 2 translated before; of a cloud-config the form alone is read here ([`CloudConfig::check`] reads the rest).
+/// specification 2 translated before; of a cloud-config what any image needs is read here, and [`CloudConfig::check`] reads
+/// what an image needs that Ignition configures.
 ///
 /// # Errors
 /// The member that cannot come true.
