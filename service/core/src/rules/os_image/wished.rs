@@ -302,7 +302,11 @@ mod tests {
             ("", Ignition, Ok(None)),
             ("", CloudInit, Err(NoImage::OtherConfiguration(Ignition))),
         ] {
-            assert_eq!(architectures(&images, &wish(name, ""), &[by]), wanted, "{name} {by}");
+            assert_eq!(
+                architectures(&images, &wish(name, ""), &[by]),
+                wanted,
+                "{name} {by}"
+            );
         }
         images[1].metal.as_mut().unwrap().configuration = CloudInit;
         assert!(has_image_by(&images, CloudInit));
@@ -313,7 +317,11 @@ mod tests {
             // The image is not known: that of the cluster may be the one.
             ("", CloudInit, Ok(None)),
         ] {
-            assert_eq!(architectures(&images, &wish(name, ""), &[by]), wanted, "{name} {by}");
+            assert_eq!(
+                architectures(&images, &wish(name, ""), &[by]),
+                wanted,
+                "{name} {by}"
+            );
         }
     }
 

@@ -156,7 +156,9 @@ fn what_ignition_cannot_express_is_installed_by_cloud_init_alone() {
     let packages = given("#cloud-config\npackages: [hunter2]\n");
     let host = world.after(&known, &packages);
     assert_eq!(obstacle(&host, &world.cluster_facts()), None);
-    let refused = world.step(&known, &given("#cloud-config\n- [hunter2\n")).unwrap_err();
+    let refused = world
+        .step(&known, &given("#cloud-config\n- [hunter2\n"))
+        .unwrap_err();
     assert!(refused.reason.contains("is not YAML"), "{}", refused.reason);
 
     world.os_images = World::new().os_images;

@@ -124,8 +124,7 @@ pub(in crate::lifecycle::host) fn set_bootstrap(
         } else {
             check_bootstrap
         };
-        check(ignition.reveal())
-            .map_err(|why| Rejection::bad_input(format!("the bootstrap data {why}")))?;
+        check(ignition.reveal()).map_err(|why| Rejection::bad_input(format!("the bootstrap data {why}")))?;
     }
     host.data.has_bootstrap_ignition = !ignition.is_empty();
     host.bootstrap_ignition = ignition.clone();
