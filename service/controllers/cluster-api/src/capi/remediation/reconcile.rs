@@ -36,9 +36,20 @@ pub async fn reconcile(
     kinds: &Kinds,
     waiting: &Waiting,
 ) -> Result<Next, Error> {
+    if !context.is_ours(&*object) {
+        return Ok(Next::await_change());
+    }
     let client = &context.client;
     let name = kube_ref(&*object);
     let api = Api::<AgentRemediation>::namespaced(client.clone(), &name.namespace);
+    if finalizers::is_moved(&*object) {
+        // It goes on in another management cluster, and so does its request.
+        waiting.end(&name);
+        if object.metadata.deletion_timestamp.is_some() {
+            finalizers::remove(&api, &object, finalizer::AGENT_REMEDIATION).await?;
+        }
+        return Ok(Next::await_change());
+    }
     let machine = machine_of(&object, client, kinds).await?;
     let cluster = match &machine {
         Some(machine) => cluster_of(Machine(machine), client, kinds).await?,
