@@ -45,6 +45,9 @@ impl fmt::Debug for Bootstrap {
 
 const BEARER: &str = "Bearer ";
 
+/// Most bytes of all headers of a pointer: they become a part of the Agent.
+const MAX_HEADERS: usize = 16 << 10;
+
 impl Bootstrap {
     /// Reads the value of a bootstrap Secret.
     ///
@@ -147,6 +150,10 @@ fn pointer(text: &str) -> Option<Bootstrap> {
             headers.insert(name.to_owned(), value.to_owned());
         }
     }
+    let length = |(name, value): (&String, &String)| name.len() + value.len();
+    if headers.iter().map(length).sum::<usize>() > MAX_HEADERS {
+        return None;
+    }
     let path = url.split(['?', '#']).next().unwrap_or_default();
     Some(Bootstrap::Pointer {
         token: token?,
@@ -210,8 +217,10 @@ mod tests {
         without_token["ignition"]["config"]["merge"][0]["httpHeaders"] = json!([]);
         let mut basic = stub();
         basic["ignition"]["config"]["merge"][0]["httpHeaders"][0]["value"] = json!("Basic eA==");
+        let mut large = stub();
+        large["ignition"]["config"]["merge"][0]["httpHeaders"][1]["value"] = json!("x".repeat(MAX_HEADERS));
         let plain = json!({"ignition": {"version": "3.4.0"}, "systemd": {"units": []}});
-        for config in [with_content, two, without_token, basic, plain] {
+        for config in [with_content, two, without_token, basic, large, plain] {
             let bootstrap = read(&config).unwrap();
             let (key, value) = bootstrap.entry();
             assert_eq!((key, value.reveal()), ("ignition", config.to_string().as_str()));
@@ -300,7 +309,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused_without_being_quoted() {
         for (value, wanted) in [
-            ("#cloud-config\n[hunter2", "`line 2`: "),
+            ("#cloud-config\n[hunter2", "is not YAML"),
             (
                 "## template: jinja\n#cloud-config\nruncmd: [\"{{ .hunter2 }}\"]",
                 "`line 3`: ",
