@@ -1,5 +1,5 @@
-//! Finds seeds of earlier installations on other disks: cloud-init takes the first that it sees, which may be another
-//! host's, or for another cluster.
+//! Finds seeds of earlier installations on other disks: cloud-init takes the first that it finds, which may be of
+//! another host, or for another cluster.
 
 use std::collections::BTreeSet;
 

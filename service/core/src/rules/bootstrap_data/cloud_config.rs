@@ -81,8 +81,8 @@ impl CloudConfig {
         &self.text
     }
 
-    /// Checks that the cloud-config has a translation, with the values of a sample host: for use before there is a host whose
-    /// image Ignition configures.
+    /// Checks that the cloud-config has a translation, with the values of a sample host: for use before there is a host, where
+    /// Ignition configures its image.
     ///
     /// # Errors
     /// See [`CloudConfig::ignition_for`].

@@ -3,8 +3,8 @@
 use crate::record::Host;
 use crate::rules::bootstrap_data::{self, BootstrapData, Refused, Subject};
 
-/// Validates that `text` can be what a host is installed with by some image: Ignition, whose version provider and OS image
-/// have to agree about, or a cloud-config.
+/// Validates that `text` can be what a host is installed with by some image: Ignition of a version about which provider and OS
+/// image have to agree, or a cloud-config.
 ///
 /// # Errors
 /// A sentence for users with the member that is refused; it never repeats the text, which holds secrets.
