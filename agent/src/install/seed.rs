@@ -1,6 +1,7 @@
 //! Configures images of other systems than CoreOS: puts the host's seed for cloud-init into a partition of its own at the
 //! end of the disk. Contents are never printed: they hold secrets. Source: docs/protocol/capi-day1.md#2.3.
 
+pub mod others;
 pub mod place;
 pub mod volume;
 

@@ -26,7 +26,7 @@ use super::image::source::Source;
 use super::image::verify;
 use super::image::write::{Target, Written};
 use super::progress::{Percent, Reporter};
-use super::seed::{place, volume};
+use super::seed::{others, place, volume};
 use crate::gpt::Table;
 use crate::root::Root;
 use crate::step::Running;
@@ -182,6 +182,7 @@ impl Writing<'_> {
             let disk = &chosen.disk;
             if let Some(uefi) = takes_seed {
                 place::check(head, disk.sector, disk.size, uefi)?;
+                others::check(&root, &disk.name, &chosen.twins)?;
             }
             let file = teardown::claim(&root, disk, &chosen.twins)?;
             let target = Target {

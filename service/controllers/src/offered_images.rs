@@ -4,17 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::steps::ImageConfiguration;
 use muster_cluster_api::OfferedImages;
 use muster_core::record::ImageWish;
-use muster_core::rules::os_image;
+use muster_core::rules::os_image::{self, NoImage};
 use muster_operations::images::os::OsImages;
 
 /// The list, with the present availability of its files.
 pub struct ServiceImages(pub Arc<OsImages>);
 
 impl OfferedImages for ServiceImages {
-    fn architectures(&self, wish: &ImageWish) -> Result<Option<Vec<CpuArchitecture>>, String> {
-        os_image::architectures(&self.0.list(), wish).map_err(|none| none.to_string())
+    fn architectures(
+        &self,
+        wish: &ImageWish,
+        by: &[ImageConfiguration],
+    ) -> Result<Option<Vec<CpuArchitecture>>, NoImage> {
+        os_image::architectures(&self.0.list(), wish, by)
     }
 }
 

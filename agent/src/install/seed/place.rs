@@ -14,7 +14,7 @@ use crate::install::image::head::Head;
 use crate::install::image::write::Target;
 
 /// Name of the partition.
-const NAME: &str = "CIDATA";
+pub(super) const NAME: &str = "CIDATA";
 const SIZE: u64 = volume::SIZE as u64;
 
 /// Checks the beginning of an image for a disk with these sectors and `disk` bytes, before anything is written.

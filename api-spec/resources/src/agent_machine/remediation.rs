@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::absent_is_default;
-use crate::{StandardCondition, Time, schema};
+use crate::{StandardCondition, TemplateMetadata, Time, schema};
 
 /// The way in which a Machine is remediated.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +125,9 @@ absent_is_default!(AgentRemediationTemplateSpec);
 /// An AgentRemediation to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRemediationTemplateResource {
+    /// Its labels and annotations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
     /// Its spec.
     pub spec: AgentRemediationSpec,
 }

@@ -3,13 +3,20 @@
 use std::fmt::Debug;
 
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::steps::ImageConfiguration;
 use muster_core::record::ImageWish;
+use muster_core::rules::os_image::NoImage;
 
 /// The operator's list (`--os-images`), as the service that runs these controllers has it.
 pub trait OfferedImages: Debug + Send + Sync {
-    /// The architectures for which the list has the image; `None`: the wish does not decide about the image, so hosts of any will do.
+    /// The architectures for which the list has the image, configured by one of the programs `by`; `None`: the wish does not decide about
+    /// the image, so hosts of any will do.
     ///
     /// # Errors
-    /// Fails if the list has it for none. The text is for users.
-    fn architectures(&self, wish: &ImageWish) -> Result<Option<Vec<CpuArchitecture>>, String>;
+    /// Fails if the list has it for none.
+    fn architectures(
+        &self,
+        wish: &ImageWish,
+        by: &[ImageConfiguration],
+    ) -> Result<Option<Vec<CpuArchitecture>>, NoImage>;
 }

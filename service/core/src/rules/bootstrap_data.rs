@@ -8,6 +8,7 @@ mod accepted;
 mod cloud_config;
 mod devices;
 mod ignition2;
+mod items;
 mod nested;
 mod refused;
 pub mod seed;
@@ -32,6 +33,9 @@ pub(crate) use version::{is_known, version};
 /// Longest bootstrap data, bytes: the limit of a Secret.
 pub const MAX_BOOTSTRAP: usize = 1 << 20;
 
+/// Longest path that is put together with others, bytes: that of Linux.
+const MAX_PATH: usize = 4096;
+
 /// Bootstrap data that can come true.
 #[derive(Clone, PartialEq, Eq)]
 pub enum BootstrapData {
@@ -51,7 +55,8 @@ impl fmt::Debug for BootstrapData {
 }
 
 /// Reads bootstrap data, which is recognised by its first bytes. Ignition is validated with the configs in it, of
-/// specification 2 translated before; of a cloud-config the form alone is read here ([`CloudConfig::check`] reads the rest).
+/// specification 2 translated before; of a cloud-config what any image needs is read here, and [`CloudConfig::check`] reads
+/// what an image needs that Ignition configures.
 ///
 /// # Errors
 /// The member that cannot come true.
@@ -76,6 +81,7 @@ fn ignition(text: &str) -> Result<String, Refused> {
     // The error's own text may quote the data.
     let config: Value = serde_json::from_str(text)
         .map_err(|error| Refused::new(format!("line {}", error.line()), "is not JSON"))?;
+    items::check(&config)?;
     let version = version(&config).ok_or_else(|| {
         Refused::new(
             "ignition.version",

@@ -34,13 +34,14 @@ const NO_PARTS: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual
 
 /// Parts of the reasons with which our agent ends an installation for which its image or its source is at fault
 /// (agent/src/install/image/error.rs, agent/src/install/error.rs).
-const FAULTS_OF_IMAGES: [&str; 9] = [
+const FAULTS_OF_IMAGES: [&str; 10] = [
     "cannot be downloaded",
     "changed while it was downloaded",
     "nothing shows that its rest is of the same file",
     "the image is declared as",
     "the image cannot be decompressed",
     "the image is no image of a bootable disk",
+    "the image cannot be installed here",
     "the image's SHA-256",
     "the control plane of the cluster did not come up",
     "the installation was stopped",
@@ -321,6 +322,11 @@ mod tests {
             (
                 Some(S::WritingImageToDisk),
                 "sda was not installed to: the image's SHA-256 (of the file) is a, and b is expected",
+                false,
+            ),
+            (
+                Some(S::WritingImageToDisk),
+                "sda was not installed to, and does not boot: the image cannot be installed here: it has no BIOS boot partition",
                 false,
             ),
             (

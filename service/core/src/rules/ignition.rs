@@ -11,7 +11,7 @@ mod overrides;
 mod size;
 
 pub use agent_unit::{AgentProgram, no_agent};
-pub use bootstrap::check_bootstrap;
+pub use bootstrap::{check_bootstrap, check_bootstrap_form, unfit_bootstrap};
 pub use discovery::{AgentSettings, DiscoveryError, discovery};
 pub(crate) use endpoint::api_vip;
 pub use network_files::{GuestFile, UNIT as NETWORK_UNIT, connection_files, network_files, network_unit};

@@ -12,4 +12,4 @@ mod wished;
 pub use choice::{NoImage, check_offered, choose, choose_live, choose_live_by_name};
 pub use list::{Availability, BadList, Digest, LiveSource, MAX_NAME, MetalImage, OsImage, Source, parse};
 pub use of_host::{Missing, configuration, entry, of_host, shown, unmet_wish};
-pub use wished::{architectures, choose_wished, counts};
+pub use wished::{architectures, choose_wished, counts, has_image_by};

@@ -162,12 +162,8 @@ fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
     if let Some(what) = one.hardware.lacks(&need.minimum) {
         return Some(NotTaken::TooSmall(what));
     }
-    let imageless = need.imaged.as_ref().and_then(|imaged| {
-        let found = one.known_architecture()?;
-        (!imaged.contains(&found)).then_some(found)
-    });
-    if let Some(architecture) = imageless {
-        return Some(NotTaken::WithoutImage(architecture.name()));
+    if let Some(why) = without_image(need, one) {
+        return Some(why);
     }
     if !one.is_approved {
         return Some(NotTaken::NotApproved);
@@ -188,6 +184,11 @@ fn another_architecture(need: &Need, one: &Candidate) -> Option<NotTaken> {
     let wanted = architecture_name(need.architecture.as_deref()?);
     let found = one.architecture.as_deref().map(architecture_name);
     (found.as_ref() != Some(&wanted)).then_some(NotTaken::OfAnotherArchitecture { wanted, found })
+}
+
+fn without_image(need: &Need, one: &Candidate) -> Option<NotTaken> {
+    let (imaged, found) = (need.imaged.as_ref()?, one.known_architecture()?);
+    (!imaged.contains(&found)).then_some(NotTaken::WithoutImage(found.name()))
 }
 
 fn failed_before(one: &Candidate, now: Timestamp) -> Option<NotTaken> {

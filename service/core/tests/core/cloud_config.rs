@@ -1,6 +1,7 @@
 //! Cloud-config as Ignition: kubeadm's own, what is refused, and anything of the closed list of keys.
 
 mod kubeadm;
+mod limits;
 mod properties;
 
 use std::io::Read;

@@ -501,6 +501,17 @@ fn a_pool_promises_the_least_of_its_hosts_with_the_architecture_that_most_have()
         ..need("pool")
     };
     assert_eq!(least(&sized, &all), wanted(8, 32, 500));
+    let arm = |found: Option<Least>| found.and_then(|least| least.architecture);
+    let of_arm = Need {
+        architecture: Some("arm64".into()),
+        ..need("pool")
+    };
+    assert_eq!(arm(least(&of_arm, &all)).as_deref(), Some("aarch64"));
+    let imaged = Need {
+        imaged: Some(vec![CpuArchitecture::Arm64]),
+        ..need("pool")
+    };
+    assert_eq!(arm(least(&imaged, &all)).as_deref(), Some("aarch64"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod architecture;
 mod binding;
 pub mod claim;
 mod delete;
-mod image;
+pub mod image;
 pub mod prerequisites;
 mod provisioned;
 mod reconcile;

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use muster_api::steps::ImageConfiguration;
 use muster_core::record::Secret;
 use muster_core::rules::bootstrap_data::{self, BootstrapData, Refused};
 use muster_resources::names::key;
 use serde_json::{Map, Value};
+use strum::VariantArray;
 
 /// Bootstrap data of a Machine.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,7 +26,11 @@ pub enum Bootstrap {
     /// The Ignition config itself, of specification 3.
     Whole(Secret),
     /// A cloud-config as it is: its templates need the values of a host that is not chosen yet.
-    UserData(Secret),
+    UserData {
+        text: Secret,
+        /// The member that Ignition cannot express, so that only an image with cloud-init will do.
+        only_for_cloud_init: Option<Refused>,
+    },
 }
 
 impl fmt::Debug for Bootstrap {
@@ -32,29 +38,53 @@ impl fmt::Debug for Bootstrap {
         f.write_str(match self {
             Self::Pointer { .. } => "Pointer",
             Self::Whole(_) => "Whole",
-            Self::UserData(_) => "UserData",
+            Self::UserData { .. } => "UserData",
         })
     }
 }
 
 const BEARER: &str = "Bearer ";
 
+/// Most bytes of all headers of a pointer: they become a part of the Agent.
+const MAX_HEADERS: usize = 16 << 10;
+
 impl Bootstrap {
     /// Reads the value of a bootstrap Secret.
     ///
     /// # Errors
-    /// Returns the member that cannot come true on a host, and what to do; the text contains no value.
-    pub fn read(value: &Secret) -> Result<Self, String> {
-        let sentence = |refused: Refused| format!("is refused: {refused}");
+    /// The member that cannot come true on a host, whatever its image is.
+    pub fn read(value: &Secret) -> Result<Self, Refused> {
         if let Some(pointer) = pointer(value.reveal()) {
             return Ok(pointer);
         }
-        match bootstrap_data::read(value.reveal()).map_err(sentence)? {
-            BootstrapData::Ignition(config) => Ok(Self::Whole(Secret::new(config))),
-            BootstrapData::CloudConfig(config) => {
-                config.check().map_err(sentence)?;
-                Ok(Self::UserData(value.clone()))
-            }
+        Ok(match bootstrap_data::read(value.reveal())? {
+            BootstrapData::Ignition(config) => Self::Whole(Secret::new(config)),
+            BootstrapData::CloudConfig(config) => Self::UserData {
+                text: value.clone(),
+                only_for_cloud_init: config.check().err(),
+            },
+        })
+    }
+
+    /// The programs that can apply the data, each of which configures some images.
+    pub fn applied_by(&self) -> &'static [ImageConfiguration] {
+        match self {
+            Self::Pointer { .. } | Self::Whole(_) => &[ImageConfiguration::Ignition],
+            Self::UserData {
+                only_for_cloud_init: None,
+                ..
+            } => ImageConfiguration::VARIANTS,
+            Self::UserData { .. } => &[ImageConfiguration::CloudInit],
+        }
+    }
+
+    /// The member that Ignition cannot express.
+    pub fn only_for_cloud_init(&self) -> Option<&Refused> {
+        match self {
+            Self::UserData {
+                only_for_cloud_init, ..
+            } => only_for_cloud_init.as_ref(),
+            Self::Pointer { .. } | Self::Whole(_) => None,
         }
     }
 
@@ -63,7 +93,7 @@ impl Bootstrap {
         match self {
             Self::Pointer { token, .. } => (key::IGNITION_TOKEN, token),
             Self::Whole(config) => (key::IGNITION, config),
-            Self::UserData(config) => (key::USER_DATA, config),
+            Self::UserData { text, .. } => (key::USER_DATA, text),
         }
     }
 
@@ -73,7 +103,7 @@ impl Bootstrap {
             Self::Pointer {
                 machine_config_pool, ..
             } => Some(machine_config_pool),
-            Self::Whole(_) | Self::UserData(_) => None,
+            Self::Whole(_) | Self::UserData { .. } => None,
         }
     }
 
@@ -81,7 +111,7 @@ impl Bootstrap {
     pub fn headers(&self) -> BTreeMap<String, String> {
         match self {
             Self::Pointer { headers, .. } => headers.clone(),
-            Self::Whole(_) | Self::UserData(_) => BTreeMap::new(),
+            Self::Whole(_) | Self::UserData { .. } => BTreeMap::new(),
         }
     }
 }
@@ -120,6 +150,10 @@ fn pointer(text: &str) -> Option<Bootstrap> {
             headers.insert(name.to_owned(), value.to_owned());
         }
     }
+    let length = |(name, value): (&String, &String)| name.len() + value.len();
+    if headers.iter().map(length).sum::<usize>() > MAX_HEADERS {
+        return None;
+    }
     let path = url.split(['?', '#']).next().unwrap_or_default();
     Some(Bootstrap::Pointer {
         token: token?,
@@ -136,7 +170,7 @@ mod tests {
     use serde_json::json;
 
     fn read(value: &Value) -> Result<Bootstrap, String> {
-        Bootstrap::read(&Secret::new(value.to_string()))
+        Bootstrap::read(&Secret::new(value.to_string())).map_err(|refused| refused.to_string())
     }
 
     fn stub() -> Value {
@@ -183,8 +217,10 @@ mod tests {
         without_token["ignition"]["config"]["merge"][0]["httpHeaders"] = json!([]);
         let mut basic = stub();
         basic["ignition"]["config"]["merge"][0]["httpHeaders"][0]["value"] = json!("Basic eA==");
+        let mut large = stub();
+        large["ignition"]["config"]["merge"][0]["httpHeaders"][1]["value"] = json!("x".repeat(MAX_HEADERS));
         let plain = json!({"ignition": {"version": "3.4.0"}, "systemd": {"units": []}});
-        for config in [with_content, two, without_token, basic, plain] {
+        for config in [with_content, two, without_token, basic, large, plain] {
             let bootstrap = read(&config).unwrap();
             let (key, value) = bootstrap.entry();
             assert_eq!((key, value.reveal()), ("ignition", config.to_string().as_str()));
@@ -248,33 +284,51 @@ mod tests {
         assert_eq!((key, value.reveal()), ("user-data", text));
         assert_eq!(bootstrap.machine_config_pool(), None);
         assert_eq!(format!("{bootstrap:?}"), "UserData");
+        assert_eq!(bootstrap.applied_by(), ImageConfiguration::VARIANTS);
+        let refused = bootstrap.only_for_cloud_init();
+        assert_eq!(refused, None);
+    }
+
+    #[test]
+    fn a_cloud_config_that_ignition_cannot_express_is_for_cloud_init_alone() {
+        for (text, member) in [
+            ("#cloud-config\npackages: [hunter2]", "packages"),
+            (
+                "#cloud-config\nbootcmd: [\"cloud-init-per once hunter2 x\"]",
+                "bootcmd.0",
+            ),
+        ] {
+            let bootstrap = Bootstrap::read(&Secret::new(text.to_owned())).unwrap();
+            assert_eq!(bootstrap.applied_by(), [ImageConfiguration::CloudInit]);
+            assert_eq!(bootstrap.only_for_cloud_init().unwrap().member, member);
+        }
+        let ignition = read(&json!({"ignition": {"version": "3.4.0"}})).unwrap();
+        assert_eq!(ignition.applied_by(), [ImageConfiguration::Ignition]);
     }
 
     #[test]
     fn anything_else_is_refused_without_being_quoted() {
         for (value, wanted) in [
-            ("#cloud-config\npackages: [hunter2]", "is refused: `packages`: "),
-            (
-                "#cloud-config\nbootcmd: [\"cloud-init-per once hunter2 x\"]",
-                "is refused: `bootcmd.0`: ",
-            ),
+            ("#cloud-config\n[hunter2", "is not YAML"),
             (
                 "## template: jinja\n#cloud-config\nruncmd: [\"{{ .hunter2 }}\"]",
-                "is refused: `line 3`: ",
+                "`line 3`: ",
             ),
-            ("#!/bin/sh\nhunter2", "is refused: `line 1`: "),
-            ("[\"hunter2\"]", "is refused: `ignition.version`: "),
-            ("{\"passwd\": \"hunter2\"}", "is refused: `ignition.version`: "),
+            ("#!/bin/sh\nhunter2", "`line 1`: "),
+            ("[\"hunter2\"]", "`ignition.version`: "),
+            ("{\"passwd\": \"hunter2\"}", "`ignition.version`: "),
             (
                 "{\"ignition\": {\"version\": \"hunter2\"}}",
-                "is refused: `ignition.version`: ",
+                "`ignition.version`: ",
             ),
             (
                 "{\"ignition\": {\"version\": \"3.4.0\"}, \"storage\": {\"files\": [{\"path\": \"hunter2\"}]}}",
-                "is refused: `storage.files.0.path`: ",
+                "`storage.files.0.path`: ",
             ),
         ] {
-            let error = Bootstrap::read(&Secret::new(value.to_owned())).unwrap_err();
+            let error = Bootstrap::read(&Secret::new(value.to_owned()))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(wanted) && !error.contains("hunter2"), "{error}");
         }
     }

@@ -1,8 +1,8 @@
 //! Reads bootstrap Secrets, and writes from them the Secrets that Agents refer to. Source:
 //! docs/protocol/capi-agent-provider.md#3.
 //!
-//! What was read is kept until one of the two Secrets changes: an AgentMachine is reconciled with each stage of its
-//! host's installation.
+//! What was read is kept until one of the two Secrets changes, and so is a refusal: an AgentMachine is reconciled with each
+//! stage of its host's installation, and one without an Agent whenever one may have become free.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,9 +48,12 @@ pub struct Prepared {
     known: Mutex<HashMap<KubeRef, Known>>,
 }
 
+/// What was read from a bootstrap Secret, or the reason why it is refused, for users.
+type ReadOrRefused = Result<Arc<Bootstrap>, String>;
+
 #[derive(Clone)]
 struct Known {
-    bootstrap: Arc<Bootstrap>,
+    read: ReadOrRefused,
     /// Versions of the bootstrap Secret and of the Agents' Secret.
     versions: (Option<String>, Option<String>),
 }
@@ -86,30 +89,41 @@ impl Prepared {
             .unwrap_or_else(PoisonError::into_inner)
             .get(&name)
             .cloned();
+        let data = |read: ReadOrRefused| match read {
+            Ok(bootstrap) => Ok(Data { bootstrap, reference }),
+            Err(why) => Err(NoData::Input(why)),
+        };
         if let Some(known) = known.filter(|known| versions.0.is_some() && known.versions == versions) {
-            return Ok(Data {
-                bootstrap: known.bootstrap,
-                reference,
-            });
+            return data(known.read);
         }
         let value = secrets::read_secret(client, namespace, data_secret, key::CAPI_VALUE).await;
         let value = value.map_err(|error| match error {
             ReferenceError::Api { source, .. } => NoData::Later((*source).into()),
             error => NoData::Input(format!("The Machine's bootstrap data: {error}")),
         })?;
-        let bootstrap = Bootstrap::read(&value)
-            .map_err(|why| NoData::Input(format!("The key value of the Secret {name} {why}")))?;
-        write(client, &for_agents, &bootstrap).await?;
-        let bootstrap = Arc::new(bootstrap);
+        let read = Bootstrap::read(&value).map(Arc::new);
+        let read =
+            read.map_err(|refused| format!("The key value of the Secret {name} is refused: {refused}"));
+        if let Ok(bootstrap) = &read {
+            write(client, &for_agents, bootstrap).await?;
+        }
         let known = Known {
-            bootstrap: bootstrap.clone(),
+            read: read.clone(),
             versions,
         };
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(name, known);
-        Ok(Data { bootstrap, reference })
+        data(read)
+    }
+
+    /// Forgets what was read from a bootstrap Secret.
+    pub fn forget(&self, secret: &KubeRef) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(secret);
     }
 
     fn version(&self, secret: &KubeRef) -> Option<String> {
@@ -128,10 +142,7 @@ impl Prepared {
     ) -> Result<(), Error> {
         let name = name_for_agents(data_secret);
         let api = Api::<KubeSecret>::namespaced(client.clone(), namespace);
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&KubeRef::new(namespace, data_secret));
+        self.forget(&KubeRef::new(namespace, data_secret));
         let Some(found) = api.get_opt(&name).await? else {
             return Ok(());
         };

@@ -1,8 +1,9 @@
 //! The contract of Cluster API: what templates promise, and objects that are another's.
 
 use kube::ResourceExt;
-use muster_resources::{AgentCluster, AgentMachineTemplate, AgentMachineTemplateStatus};
-use serde_json::json;
+use kube::api::PostParams;
+use muster_resources::{AgentCluster, AgentMachineTemplate, AgentMachineTemplateStatus, AgentRemediation};
+use serde_json::{Value, json};
 
 use super::world::{World, condition};
 use crate::backend::eventually;
@@ -89,4 +90,20 @@ async fn an_instance_with_a_watch_filter_leaves_objects_of_other_instances_alone
             "{name}"
         );
     }
+    let remediation = async |name: &str, metadata: Value| {
+        let mut object = json!({"metadata": metadata, "spec": {}});
+        object["metadata"]["name"] = json!(name);
+        let object: AgentRemediation = serde_json::from_value(object).unwrap();
+        let api = world.api::<AgentRemediation>();
+        api.create(&PostParams::default(), &object).await.unwrap();
+    };
+    remediation("none", json!({})).await;
+    remediation("ours", of("rack-1")).await;
+    eventually("ours to be remediated", async || {
+        let object: AgentRemediation = world.get("ours").await;
+        object.status.map(drop)
+    })
+    .await;
+    let none: AgentRemediation = world.get("none").await;
+    assert_eq!(none.status, None);
 }

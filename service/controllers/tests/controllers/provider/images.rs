@@ -2,6 +2,7 @@
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
+use muster_api::steps::ImageConfiguration;
 use muster_resources::AgentMachine;
 use serde_json::{Value, json};
 
@@ -83,6 +84,35 @@ async fn an_image_that_the_list_does_not_have_is_refused_before_an_agent_is_take
     .await;
     let annotations = agent.annotations();
     assert!(!annotations.contains_key(OS_IMAGE) && !annotations.contains_key(KUBERNETES_VERSION));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bootstrap_data_and_image_fit_together_before_an_agent_is_taken() {
+    let mut images = os_images(&[("coreos", "1.34.4"), ("debian", "1.34.4")]);
+    images[1].metal.as_mut().unwrap().configuration = ImageConfiguration::CloudInit;
+    let world = World::start_with(images).await;
+    world.cluster("one").await;
+    world.agent("a", &json!({})).await;
+    world.agent_past("a", "x86_64", &Value::Null).await;
+    let packages = json!("#cloud-config\npackages: [hunter2]\n");
+    world.bootstrap("cloud", &packages).await;
+    world.machine("m", "cloud", &json!({"osImage": "coreos"})).await;
+    let message = waits_for(&world, "m", "is refused: `packages`: ").await;
+    assert!(
+        message.contains("Ignition configures the OS image") && !message.contains("hunter2"),
+        "{message}"
+    );
+    world.bootstrap("pointer", &world::pointer()).await;
+    world
+        .machine("m2", "pointer", &json!({"osImage": "debian"}))
+        .await;
+    let message = waits_for(&world, "m2", "spec.osImage is \"debian\"").await;
+    assert!(
+        message.contains("cloud-init configures the OS image") && message.contains("format: cloud-config"),
+        "{message}"
+    );
+    set_image(&world, "m", json!("debian")).await;
+    world.await_taken("m").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -184,6 +184,22 @@ async fn what_is_paused_does_nothing_and_a_request_that_was_recorded_is_sent_wit
     assert_eq!(waits.retry_count, Some(1), "it is the same reboot");
 }
 
+/// clusterctl has taken its finalizers off in this management cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remediation_that_is_moved_away_leaves_its_request() {
+    let world = node().await;
+    remediate(&world, json!({}), json!({})).await;
+    let first = requested(&world, None).await;
+    let key = "clusterctl.cluster.x-k8s.io/delete-for-move";
+    world.annotate::<AgentRemediation>("m", key, "").await;
+    world.delete::<AgentRemediation>("m").await;
+    eventually("it to go", async || {
+        world.find::<AgentRemediation>("m").await.is_none().then_some(())
+    })
+    .await;
+    assert_eq!(request(&world).await, Some(first));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_was_taken_for_another_machine_is_not_rebooted() {
     let world = node().await;

@@ -144,7 +144,7 @@ fn happens(
             overrides::set_ignition(next, ignition, facts, now, events)
         }
         HostEvent::BootstrapIgnitionSet(ignition) => {
-            overrides::set_bootstrap(next, ignition)?;
+            overrides::set_bootstrap(next, ignition, facts)?;
             refresh(next, facts, now);
             Ok(())
         }

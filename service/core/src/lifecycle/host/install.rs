@@ -15,6 +15,7 @@ use super::{events, failures};
 use crate::record::{Host, HostState, InstalledAs, LogsState, NewEvent, NodeAgent, Phase};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
+use crate::rules::ignition::unfit_bootstrap;
 use crate::rules::{addresses, agent_version, hostname, os_image, role, stages};
 use crate::text::one_line;
 
@@ -26,7 +27,10 @@ pub fn obstacle(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     os_image::of_host(host, facts)
         .err()
         .map(|missing| missing.to_string())
-        .or_else(|| os_image::cloud_init::obstacle(host, facts))
+        .or_else(|| match os_image::configuration(host, facts) {
+            ImageConfiguration::CloudInit => os_image::cloud_init::obstacle(host, facts),
+            ImageConfiguration::Ignition => unfit_bootstrap(host),
+        })
 }
 
 /// A user requests the installation.

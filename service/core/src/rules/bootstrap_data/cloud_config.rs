@@ -58,7 +58,7 @@ impl CloudConfig {
     /// Recognises a cloud-config by its first line, or by the first line of what its template renders.
     ///
     /// # Errors
-    /// Another form of user-data, which is named; or what keeps the template from being rendered.
+    /// Another form of user-data, which is named; what keeps the template from being rendered; a text that is no YAML.
     pub(super) fn read(text: &str) -> Result<Self, Refused> {
         let first = text.lines().next().unwrap_or_default().trim_end().to_lowercase();
         let is_template = first == FIRST_LINE;
@@ -72,7 +72,7 @@ impl CloudConfig {
             text: text.to_owned(),
             is_template,
         };
-        document::check_form(&config.rendered(&Subject::sample())?)?;
+        config.document(&Subject::sample())?;
         Ok(config)
     }
 
@@ -81,7 +81,8 @@ impl CloudConfig {
         &self.text
     }
 
-    /// Checks that the cloud-config has a translation, with the values of a sample host: for use before there is a host.
+    /// Checks that the cloud-config has a translation, with the values of a sample host: for use before there is a host, where
+    /// Ignition configures its image.
     ///
     /// # Errors
     /// See [`CloudConfig::ignition_for`].
@@ -95,13 +96,15 @@ impl CloudConfig {
     /// # Errors
     /// The member without a counterpart, by its path; a name in the template that has no value; a text that is no YAML.
     pub fn ignition_for(&self, subject: &Subject) -> Result<String, Refused> {
-        let rendered = self.rendered(subject)?;
-        document::check_form(&rendered)?;
-        let skipped = usize::from(self.is_template);
-        let config = document::parse(&rendered, skipped)?;
-        let text = translated(&config, subject)?.to_string();
+        let text = translated(&self.document(subject)?, subject)?.to_string();
         accepted(&text)?;
         Ok(text)
+    }
+
+    fn document(&self, subject: &Subject) -> Result<Value, Refused> {
+        let rendered = self.rendered(subject)?;
+        document::check_form(&rendered)?;
+        document::parse(&rendered, usize::from(self.is_template))
     }
 
     fn rendered(&self, subject: &Subject) -> Result<String, Refused> {

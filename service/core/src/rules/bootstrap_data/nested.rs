@@ -7,6 +7,7 @@ use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256, Sha512};
 
+use super::items;
 use super::refused::Refused;
 use super::version::{is_known, version};
 use crate::rules::ignition_spec::{self as spec, data_of_url};
@@ -29,11 +30,15 @@ pub(super) enum Content {
 /// Reads references within the limits.
 pub(super) struct Unpacking {
     bytes_left: usize,
+    items_left: usize,
 }
 
 impl Unpacking {
     pub(super) fn new() -> Self {
-        Self { bytes_left: BYTES }
+        Self {
+            bytes_left: BYTES,
+            items_left: items::MOST_ITEMS,
+        }
     }
 
     /// Returns the content of a reference, a member of `ignition.config`; its digest is checked. `level`: 0 for references
@@ -82,6 +87,15 @@ impl Unpacking {
             ));
         }
         Ok(Content::Here(data))
+    }
+
+    /// Parses the text of a config in a config, which the member `holder` holds.
+    pub(super) fn config(&mut self, text: &[u8], holder: &str) -> Result<Value, Refused> {
+        let config: Value = serde_json::from_slice(text)
+            .map_err(|_| Refused::new(holder, "holds a config that is not JSON"))?;
+        let left = self.items_left.checked_sub(items::count(&config));
+        self.items_left = left.ok_or_else(|| Refused::new(holder, items::TOO_MANY))?;
+        Ok(config)
     }
 
     /// Unpacks one byte more than is left at most. `None`: the data is damaged.
@@ -171,8 +185,7 @@ impl Parts {
                 Content::Here(text) => text,
             };
             let inner_holder = Refused::new(format!("{path}.source"), "").held_by(holder).member;
-            let inner: Value = serde_json::from_slice(&text)
-                .map_err(|_| Refused::new(&inner_holder, "holds a config that is not JSON"))?;
+            let inner = unpacking.config(&text, &inner_holder)?;
             match version(&inner) {
                 Some((3, ..)) => {}
                 Some(_) => {

@@ -4,6 +4,8 @@
 mod names;
 mod tags;
 
+use std::io;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, escape_formatter};
@@ -30,18 +32,30 @@ pub(super) fn rendered(body: &str, subject: &Subject) -> Result<String, Refused>
     tags::check(body).map_err(|(line, why)| at(line, why))?;
     let missed = Missed::default();
     let environment = environment().map_err(|error| refused(&error, &missed))?;
-    let text = environment
+    let mut text = Limited::default();
+    environment
         .template_from_str(body)
-        .and_then(|template| template.render(values(subject, &missed)))
+        .and_then(|template| template.render_captured_to(values(subject, &missed), &mut text))
         .map_err(|error| refused(&error, &missed))?;
-    if text.len() > MAX_RENDERED {
-        let why = format!(
-            "has {} bytes when it is rendered; at most {MAX_RENDERED} are taken",
-            text.len()
-        );
-        return Err(Refused::new("value", why));
+    Ok(String::from_utf8_lossy(&text.0).into_owned())
+}
+
+/// A text that is refused as soon as it is too long.
+#[derive(Default)]
+struct Limited(Vec<u8>);
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_RENDERED {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
     }
-    Ok(text)
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn environment<'a>() -> Result<Environment<'a>, Error> {
@@ -112,6 +126,10 @@ fn refused(error: &Error, missed: &Missed) -> Refused {
         ErrorKind::SyntaxError => {
             "is not a tag of jinja; text of another template engine goes between {% raw %} and {% endraw %}"
                 .into()
+        }
+        ErrorKind::WriteFailure => {
+            let why = format!("has more than {MAX_RENDERED} bytes when it is rendered");
+            return Refused::new("value", why);
         }
         kind => format!("cannot be rendered: {kind}"),
     };
@@ -223,6 +241,17 @@ mod tests {
         ] {
             assert_eq!(rendered(text, &subject()).as_deref(), Ok(wanted), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused() {
+        let lines = |count: usize| "{{ ds.meta_data.uuid }}{{ x }}\n".repeat(count);
+        let template = |count: usize| format!("{{% set x = '{}' %}}{}", "x".repeat(200), lines(count));
+        let whole = rendered(&template(100), &subject()).unwrap();
+        assert_eq!(whole.len(), 100 * ("u-1\n".len() + 200));
+        let refused = rendered(&template(MAX_RENDERED / 200), &subject()).unwrap_err();
+        assert_eq!(refused.member, "value");
+        assert!(refused.why.contains("more than 4194304 bytes"), "{refused}");
     }
 
     #[test]

@@ -1,17 +1,50 @@
 //! Validates the bootstrap data of a Cluster API bootstrap provider.
 
-use crate::rules::bootstrap_data::{self, BootstrapData, Refused};
+use crate::record::Host;
+use crate::rules::bootstrap_data::{self, BootstrapData, Refused, Subject};
 
-/// Validates that `text` can be what a host is installed with: Ignition, whose version provider and OS image have to agree
-/// about, or a cloud-config that has a translation.
+/// Validates that `text` can be what a host is installed with by some image: Ignition of a version about which provider and OS
+/// image have to agree, or a cloud-config.
+///
+/// # Errors
+/// A sentence for users with the member that is refused; it never repeats the text, which holds secrets.
+pub fn check_bootstrap_form(text: &str) -> Result<(), String> {
+    bootstrap_data::read(text).map(drop).map_err(sentence)
+}
+
+/// The same for an image that Ignition configures: a cloud-config must have a translation.
 ///
 /// # Errors
 /// A sentence for users with the member that is refused; it never repeats the text, which holds secrets.
 pub fn check_bootstrap(text: &str) -> Result<(), String> {
-    let sentence = |refused: Refused| format!("is refused: {refused}");
     match bootstrap_data::read(text).map_err(sentence)? {
         BootstrapData::Ignition(_) => Ok(()),
         BootstrapData::CloudConfig(config) => config.check().map_err(sentence),
+    }
+}
+
+fn sentence(refused: Refused) -> String {
+    format!("is refused: {refused}")
+}
+
+/// The reason why an image that Ignition configures cannot be given the bootstrap data of `host`, with the values that the
+/// host has now; `None`: it can, or the data was not read.
+pub fn unfit_bootstrap(host: &Host) -> Option<String> {
+    let stored = host.bootstrap_ignition.reveal();
+    if stored.is_empty() {
+        return None;
+    }
+    let refused = of_host(host, stored).err()?;
+    Some(format!(
+        "the OS image is configured by Ignition: the bootstrap data of the host: {refused}"
+    ))
+}
+
+/// Bootstrap data as Ignition 3; a cloud-config is translated with the values that the host has now.
+pub(super) fn of_host(host: &Host, stored: &str) -> Result<String, Refused> {
+    match bootstrap_data::read(stored)? {
+        BootstrapData::Ignition(text) => Ok(text),
+        BootstrapData::CloudConfig(config) => config.ignition_for(&Subject::of(host, stored)),
     }
 }
 

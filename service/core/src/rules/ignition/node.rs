@@ -8,11 +8,12 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::bootstrap::of_host;
 use super::endpoint::{ESCAPED, api_vip};
 use super::overrides::{check_known, check_override, sentence};
 use crate::json::to_json;
 use crate::record::{Host, NodeAgent};
-use crate::rules::bootstrap_data::{self, BootstrapData, Refused, Subject, is_known, version};
+use crate::rules::bootstrap_data::{is_known, version};
 use crate::rules::facts::ClusterFacts;
 use crate::rules::hostname;
 use crate::rules::ignition_spec::{self as spec, Config};
@@ -70,14 +71,6 @@ pub fn node(
         of_known(base, host, cluster, agent)
     } else {
         of_unknown(base, host, agent)
-    }
-}
-
-/// Bootstrap data as Ignition 3; a cloud-config is translated with the values that the host has now.
-fn of_host(host: &Host, stored: &str) -> Result<String, Refused> {
-    match bootstrap_data::read(stored)? {
-        BootstrapData::Ignition(text) => Ok(text),
-        BootstrapData::CloudConfig(config) => config.ignition_for(&Subject::of(host, stored)),
     }
 }
 

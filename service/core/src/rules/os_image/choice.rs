@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::steps::ImageConfiguration;
 use thiserror::Error;
 
 use super::list::OsImage;
@@ -51,6 +52,8 @@ pub enum NoImage {
         found: String,
         wanted: String,
     },
+    #[error("{0} configures the OS image, and cannot apply the bootstrap data")]
+    OtherConfiguration(ImageConfiguration),
 }
 
 /// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use muster_api::host::OsImageChoice;
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::steps::ImageConfiguration;
 
 use super::choice::{NoImage, choose};
 use super::list::OsImage;
@@ -54,23 +55,46 @@ pub fn counts(images: &[OsImage], wish: &ImageWish) -> bool {
     !wish.name.is_empty() || (!wish.kubernetes_version.is_empty() && images.iter().any(declares))
 }
 
-/// The architectures on which the wish can be met; `None`: it does not decide about the image.
+/// True if the list has an image for disks that this program configures.
+pub fn has_image_by(images: &[OsImage], by: ImageConfiguration) -> bool {
+    images.iter().any(|image| is_by(image, &[by]))
+}
+
+fn is_by(image: &OsImage, by: &[ImageConfiguration]) -> bool {
+    let metal = image.metal.as_ref();
+    metal.is_some_and(|metal| by.contains(&metal.configuration))
+}
+
+/// The architectures on which the wish can be met by an image that one of these programs configures; `None`: it does not
+/// decide about the image, which Ignition may configure even if the list has none such.
 ///
 /// # Errors
 /// If it can be met on none.
-pub fn architectures(images: &[OsImage], wish: &ImageWish) -> Result<Option<Vec<CpuArchitecture>>, NoImage> {
+pub fn architectures(
+    images: &[OsImage],
+    wish: &ImageWish,
+    by: &[ImageConfiguration],
+) -> Result<Option<Vec<CpuArchitecture>>, NoImage> {
     if !counts(images, wish) {
-        return Ok(None);
+        let is_possible =
+            by.contains(&ImageConfiguration::Ignition) || images.iter().any(|image| is_by(image, by));
+        return if is_possible {
+            Ok(None)
+        } else {
+            Err(NoImage::OtherConfiguration(ImageConfiguration::Ignition))
+        };
     }
     let mut found = Vec::new();
     let mut refused = None;
+    let mut unfit = None;
     for image in images.iter().filter(|image| image.metal.is_some()) {
         let architecture = image.cpu_architecture;
         if found.contains(&architecture) {
             continue;
         }
         match choose_wished(images, wish, "", architecture) {
-            Ok(_) => found.push(architecture),
+            Ok((image, _)) if is_by(image, by) => found.push(architecture),
+            Ok((image, _)) => unfit = image.metal.as_ref().map(|metal| metal.configuration),
             Err(why) => refused = refused.or(Some(why)),
         }
     }
@@ -79,7 +103,8 @@ pub fn architectures(images: &[OsImage], wish: &ImageWish) -> Result<Option<Vec<
     }
     // The list has no image for disks at all.
     let of_none = || NoImage::OfArchitecture(CpuArchitecture::default().name());
-    Err(refused.unwrap_or_else(of_none))
+    let unfit = unfit.map(NoImage::OtherConfiguration);
+    Err(unfit.or(refused).unwrap_or_else(of_none))
 }
 
 fn named<'a>(
@@ -138,6 +163,8 @@ fn known(images: &[OsImage], architecture: CpuArchitecture, of: impl Fn(&OsImage
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray;
+
     use super::*;
     use crate::rules::os_image::{check_offered, parse};
 
@@ -252,7 +279,8 @@ mod tests {
     #[test]
     fn the_architectures_of_a_wish_are_those_that_meet_it() {
         let images = mixed();
-        let of = |name: &str, kubernetes: &str| architectures(&images, &wish(name, kubernetes));
+        let any = ImageConfiguration::VARIANTS;
+        let of = |name: &str, kubernetes: &str| architectures(&images, &wish(name, kubernetes), any);
         let both = vec![X86, CpuArchitecture::Arm64];
         assert_eq!(of("old", ""), Ok(Some(both.clone())));
         assert_eq!(of("", "1.34.4"), Ok(Some(both)));
@@ -260,8 +288,41 @@ mod tests {
         assert_eq!(of("", ""), Ok(None));
         assert!(matches!(of("gone", ""), Err(NoImage::OfName { .. })));
         assert!(matches!(of("", "1.40.0"), Err(NoImage::OfKubernetes { .. })));
-        assert_eq!(architectures(&[], &wish("", "1.34.4")), Ok(None));
-        assert!(architectures(&[], &wish("old", "")).is_err());
+        assert_eq!(architectures(&[], &wish("", "1.34.4"), any), Ok(None));
+        assert!(architectures(&[], &wish("old", ""), any).is_err());
+    }
+
+    #[test]
+    fn the_program_that_configures_an_image_counts() {
+        use ImageConfiguration::{CloudInit, Ignition};
+        let mut images = mixed();
+        for (name, by, wanted) in [
+            ("old", Ignition, Ok(Some(vec![X86, CpuArchitecture::Arm64]))),
+            ("old", CloudInit, Err(NoImage::OtherConfiguration(Ignition))),
+            ("", Ignition, Ok(None)),
+            ("", CloudInit, Err(NoImage::OtherConfiguration(Ignition))),
+        ] {
+            assert_eq!(
+                architectures(&images, &wish(name, ""), &[by]),
+                wanted,
+                "{name} {by}"
+            );
+        }
+        images[1].metal.as_mut().unwrap().configuration = CloudInit;
+        assert!(has_image_by(&images, CloudInit));
+        for (name, by, wanted) in [
+            ("old", Ignition, Ok(Some(vec![CpuArchitecture::Arm64]))),
+            ("old", CloudInit, Ok(Some(vec![X86]))),
+            ("d1", Ignition, Err(NoImage::OtherConfiguration(CloudInit))),
+            // The image is not known: that of the cluster may be the one.
+            ("", CloudInit, Ok(None)),
+        ] {
+            assert_eq!(
+                architectures(&images, &wish(name, ""), &[by]),
+                wanted,
+                "{name} {by}"
+            );
+        }
     }
 
     #[test]

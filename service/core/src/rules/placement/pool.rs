@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Candidate, Hardware, Need};
+use super::{Candidate, Hardware, Need, another_architecture, without_image};
 
 /// What each host of a pool has at least.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,8 @@ fn may_serve(need: &Need, one: &Candidate) -> bool {
         && one.hardware.cpus > 0
         && one.hardware.memory_bytes > 0
         && one.hardware.lacks(&need.minimum).is_none()
+        && another_architecture(need, one).is_none()
+        && without_image(need, one).is_none()
 }
 
 fn smaller(a: Hardware, b: Hardware) -> Hardware {

@@ -147,3 +147,33 @@ fn the_static_network_of_the_host_goes_along_or_is_refused_by_name() {
     assert!(why.contains("interface one: ipv6.auto-dns: false"), "{why}");
     assert_eq!(seed(&world, &host).unwrap_err(), why);
 }
+
+#[test]
+fn what_ignition_cannot_express_is_installed_by_cloud_init_alone() {
+    let mut world = world();
+    let known = world.known_host_of_cluster();
+    let given = |text: &str| HostEvent::BootstrapIgnitionSet(Secret::new(text));
+    let packages = given("#cloud-config\npackages: [hunter2]\n");
+    let host = world.after(&known, &packages);
+    assert_eq!(obstacle(&host, &world.cluster_facts()), None);
+    let refused = world
+        .step(&known, &given("#cloud-config\n- [hunter2\n"))
+        .unwrap_err();
+    assert!(refused.reason.contains("is not YAML"), "{}", refused.reason);
+
+    world.os_images = World::new().os_images;
+    let why = obstacle(&host, &world.cluster_facts()).unwrap();
+    assert!(
+        why.contains("configured by Ignition") && why.contains("`packages`: ") && !why.contains("hunter2"),
+        "{why}"
+    );
+    let refused = world.step(&host, &HostEvent::InstallRequested).unwrap_err();
+    assert!(refused.reason.contains("`packages`: "), "{}", refused.reason);
+    let refused = world.step(&known, &packages).unwrap_err();
+    assert!(refused.reason.contains("`packages`: "), "{}", refused.reason);
+
+    // The name of the sample host is not that of this one.
+    let named = world.after(&known, &given("#cloud-config\nhostname: host\n"));
+    let why = obstacle(&named, &world.cluster_facts()).unwrap();
+    assert!(why.contains("`hostname`: "), "{why}");
+}

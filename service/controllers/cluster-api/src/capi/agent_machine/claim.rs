@@ -1,6 +1,6 @@
 //! Finds an Agent for an AgentMachine and takes it. Source: docs/protocol/capi-agent-provider.md#2 steps 9 and 10.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
@@ -21,6 +21,9 @@ use crate::capi::quantity;
 
 /// Agents that are tried in one reconcile.
 const TRIES: usize = 5;
+
+/// Most labels, expressions and values of a selector together: each Agent is compared with all of them.
+const MOST_TERMS: usize = 200;
 
 /// The outcome for an AgentMachine.
 pub struct Outcome {
@@ -81,6 +84,15 @@ fn selector(selector: Option<&LabelSelector>) -> Result<Selector, String> {
     let Some(selector) = selector else {
         return Ok(Selector::default());
     };
+    let expressions = selector.match_expressions.iter().flatten();
+    let values = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
+    let terms = expressions.map(|expression| 1 + values(&expression.values));
+    let terms = terms.sum::<usize>() + selector.match_labels.as_ref().map_or(0, BTreeMap::len);
+    if terms > MOST_TERMS {
+        return Err(format!(
+            "spec.agentLabelSelector has {terms} labels, expressions and values; at most {MOST_TERMS} are taken"
+        ));
+    }
     let labels = selector.match_labels.iter().flatten();
     let mut requirements: Vec<Requirement> = labels
         .map(|(key, value)| Requirement {
@@ -285,6 +297,20 @@ mod tests {
                 .unwrap_err()
                 .contains("\"Like\"")
         );
+    }
+
+    #[test]
+    fn a_selector_that_compares_for_ever_is_refused() {
+        let cluster = KubeRef::new("c", "one");
+        let of = |values: usize| {
+            let values: Vec<String> = (0..values).map(|value| value.to_string()).collect();
+            let selector = json!({
+                "matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "NotIn", "values": values}],
+            });
+            need(&machine(&[], selector), &cluster, of_c(), (None, None)).map(drop)
+        };
+        assert_eq!(of(MOST_TERMS - 2), Ok(()));
+        assert!(of(MOST_TERMS - 1).unwrap_err().contains("at most 200 are taken"));
     }
 
     #[test]

@@ -2,9 +2,13 @@
 
 use kube::core::DynamicObject;
 use muster_api::infra_env::CpuArchitecture;
+use muster_api::steps::ImageConfiguration;
 use muster_core::record::ImageWish;
+use muster_core::rules::os_image::NoImage;
 use muster_resources::AgentMachine;
+use strum::VariantArray;
 
+use crate::capi::bootstrap::Bootstrap;
 use crate::capi::objects::{Cluster, Machine};
 use crate::images::OfferedImages;
 
@@ -19,21 +23,31 @@ pub fn wish(object: &AgentMachine, machine: Machine<'_>, cluster: Option<&Dynami
     }
 }
 
-/// Returns the architectures that have the image; `None`: any will do.
+/// Returns the architectures that have the image, which must be able to apply the bootstrap data; `None`: any will do.
 ///
 /// # Errors
-/// Returns the reason why it is on none, with what names the image.
+/// Returns the reason why it is on none, with what names the image, or with the member of the data.
 pub fn architectures(
     images: &dyn OfferedImages,
     wish: &ImageWish,
+    bootstrap: Option<&Bootstrap>,
 ) -> Result<Option<Vec<CpuArchitecture>>, String> {
-    images.architectures(wish).map_err(|why| {
+    let by = bootstrap.map_or(ImageConfiguration::VARIANTS, Bootstrap::applied_by);
+    images.architectures(wish, by).map_err(|why| {
+        let refused = bootstrap.and_then(Bootstrap::only_for_cloud_init);
+        if let (NoImage::OtherConfiguration(_), Some(refused)) = (&why, refused) {
+            return format!("No Agent is taken: Ignition configures the OS image, and the Machine's bootstrap data is refused: {refused}");
+        }
+        let advice = match why {
+            NoImage::OtherConfiguration(_) => "; take format: cloud-config at the bootstrap provider, or an image that Ignition configures",
+            _ => "",
+        };
         let named_by = if wish.name.is_empty() {
             format!("spec.version of the Machine is {}", wish.kubernetes_version)
         } else {
             format!("spec.osImage is {:?}", wish.name)
         };
-        format!("No Agent is taken: {named_by}, and {why}")
+        format!("No Agent is taken: {named_by}, and {why}{advice}")
     })
 }
 

@@ -15,7 +15,7 @@ use muster_controller::references::{PROVIDER_ID_PREFIX, cluster_api_owner, kube_
 use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::status::write;
 use muster_controller::writes::patch_params;
-use muster_core::record::KubeRef;
+use muster_core::record::{ImageWish, KubeRef};
 use muster_core::rules::placement::Need;
 use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
@@ -32,6 +32,7 @@ use super::reservation::Reserved;
 use super::status::{self, Found, Reason, Type};
 use super::waits;
 use crate::capi::agents::{self, AgentView};
+use crate::capi::bootstrap::Bootstrap;
 use crate::capi::objects::{Cluster, Machine, adopted, find, is_paused};
 use crate::capi::provider::Provider;
 
@@ -258,20 +259,56 @@ async fn reserve(
     if let Err(why) = provisioned::when(object, cluster, provider) {
         return Ok((Reservation::not_yet(why), None));
     }
+    let wanted = Wanted {
+        deployment,
+        namespace,
+        image: wish,
+        bootstrap: data.as_ref().map(|data| &*data.bootstrap),
+        binding,
+    };
+    take_one(object, machine, wanted, provider).await
+}
+
+/// What an Agent is taken for.
+struct Wanted<'a> {
+    deployment: KubeRef,
+    namespace: String,
+    image: ImageWish,
+    bootstrap: Option<&'a Bootstrap>,
+    binding: Binding,
+}
+
+/// Takes an Agent. Also returns the time after which to try again.
+async fn take_one(
+    object: &AgentMachine,
+    machine: Machine<'_>,
+    wanted: Wanted<'_>,
+    provider: &Provider,
+) -> Result<(Reservation, Option<Duration>), Error> {
+    let Wanted {
+        deployment,
+        namespace,
+        image,
+        bootstrap,
+        binding,
+    } = wanted;
     let open = provider.open_to(&object.namespace().unwrap_or_default(), &namespace);
-    let architecture = architecture::wanted(object, machine, provider).await?;
-    let need = image::architectures(&*provider.context.images, &wish).and_then(|imaged| {
-        let wishes = (machine.failure_domain(), architecture);
-        let need = claim::need(object, &deployment, (namespace, open), wishes)?;
-        Ok(Need { imaged, ..need })
-    });
-    let need = match need {
+    let wishes = (
+        machine.failure_domain(),
+        architecture::wanted(object, machine, provider).await?,
+    );
+    let need = match claim::need(object, &deployment, (namespace, open), wishes) {
         Ok(need) => need,
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };
+    // It is installed: today's images do not matter.
     if let Some(name) = returning(object, &need, provider) {
         return Ok((returned(name, &need, &binding, provider).await?, None));
     }
+    let need = match image::architectures(&*provider.context.images, &image, bootstrap) {
+        Ok(imaged) => Need { imaged, ..need },
+        Err(why) => return Ok((Reservation::not_yet(why), None)),
+    };
     let outcome = claim::claim(provider, &need, &binding).await?;
     let back_off = outcome.back_off_ends_in(now());
     let reserved = match &outcome.agent {

@@ -264,6 +264,9 @@ impl Triggers {
             let (Event::Apply(secret) | Event::Delete(secret)) = &event else {
                 continue;
             };
+            if matches!(event, Event::Delete(_)) {
+                self.provider.prepared.forget(&kube_ref(secret));
+            }
             let (namespace, name) = (secret.namespace(), secret.name_any());
             let users = self.provider.machines.state_filter(|machine| {
                 machine.namespace() == namespace && Machine(machine).bootstrap_secret() == Some(&name)

@@ -9,7 +9,7 @@ use muster_controller::error::Error;
 use muster_controller::finalizers;
 use muster_controller::references::{cluster_api_owner, object_ref};
 use muster_controller::status::{difference, members, send};
-use muster_core::record::KubeRef;
+use muster_core::record::{ImageWish, KubeRef};
 use muster_core::rules::placement::{Need, least};
 use muster_resources::names::{annotation, label};
 use muster_resources::{AgentMachine, AgentMachineTemplate, AgentMachineTemplateStatus};
@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::status::status;
 use crate::capi::agent_machine::claim::need;
+use crate::capi::agent_machine::image;
 use crate::capi::agent_machine::prerequisites::agent_namespace;
 use crate::capi::objects::{Cluster, find, is_paused};
 use crate::capi::provider::Provider;
@@ -74,8 +75,21 @@ async fn pool(object: &AgentMachineTemplate, provider: &Provider) -> Result<Opti
         }
     };
     let open = provider.open_to(&own, &namespace);
-    let wishes = (None, machine.spec.architecture.clone());
-    Ok(need(&machine, &deployment, (namespace, open), wishes).ok())
+    let architecture = machine.spec.architecture.clone();
+    let architecture = architecture.filter(|architecture| !architecture.is_empty());
+    let need = need(&machine, &deployment, (namespace, open), (None, architecture));
+    let image = ImageWish {
+        name: machine.spec.os_image.clone().unwrap_or_default(),
+        kubernetes_version: String::new(),
+    };
+    let imaged = image::architectures(&*provider.context.images, &image, None);
+    let both = need.and_then(|need| {
+        Ok(Need {
+            imaged: imaged?,
+            ..need
+        })
+    });
+    Ok(both.ok())
 }
 
 /// An AgentMachine as Cluster API would make it from the template.

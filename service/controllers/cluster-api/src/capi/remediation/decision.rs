@@ -5,6 +5,12 @@ use muster_api::time::Timestamp;
 use muster_core::text::{duration, spoken};
 use muster_resources::{AgentRemediationSpec, RemediationType};
 
+/// Shortest time for a Machine to become healthy: a reboot takes longer.
+const SHORTEST: TimeDelta = TimeDelta::minutes(1);
+
+/// Most reboots of one Machine: those that fail follow each other at once.
+const MOST_REBOOTS: i64 = 100;
+
 /// The steps before the Machine is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
@@ -29,6 +35,12 @@ impl Plan {
                 strategy.timeout
             )
         })?;
+        if timeout < SHORTEST {
+            return Err("spec.strategy.timeout must be at least 1m".to_owned());
+        }
+        if strategy.retry_limit > MOST_REBOOTS {
+            return Err(format!("spec.strategy.retryLimit must be at most {MOST_REBOOTS}"));
+        }
         Ok(Self {
             reboots: strategy.retry_limit,
             timeout,
@@ -246,5 +258,26 @@ mod tests {
         assert_eq!(of(Some(strategy("10m0s"))), Ok(plain), "as Go writes it");
         let why = of(Some(strategy("soon"))).unwrap_err();
         assert!(why.starts_with("spec.strategy.timeout: \"soon\""), "{why}");
+    }
+
+    #[test]
+    fn reboots_do_not_follow_each_other_for_ever() {
+        let of = |timeout: &str, retry_limit: i64| {
+            let strategy = RemediationStrategy {
+                timeout: timeout.into(),
+                retry_limit,
+                ..RemediationStrategy::default()
+            };
+            Plan::of(&AgentRemediationSpec {
+                strategy: Some(strategy),
+            })
+        };
+        assert!(of("1m", 100).is_ok());
+        assert!(of("59s", 1).unwrap_err().starts_with("spec.strategy.timeout "));
+        assert!(
+            of("1m", 101)
+                .unwrap_err()
+                .starts_with("spec.strategy.retryLimit ")
+        );
     }
 }

@@ -36,9 +36,20 @@ pub async fn reconcile(
     kinds: &Kinds,
     waiting: &Waiting,
 ) -> Result<Next, Error> {
+    if !context.is_ours(&*object) {
+        return Ok(Next::await_change());
+    }
     let client = &context.client;
     let name = kube_ref(&*object);
     let api = Api::<AgentRemediation>::namespaced(client.clone(), &name.namespace);
+    if finalizers::is_moved(&*object) {
+        // It goes on in another management cluster, and so does its request.
+        waiting.end(&name);
+        if object.metadata.deletion_timestamp.is_some() {
+            finalizers::remove(&api, &object, finalizer::AGENT_REMEDIATION).await?;
+        }
+        return Ok(Next::await_change());
+    }
     let machine = machine_of(&object, client, kinds).await?;
     let cluster = match &machine {
         Some(machine) => cluster_of(Machine(machine), client, kinds).await?,
@@ -62,15 +73,30 @@ pub async fn reconcile(
         settle(&object, context, unchanged(Reason::WaitingForCluster, why)).await?;
         return Ok(Next::requeue(RETRY_INTERVAL));
     };
-    if let Some(why) = paused(&object, Cluster(&cluster)) {
+    let of = (&machine, &cluster);
+    go_on(object, of, context, kinds, waiting).await
+}
+
+/// Takes the next step for a Machine of a Cluster.
+async fn go_on(
+    object: Arc<AgentRemediation>,
+    (machine, cluster): (&DynamicObject, &DynamicObject),
+    context: &Context,
+    kinds: &Kinds,
+    waiting: &Waiting,
+) -> Result<Next, Error> {
+    let client = &context.client;
+    let name = kube_ref(&*object);
+    let api = Api::<AgentRemediation>::namespaced(client.clone(), &name.namespace);
+    if let Some(why) = paused(&object, Cluster(cluster)) {
         settle(&object, context, unchanged(Reason::Paused, why)).await?;
         return Ok(Next::requeue(RETRY_INTERVAL));
     }
     let object = finalizers::set(&api, &object, finalizer::AGENT_REMEDIATION)
         .await?
         .map_or(object, Arc::new);
-    if Machine(&machine).is_deleting() {
-        withdraw(&object, Machine(&machine), Cluster(&cluster), client).await?;
+    if Machine(machine).is_deleting() {
+        withdraw(&object, Machine(machine), Cluster(cluster), client).await?;
         waiting.end(&name);
         let change = Change {
             phase: Some(Phase::Deleting),
@@ -92,7 +118,7 @@ pub async fn reconcile(
             return settle(&object, context, change).await;
         }
     };
-    let found = host::find(client, Machine(&machine), Cluster(&cluster)).await?;
+    let found = host::find(client, Machine(machine), Cluster(cluster)).await?;
     if let Found::Later(why) = &found {
         let change = unchanged(Reason::WaitingForCluster, why.clone());
         settle(&object, context, change).await?;
@@ -103,7 +129,7 @@ pub async fn reconcile(
     }
     let work = Work {
         object: &object,
-        machine: &machine,
+        machine,
         context,
         kinds,
     };

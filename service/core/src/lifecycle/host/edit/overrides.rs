@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use muster_api::steps::ImageConfiguration;
 use muster_api::time::Timestamp;
 use regex::Regex;
 
@@ -9,9 +10,9 @@ use crate::lifecycle::host::events;
 use crate::lifecycle::host::step::Rejection;
 use crate::record::{CheckId, Host, ImageWish, NewEvent, Secret};
 use crate::rules::facts::HostFacts;
-use crate::rules::ignition::{check_bootstrap, check_known, check_override};
+use crate::rules::ignition::{check_bootstrap, check_bootstrap_form, check_known, check_override};
 use crate::rules::input::image_url;
-use crate::rules::os_image::MAX_NAME;
+use crate::rules::os_image::{MAX_NAME, has_image_by};
 
 /// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
@@ -99,7 +100,14 @@ pub(in crate::lifecycle::host) fn set_ignition(
 
 /// Sets the data of a bootstrap provider, Ignition or cloud-config, with which the host is installed in place of the cluster's own. Accepted
 /// until the installation begins.
-pub(in crate::lifecycle::host) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
+///
+/// A cloud-config that Ignition cannot express is stored if the service has any image for it: nothing is installed then with
+/// an image of another kind ([`obstacle`](crate::lifecycle::host::obstacle)).
+pub(in crate::lifecycle::host) fn set_bootstrap(
+    host: &mut Host,
+    ignition: &Secret,
+    facts: &HostFacts<'_>,
+) -> Result<(), Rejection> {
     if !host.state.takes_settings() {
         return Err(Rejection::conflict(
             "bootstrap data counts only before the installation begins",
@@ -111,8 +119,12 @@ pub(in crate::lifecycle::host) fn set_bootstrap(host: &mut Host, ignition: &Secr
         ));
     }
     if !ignition.is_empty() {
-        check_bootstrap(ignition.reveal())
-            .map_err(|why| Rejection::bad_input(format!("the bootstrap data {why}")))?;
+        let check = if has_image_by(facts.os_images, ImageConfiguration::CloudInit) {
+            check_bootstrap_form
+        } else {
+            check_bootstrap
+        };
+        check(ignition.reveal()).map_err(|why| Rejection::bad_input(format!("the bootstrap data {why}")))?;
     }
     host.data.has_bootstrap_ignition = !ignition.is_empty();
     host.bootstrap_ignition = ignition.clone();

@@ -3,7 +3,11 @@
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use super::super::items;
 use super::super::refused::Refused;
+
+/// Most bytes of all texts, with those that anchors repeat: the longest text that a template renders.
+const MAX_TEXTS: usize = 4 << 20;
 
 /// First bytes of other forms of user-data, in lower case, with their names. The longer of two comes first.
 const OTHERS: [(&str, &str); 12] = [
@@ -62,6 +66,7 @@ pub(super) fn parse(text: &str, skipped: usize) -> Result<Value, Refused> {
         return Ok(Value::Object(Map::new()));
     }
     let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_total_scalar_bytes: MAX_TEXTS },
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         legacy_octal_numbers: true,
         with_snippet: false,
@@ -76,6 +81,7 @@ pub(super) fn parse(text: &str, skipped: usize) -> Result<Value, Refused> {
             None => Refused::new("value", why),
         }
     })?;
+    items::check(&config)?;
     match config {
         Value::Null => Ok(Value::Object(Map::new())),
         config => Ok(config),

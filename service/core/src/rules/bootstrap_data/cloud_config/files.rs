@@ -3,6 +3,7 @@
 mod content;
 mod place;
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::super::refused::Refused;
 use super::made::{FOLDER, Made};
 use super::node::{Members, Node};
-use content::Content;
+use content::{Content, Unpacking};
 use place::Place;
 
 const MEMBERS: [&str; 7] = [
@@ -47,14 +48,17 @@ enum Owner {
 
 pub(super) fn translate(list: &Node<'_>, made: &mut Made) -> Result<(), Refused> {
     let mut files: Vec<File> = Vec::new();
+    let mut known = HashMap::new();
+    let mut unpacking = Unpacking::default();
     for item in list.items()? {
         let entry = item.members(&MEMBERS)?;
         let is_appended = entry.flag("append")?;
         // Users and groups are made before files in any case.
         entry.flag("defer")?;
-        let file = file(&entry, is_appended)?;
+        let file = file(&entry, is_appended, &mut unpacking)?;
+        let index = *known.entry(file.place.path.clone()).or_insert(files.len());
         // As when they are written one after the other.
-        match files.iter_mut().find(|known| known.place.path == file.place.path) {
+        match files.get_mut(index) {
             Some(known) if is_appended => {
                 known.appended.extend(file.appended);
                 known.mode = file.mode;
@@ -73,8 +77,8 @@ pub(super) fn translate(list: &Node<'_>, made: &mut Made) -> Result<(), Refused>
     Ok(())
 }
 
-fn file(entry: &Members<'_>, is_appended: bool) -> Result<File, Refused> {
-    let content = content::read(entry)?;
+fn file(entry: &Members<'_>, is_appended: bool, unpacking: &mut Unpacking) -> Result<File, Refused> {
+    let content = unpacking.read(entry)?;
     let (user, group) = owners(entry)?;
     let (contents, appended) = if is_appended {
         (None, vec![content])
@@ -191,13 +195,13 @@ impl File {
 /// missing, which at the boot they are.
 fn copies(files: &[File]) -> String {
     let mut text = String::new();
-    let mut folders = Vec::new();
+    let mut folders = HashSet::new();
     for file in files.iter().filter(|file| file.place.is_volatile) {
         for folder in file.place.folders() {
             if !folders.contains(&folder) {
                 // Writing to a text cannot fail.
                 writeln!(text, "d {folder} - - - -").unwrap_or_default();
-                folders.push(folder);
+                folders.insert(folder);
             }
         }
         writeln!(

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::MAX_PATH;
 use super::super::refused::Refused;
 use super::device;
 use super::made::Made;
@@ -80,7 +81,7 @@ fn field(node: Option<&Node<'_>>, default: &str) -> Result<String, Refused> {
 fn place_of(node: &Node<'_>) -> Result<String, Refused> {
     let text = node.line()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:=".contains(c);
-    if !text.starts_with('/') || !text.chars().all(is_plain) {
+    if !text.starts_with('/') || text.len() > MAX_PATH || !text.chars().all(is_plain) {
         return Err(node.refuse("must be an absolute path of letters, digits and /._-+@:="));
     }
     let parts: Vec<&str> = text

@@ -1,5 +1,7 @@
 //! `users` and `groups`.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::super::refused::Refused;
@@ -158,13 +160,8 @@ fn groups_of(node: &Node<'_>) -> Result<Vec<String>, Refused> {
 
 /// Without those that are there already.
 fn once(texts: Vec<&str>) -> Vec<&str> {
-    let mut kept = Vec::new();
-    for text in texts {
-        if !kept.contains(&text) {
-            kept.push(text);
-        }
-    }
-    kept
+    let mut seen = HashSet::new();
+    texts.into_iter().filter(|text| seen.insert(*text)).collect()
 }
 
 const NAME: &str = "must be a name of at most 32 letters, digits, dots, hyphens and underscores, and begin with a letter or an underscore";

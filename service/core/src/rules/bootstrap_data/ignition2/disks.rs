@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::object::Holds::{Flag, Number, Text, Texts};
 use super::object::{Object, put};
+use crate::rules::bootstrap_data::MAX_PATH;
 use crate::rules::bootstrap_data::refused::Refused;
 
 /// Sectors of 512 bytes in a MiB.
@@ -143,6 +144,10 @@ pub(super) fn filesystems(from: Vec<Object>) -> Result<Filesystems, Refused> {
             return Err(one.refused("name", OEM));
         }
         let path = one.text("path")?;
+        // It stands before the path of each file.
+        if path.as_ref().is_some_and(|path| path.len() > MAX_PATH) {
+            return Err(one.refused("path", format!("is longer than {MAX_PATH} bytes")));
+        }
         let folder = match one.object("mount")? {
             Some(_) if name == "root" => {
                 let why = "formats the root filesystem, which the OS image brings along; remove it";

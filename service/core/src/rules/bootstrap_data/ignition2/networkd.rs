@@ -7,6 +7,8 @@ use super::object::Object;
 use crate::rules::bootstrap_data::refused::Refused;
 
 const FOLDER: &str = "/etc/systemd/network";
+/// Longest name of a file, bytes.
+const MAX_NAME: usize = 255;
 /// Permissions of the files.
 const MODE: u32 = 0o644;
 /// All but the unreserved characters of URLs, and the slash. Source: RFC 3986.
@@ -42,9 +44,9 @@ fn file_name(from: &mut Object, suffixes: &[&str]) -> Result<String, Refused> {
     let is_known = name
         .rsplit_once('.')
         .is_some_and(|(_, suffix)| suffixes.contains(&suffix));
-    if !is_known || name.contains('/') {
+    if !is_known || name.contains('/') || name.len() > MAX_NAME {
         let why = format!(
-            "must be the name of a file that ends with .{}",
+            "must be the name of a file, of at most {MAX_NAME} bytes, that ends with .{}",
             suffixes.join(" or .")
         );
         return Err(from.refused("name", why));

@@ -1,5 +1,7 @@
 //! Reads objects of specification 2.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use crate::rules::bootstrap_data::refused::Refused;
@@ -82,13 +84,8 @@ impl Object {
             return Err(self.refused(name, format!("must be {wanted}")));
         }
         if let (Holds::Set, Value::Array(items)) = (holds, &mut value) {
-            let mut seen = Vec::with_capacity(items.len());
-            for item in items.drain(..) {
-                if !seen.contains(&item) {
-                    seen.push(item);
-                }
-            }
-            *items = seen;
+            let mut seen = HashSet::new();
+            items.retain(|item| seen.insert(item.as_str().map(str::to_owned)));
         }
         let is_unset = match &value {
             Value::String(text) => text.is_empty() && !matches!(holds, Holds::AnyText),

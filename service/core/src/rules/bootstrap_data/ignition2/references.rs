@@ -103,8 +103,7 @@ fn reference(
         Content::Remote => return Err(Refused::new(at_source, REMOTE)),
         Content::Here(text) => text,
     };
-    let inner: Value = serde_json::from_slice(&text)
-        .map_err(|_| Refused::new(&at_source, "holds a config that is not JSON"))?;
+    let inner = unpacking.config(&text, &at_source)?;
     match version(&inner) {
         Some((2, ..)) => {
             let inner =

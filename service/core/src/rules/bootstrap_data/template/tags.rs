@@ -1,19 +1,28 @@
-//! Limits what tags of a template may hold: names, conditions, `set` with a value, `raw`, and a few filters. Nothing of
-//! that makes a text grow, so a template that fits into a Secret costs no more than its size.
+//! Limits what tags of a template may hold: names, conditions, `set` with a value, `raw`, and a few filters, all short.
+//! Nothing of that makes a value grow or hold another one, so a template that fits into a Secret costs little more than
+//! its size, and the engine recurses no deeper than a tag is long.
 
 use std::ops::Range;
 
-/// Longest quoted text in a tag, bytes.
-const MAX_QUOTED: usize = 256;
+/// Longest tag, bytes.
+const MAX_TAG: usize = 256;
+
+/// Most `elif` in a template: the engine recurses for each.
+const MAX_BRANCHES: usize = 64;
 
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "set", "raw", "endraw"];
 
 const FILTERS: [&str; 5] = ["d", "default", "lower", "trim", "upper"];
 
+/// Words after which a bracket begins a list; after others it names a member.
+const BEFORE_LIST: [&str; 8] = ["and", "or", "not", "in", "is", "if", "elif", "else"];
+
 /// Words before a parenthesis that is no call.
 const BEFORE_PARENTHESIS: [&str; 9] = ["and", "or", "not", "in", "is", "if", "elif", "d", "default"];
 
 const END: &str = "has a tag that does not end";
+const LONG: &str = "has a tag of more than 256 bytes";
+const BRANCHES: &str = "has more than 64 elif; use fewer, or several if";
 const STATEMENT: &str = "has a statement other than if, set and raw";
 const EXPRESSION: &str =
     "has a tag with more than names, comparisons and the filters default, lower, trim and upper";
@@ -27,6 +36,7 @@ type Fault = (usize, &'static str);
 /// The first tag that is not taken.
 pub(super) fn check(body: &str) -> Result<(), Fault> {
     let mut at = 0;
+    let mut branches = 0;
     while let Some((start, mark)) = next(body, at) {
         let fault = |why: &'static str| (line(body, start), why);
         let inner = start + 2;
@@ -34,15 +44,19 @@ pub(super) fn check(body: &str) -> Result<(), Fault> {
             '#' => after(body, inner, "#}").ok_or_else(|| fault(END))?,
             '{' => {
                 let tag = tag(body, inner, "}}").ok_or_else(|| fault(END))?;
-                let text = slice(body, &tag);
+                let text = short(slice(body, &tag)).map_err(fault)?;
                 expression(text.trim_matches(['-', '+'])).map_err(fault)?;
                 tag.end + 2
             }
             _ => {
                 let tag = tag(body, inner, "%}").ok_or_else(|| fault(END))?;
-                let text = slice(body, &tag).trim_matches(['-', '+']).trim();
-                let is_raw = statement(text).map_err(fault)?;
-                if is_raw {
+                let text = short(slice(body, &tag)).map_err(fault)?;
+                let word = statement(text.trim_matches(['-', '+']).trim()).map_err(fault)?;
+                branches += usize::from(word == "elif");
+                if branches > MAX_BRANCHES {
+                    return Err(fault(BRANCHES));
+                }
+                if word == "raw" {
                     end_of_raw(body, tag.end + 2).ok_or_else(|| fault(END))?
                 } else {
                     tag.end + 2
@@ -64,10 +78,11 @@ fn line(body: &str, at: usize) -> usize {
 /// The next tag from `at` on: where it begins, and its second character.
 fn next(body: &str, at: usize) -> Option<(usize, char)> {
     let rest = body.get(at..)?;
-    ["{{", "{%", "{#"]
-        .into_iter()
-        .filter_map(|open| Some((at + rest.find(open)?, open.chars().nth(1)?)))
-        .min()
+    let mut braces = rest.match_indices('{');
+    braces.find_map(|(index, _)| {
+        let second = rest.get(index + 1..)?.chars().next()?;
+        matches!(second, '{' | '%' | '#').then_some((at + index, second))
+    })
 }
 
 /// The place after the next `end`.
@@ -107,8 +122,16 @@ fn end_of_raw(body: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// Returns true if raw text follows.
-fn statement(text: &str) -> Result<bool, &'static str> {
+fn short(text: &str) -> Result<&str, &'static str> {
+    if text.len() <= MAX_TAG {
+        Ok(text)
+    } else {
+        Err(LONG)
+    }
+}
+
+/// Returns the word of a statement.
+fn statement(text: &str) -> Result<&str, &'static str> {
     let word = text.split(|c: char| !is_word(c)).next().unwrap_or_default();
     let rest = text.get(word.len()..).unwrap_or_default();
     // Without a value it would take the text up to its end.
@@ -117,7 +140,7 @@ fn statement(text: &str) -> Result<bool, &'static str> {
         return Err(STATEMENT);
     }
     expression(rest)?;
-    Ok(word == "raw")
+    Ok(word)
 }
 
 fn is_word(c: char) -> bool {
@@ -125,27 +148,8 @@ fn is_word(c: char) -> bool {
 }
 
 fn expression(text: &str) -> Result<(), &'static str> {
-    // Each quoted text becomes an empty one.
-    let mut plain = String::new();
-    let mut quoted: Option<(char, usize)> = None;
-    let mut is_escaped = false;
-    for c in text.chars() {
-        let Some((open, length)) = quoted else {
-            plain.push(c);
-            quoted = matches!(c, '"' | '\'').then_some((c, 0));
-            continue;
-        };
-        if c == open && !is_escaped {
-            plain.push(c);
-            quoted = None;
-        } else if length >= MAX_QUOTED {
-            return Err(EXPRESSION);
-        } else {
-            is_escaped = c == '\\' && !is_escaped;
-            quoted = Some((open, length + c.len_utf8()));
-        }
-    }
-    let is_taken = |c: char| is_word(c) || c.is_whitespace() || ".-[]()|=!<>:'\"".contains(c);
+    let plain = without_quoted(text);
+    let is_taken = |c: char| is_word(c) || c.is_whitespace() || ".-[]()|=!<>'\"".contains(c);
     if !plain.chars().all(is_taken) {
         return Err(EXPRESSION);
     }
@@ -156,19 +160,56 @@ fn expression(text: &str) -> Result<(), &'static str> {
             return Err(EXPRESSION);
         }
     }
-    let mut before = plain.split('(').collect::<Vec<_>>();
-    before.pop();
-    for text in before {
-        let word = text
-            .trim_end()
-            .rsplit(|c: char| !is_word(c))
-            .next()
-            .unwrap_or_default();
-        if !word.is_empty() && !BEFORE_PARENTHESIS.contains(&word) {
-            return Err(EXPRESSION);
-        }
+    let is_call = |text: &str| {
+        let word = last_word(text);
+        !word.is_empty() && !BEFORE_PARENTHESIS.contains(&word)
+    };
+    if before(&plain, '(').any(is_call) || before(&plain, '[').any(|text| !has_members(text)) {
+        return Err(EXPRESSION);
     }
     Ok(())
+}
+
+/// The text in which each quoted text is an empty one.
+fn without_quoted(text: &str) -> String {
+    let mut plain = String::new();
+    let mut quote = None;
+    let mut is_escaped = false;
+    for c in text.chars() {
+        match quote {
+            None => {
+                plain.push(c);
+                quote = matches!(c, '"' | '\'').then_some(c);
+            }
+            Some(open) if c == open && !is_escaped => {
+                plain.push(c);
+                quote = None;
+            }
+            Some(_) => is_escaped = c == '\\' && !is_escaped,
+        }
+    }
+    plain
+}
+
+/// The texts before each `mark`, from the one before it on.
+fn before(text: &str, mark: char) -> impl Iterator<Item = &str> {
+    let mut parts: Vec<&str> = text.split(mark).collect();
+    parts.pop();
+    parts.into_iter().map(str::trim_end)
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(|c: char| !is_word(c)).next().unwrap_or_default()
+}
+
+/// True if a bracket after `text` names a member of a value: otherwise it begins a list, which may hold lists.
+fn has_members(text: &str) -> bool {
+    let word = last_word(text);
+    if word.is_empty() {
+        text.ends_with([']', ')', '"', '\''])
+    } else {
+        !BEFORE_LIST.contains(&word)
+    }
 }
 
 #[cfg(test)]
@@ -180,6 +221,7 @@ mod tests {
         for good in [
             "no tag, { } and }} alone",
             "{{ a.b['c-d'][\"e\"] }}",
+            "{{ a['b:c'] [d] }}{{ (a or b)['c'] }}",
             "{{ a | default('}}') | upper }}",
             "{%- if a == 'x' and not (b is defined) -%} y {%+ endif %}",
             "{% set a = b %}",
@@ -192,7 +234,9 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_that_makes_a_text_grow() {
-        let long = format!("{{{{ '{}' }}}}", "x".repeat(MAX_QUOTED + 1));
+        let long = format!("{{{{ '{}' }}}}", "x".repeat(MAX_TAG));
+        let joined = format!("{{{{ {} }}}}", "'x'".repeat(MAX_TAG));
+        let minus = format!("{{{{{} a }}}}", "-".repeat(MAX_TAG));
         for (bad, why) in [
             ("{{ a ~ a }}", EXPRESSION),
             ("{{ 'a' * 9 }}", EXPRESSION),
@@ -203,7 +247,16 @@ mod tests {
             ("{{ a.upper() }}", EXPRESSION),
             ("{{ a | replace('a') }}", EXPRESSION),
             ("{{ a | upper | indent(9) }}", EXPRESSION),
-            (long.as_str(), EXPRESSION),
+            (long.as_str(), LONG),
+            (joined.as_str(), LONG),
+            (minus.as_str(), LONG),
+            ("{% set a = [a] %}", EXPRESSION),
+            ("{% set a = b or [a] %}", EXPRESSION),
+            ("{% set a = a if b else [a] %}", EXPRESSION),
+            ("{{ a | default([a]) }}", EXPRESSION),
+            ("{{ [['a']] }}", EXPRESSION),
+            ("{{ a[:] }}", EXPRESSION),
+            ("{{ a[1:2] }}", EXPRESSION),
             ("{% for a in b %}{% endfor %}", STATEMENT),
             ("{% set a %}x{% endset %}", STATEMENT),
             ("{% macro a() %}{% endmacro %}", STATEMENT),
@@ -214,5 +267,12 @@ mod tests {
         ] {
             assert_eq!(check(&format!("x\n{bad}")), Err((3, why)), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_template_has_few_branches() {
+        let branches = |count: usize| format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}\n".repeat(count));
+        assert_eq!(check(&branches(MAX_BRANCHES)), Ok(()));
+        assert_eq!(check(&branches(MAX_BRANCHES + 1)), Err((66, BRANCHES)));
     }
 }

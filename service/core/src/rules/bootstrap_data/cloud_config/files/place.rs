@@ -1,7 +1,11 @@
 //! Paths of files: which of them Ignition can write.
 
+use super::super::super::MAX_PATH;
 use super::super::super::refused::Refused;
 use super::super::node::Node;
+
+/// Most folders that a file of a volatile place may lie in: each gets a line of its own.
+const MOST_FOLDERS: usize = 16;
 
 /// Empty at each boot; on CoreOS `/tmp` is, too.
 const VOLATILE: [&str; 2] = ["/run", "/tmp"];
@@ -35,6 +39,9 @@ pub(super) fn read(node: &Node<'_>) -> Result<Place, Refused> {
     if !text.starts_with('/') || text.ends_with('/') {
         return Err(node.refuse("must be the absolute path of a file"));
     }
+    if text.len() > MAX_PATH {
+        return Err(node.refuse(format!("is longer than {MAX_PATH} bytes")));
+    }
     let parts: Vec<&str> = text
         .split('/')
         .filter(|part| !matches!(*part, "" | "."))
@@ -63,6 +70,11 @@ pub(super) fn read(node: &Node<'_>) -> Result<Place, Refused> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:=,".contains(c);
     if is_volatile && !path.chars().all(is_plain) {
         return Err(node.refuse("may have letters, digits and /._-+@:=, only, for it is copied at each boot"));
+    }
+    if is_volatile && parts.len() > MOST_FOLDERS {
+        return Err(node.refuse(format!(
+            "lies in more than {MOST_FOLDERS} folders, which would be made at each boot"
+        )));
     }
     Ok(Place { path, is_volatile })
 }
