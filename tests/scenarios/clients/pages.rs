@@ -23,6 +23,7 @@ typed! {
     custom_resources_work_as_typed: "docs/custom-resources.md",
     the_built_in_api_works_as_typed: "docs/kube-api.md",
     node_pools_work_as_typed: "docs/node-pools.md",
+    clusters_by_cluster_api_work_as_typed: "docs/cluster-api.md",
     coreos_images_work_as_typed: "docs/coreos-images.md",
     operations_work_as_typed: "docs/operations.md",
     reverse_proxies_work_as_typed: "docs/reverse-proxy.md",

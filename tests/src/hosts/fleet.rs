@@ -63,7 +63,7 @@ impl Fleet {
     /// # Panics
     /// If it does not end.
     #[track_caller]
-    pub fn end(mut self) -> Run {
+    pub fn end(self) -> Run {
         self.0.signal(Signal::SIGINT);
         self.await_end()
     }

@@ -301,7 +301,7 @@ impl Reconciler {
         {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
         }
-        let (host, again) = self.reboot(key, &known, host).await;
+        let (host, again) = Box::pin(self.reboot(key, &known, host)).await;
         let retry = retry.into_iter().chain(again).min();
         let known = self
             .write_agent(

@@ -132,7 +132,7 @@ impl Reconciler {
                 .await;
         };
         match operations.hosts.restore(host).await? {
-            Some(restored) => self.sync(key, known.clone(), restored).await,
+            Some(restored) => Box::pin(self.sync(key, known.clone(), restored)).await,
             // The host has registered meanwhile.
             None => Ok(Action::requeue(Duration::ZERO)),
         }
