@@ -1,5 +1,5 @@
 //! The image that cloud-init configures at its first boot, laid out as Debian's cloud images: built by `.ci/cloud`. Source:
-//! docs/protocol/capi-day1.md#4.1.
+//! docs/protocol/capi-day1.md, section 4.1.
 
 use serde_json::{Value, json};
 
