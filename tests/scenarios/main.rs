@@ -93,6 +93,7 @@ mod boot {
 /// Machines are installed, become nodes of a cluster, and come back.
 mod install {
     mod aarch64;
+    mod cloud_image;
     mod machine_deployment;
     mod node_pool;
 }

@@ -1,5 +1,8 @@
-//! Installations: the image that is written to disks, and Ignition configs, with their server and their parser.
+//! Installations: the images that are written to disks, and Ignition configs, with their server and their parser.
 
+pub mod cloud;
+pub mod disk_image;
 pub mod ignition_parser;
 pub mod ignition_server;
+pub mod partitions;
 pub mod target;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::hub::Hub;
 use crate::artifacts::fleet_program;
-use crate::install::target::OPENSHIFT_VERSION;
+use crate::install::disk_image::OPENSHIFT_VERSION;
 use crate::process::{Program, command};
 
 /// Most polls of all hosts together: a thousand hosts poll six times as often as those of

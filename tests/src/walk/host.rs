@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
 
 /// Time limit of a machine in a walk, on a busy computer.
@@ -35,7 +37,7 @@ impl Host {
             .boot(medium)
             .nic(Nic::user(
                 "virtio-net-pci",
-                &mac_of(name),
+                &Self::mac(name),
                 UserNet::new(2).hostname(name),
             ))
             .lasting()
@@ -52,6 +54,12 @@ impl Host {
         }
     }
 
+    /// The MAC address of the card of the machine with that name: one of its own, administered locally.
+    pub fn mac(name: &str) -> String {
+        let digest = Sha256::digest(name.as_bytes());
+        format!("52:54:00:{:02x}:{:02x}:{:02x}", digest[0], digest[1], digest[2])
+    }
+
     /// Fails when the machine is off.
     ///
     /// # Panics
@@ -66,11 +74,4 @@ impl Host {
             self.machine.console().tail()
         );
     }
-}
-
-/// A MAC address of a name's own, administered locally.
-fn mac_of(name: &str) -> String {
-    use sha2::{Digest as _, Sha256};
-    let digest = Sha256::digest(name.as_bytes());
-    format!("52:54:00:{:02x}:{:02x}:{:02x}", digest[0], digest[1], digest[2])
 }

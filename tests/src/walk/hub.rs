@@ -106,6 +106,24 @@ impl Hub {
             .run(&["annotate", "--overwrite", "infraenv", INFRA_ENV, &given]);
     }
 
+    /// Gives the machine with the card of that MAC a static network (nmstate), in which the card is called `card`: in the discovery
+    /// image, and on its disk.
+    #[track_caller]
+    pub fn set_network(&self, mac: &str, card: &str, network: &Value) {
+        let labels = json!({"network": card});
+        self.kubectl.apply(&[json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
+            "metadata": {"name": card, "labels": labels},
+            "spec": {"interfaces": [{"name": card, "macAddress": mac}], "config": network},
+        })]);
+        let selector = json!({"spec": {"nmStateConfigLabelSelector": {"matchLabels": labels}}}).to_string();
+        let infra_env = format!("infraenv/{INFRA_ENV}");
+        self.kubectl
+            .run(&["patch", &infra_env, "--type", "merge", "-p", &selector]);
+        let applied = "--for=condition=StaticNetworkApplied";
+        self.kubectl.run(&["wait", applied, &infra_env, "--timeout=120s"]);
+    }
+
     /// The InfraEnv's ISO, from the URL of its status.
     #[track_caller]
     pub fn iso(&self) -> PathBuf {
