@@ -69,14 +69,14 @@ for renderer, before in lost.items():
     arguments = ["-p", str(folder / "network-config"), "-k", "yaml", "-d", str(made), "-D", distro, "-O", renderer]
     for number in (1, 2, 3):
         arguments += ["-m", f"eth{number - 1},52:54:00:00:00:0{number}"]
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+    logged = io.StringIO()
+    with contextlib.redirect_stderr(logged), contextlib.redirect_stdout(logged):
         net_convert.handle_args("net-convert", net_convert.get_parser().parse_args(arguments))
     text = "\n".join(file.read_text() for file in sorted(made.rglob("*")) if file.is_file()).lower()
     absent = [part for part, forms in parts.items() if not any(form in text for form in forms)]
     print(f"  {renderer} lacks: {', '.join(absent) or 'nothing'}")
-    if "warn" in said.getvalue().lower():
-        print(f"    this has changed: it says {said.getvalue()}")
+    if "warn" in logged.getvalue().lower():
+        print(f"    this has changed: it warns: {logged.getvalue()}")
         changed = True
     if absent != before:
         print(f"    this has changed; before: {', '.join(before)}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fatfs 0.3 with `default-features = false, features = ["std"]` has no long names of files, and says so nowhere: making "user-data" succeeds.
+# fatfs 0.3 with `default-features = false, features = ["std"]` has no long names of files, and no call fails for it: making "user-data" succeeds.
 #
 # Expected: std brings all that needs memory along; without long names, a name such as "network-config" is refused.
 # Seen: the file is made as NETWOR~1. It is not found again by the name that it was made by, and making it once more makes a second one. Other systems
