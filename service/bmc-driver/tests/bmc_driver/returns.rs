@@ -343,7 +343,7 @@ async fn a_node_is_switched_off_and_on_once_for_each_request_of_a_controller() {
     let (unit, bmc) = discovered(&service, "sick", 60).await;
     let cluster_id = joined(&service, &unit).await;
     let before = unit.machine.boots().len();
-    let request = reboot(&service, &unit, cluster_id).await;
+    let request = Box::pin(reboot(&service, &unit, cluster_id)).await;
     let done = |host: &Host| {
         let asked = host.data.asked_reboot.as_ref();
         asked.is_some_and(|asked| asked.outcome == Some(RebootOutcome::Done))

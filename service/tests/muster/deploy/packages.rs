@@ -1,6 +1,11 @@
 //! The same manifests for clusterctl and as a Helm chart. Neither program is needed: what they put in place is put in place here, for the few
 //! forms that the files have.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops where a manifest has another form"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

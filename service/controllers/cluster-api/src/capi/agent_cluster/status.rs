@@ -175,7 +175,13 @@ mod tests {
                 .map(|one| (one.status.clone(), one.observed_generation))
         };
         assert_eq!(paused(&third), Some(("True".into(), Some(2))));
-        let fourth = status(Some(&third), found(None, Reason::AgentClusterReady), Some(2), now);
+        let fourth = status(
+            Some(&third),
+            found(None, Reason::AgentClusterReady),
+            None,
+            Some(2),
+            now,
+        );
         assert_eq!(paused(&fourth), None);
     }
 }

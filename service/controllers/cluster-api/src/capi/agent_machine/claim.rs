@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_first_end_of_a_back_off_is_waited_for_unless_an_agent_is_taken() {
-        let at = |seconds| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
         let failed = |seconds| {
             let why = NotTaken::FailedBefore {
                 count: 1,

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_status_records_each_request_and_reads_it_again() {
-        let at = |seconds| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
         let change = |reboot| Change {
             phase: Some(Phase::Running),
             reboot,
