@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,12 @@ pub struct Failures {
     /// True from the failure to the next request to install: an installation counts once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_counted: bool,
+    /// Cluster of the first one; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterId>,
+    /// True if one happened in another cluster, or while the disk was written: no cluster's bootstrap data are at fault for all of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_machine: bool,
     /// The machine with which the failures happened.
     #[serde(default, skip_serializing_if = "FailedParts::is_empty")]
     pub parts: FailedParts,

@@ -33,9 +33,6 @@ pub(crate) use version::{is_known, version};
 /// Longest bootstrap data, bytes: the limit of a Secret.
 pub const MAX_BOOTSTRAP: usize = 1 << 20;
 
-/// Longest path that is put together with others, bytes: that of Linux.
-const MAX_PATH: usize = 4096;
-
 /// Bootstrap data that can come true.
 #[derive(Clone, PartialEq, Eq)]
 pub enum BootstrapData {

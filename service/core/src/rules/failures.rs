@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use chrono::Duration;
 use muster_api::host::{HostFinding, HostStage};
+use muster_api::ids::ClusterId;
 use muster_api::inventory::{Disk, Inventory};
 use muster_api::placeholder::is_placeholder;
 use muster_api::time::Timestamp;
@@ -17,7 +18,7 @@ use super::identity;
 use crate::record::{FailedParts, Failures};
 use crate::text::one_line;
 
-/// Number of failures from which a host is in quarantine.
+/// Number of failures from which a host is in quarantine, if they are the machine's.
 pub const QUARANTINED_FROM: u32 = 3;
 
 /// Longest reason that is kept, bytes.
@@ -31,6 +32,9 @@ const MAX_PARTS: usize = 256;
 
 /// Disks of these types may be seen by several hosts, or are no part of the machine.
 const NO_PARTS: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual"];
+
+/// Stages in which nothing of a cluster plays a part but the operator's image.
+const WRITING: [HostStage; 2] = [HostStage::WritingImageToDisk, HostStage::CopyingRegistryDataToDisk];
 
 /// Parts of the reasons with which our agent ends an installation for which its image or its source is at fault
 /// (agent/src/install/image/error.rs, agent/src/install/error.rs).
@@ -64,9 +68,10 @@ pub fn until(failures: &Failures) -> Timestamp {
     failures.last_at + back_off(failures.count)
 }
 
-/// True if no machine takes the host until it is freed.
+/// True if no machine takes the host until it is freed. What fails in one cluster alone after the disk was written may be at fault of that
+/// cluster's bootstrap data, and takes the host from no other one.
 pub fn is_quarantined(failures: &Failures) -> bool {
-    failures.count >= QUARANTINED_FROM
+    failures.count >= QUARANTINED_FROM && failures.is_of_machine
 }
 
 /// True if the disk may have been written to in this stage; `None`: the installation has reported none.
@@ -106,10 +111,19 @@ pub fn is_of_host(stage: Option<HostStage>, reason: &str) -> bool {
     has_touched_disk(stage) && !waits_for_others(stage) && !is_of_image
 }
 
+/// One failure.
+#[derive(Debug, Clone, Copy)]
+pub struct Failed<'a> {
+    /// Name of the stage or state in which it happened.
+    pub stage: &'a str,
+    pub reason: &'a str,
+    pub cluster: Option<ClusterId>,
+}
+
 /// The failures after one more. One that is counted already changes nothing.
 pub fn after_one_more(
     before: Option<&Failures>,
-    (stage, reason): (&str, &str),
+    failed: Failed<'_>,
     inventory: Option<&Inventory>,
     now: Timestamp,
 ) -> Failures {
@@ -118,12 +132,18 @@ pub fn after_one_more(
     }
     let present = inventory.map(parts).unwrap_or_default();
     let known = before.map(|before| before.parts.clone()).unwrap_or_default();
+    let cluster = before.map_or(failed.cluster, |before| before.cluster);
+    let is_of_machine = before.is_some_and(|before| before.is_of_machine)
+        || cluster != failed.cluster
+        || WRITING.map(HostStage::name).contains(&failed.stage);
     Failures {
         count: before.map_or(1, |before| before.count.saturating_add(1)),
         last_at: now,
-        stage: one_line(stage, MAX_MESSAGE),
-        message: one_line(reason, MAX_MESSAGE),
+        stage: one_line(failed.stage, MAX_MESSAGE),
+        message: one_line(failed.reason, MAX_MESSAGE),
         is_counted: true,
+        cluster,
+        is_of_machine,
         parts: joined(known, present),
     }
 }
@@ -265,13 +285,22 @@ mod tests {
         }
     }
 
+    fn in_stage(stage: &str) -> Failed<'_> {
+        Failed {
+            stage,
+            reason: "why",
+            cluster: None,
+        }
+    }
+
     fn failed(times: u32, inventory: &Inventory) -> Failures {
         let mut failures: Option<Failures> = None;
         for _ in 0..times {
             if let Some(before) = &mut failures {
                 before.is_counted = false;
             }
-            let next = after_one_more(failures.as_ref(), ("Rebooting", "why"), Some(inventory), at(0));
+            let failed = in_stage("Writing image to disk");
+            let next = after_one_more(failures.as_ref(), failed, Some(inventory), at(0));
             failures = Some(next);
         }
         failures.unwrap()
@@ -291,10 +320,31 @@ mod tests {
     }
 
     #[test]
+    fn what_one_cluster_may_be_at_fault_for_is_no_quarantine() {
+        let in_cluster = |id: u128| Failed {
+            cluster: Some(ClusterId(uuid::Uuid::from_u128(id))),
+            ..in_stage("Rebooting")
+        };
+        let after = |ids: &[u128]| {
+            let mut failures: Option<Failures> = None;
+            for id in ids {
+                let before = failures.map(|before| Failures {
+                    is_counted: false,
+                    ..before
+                });
+                failures = Some(after_one_more(before.as_ref(), in_cluster(*id), None, at(0)));
+            }
+            is_quarantined(&failures.unwrap())
+        };
+        assert!(!after(&[1, 1, 1, 1, 1]));
+        assert!(after(&[1, 1, 2]) && after(&[1, 2, 2]));
+    }
+
+    #[test]
     fn an_installation_counts_once() {
         let one = machine(&["D1"], &[], 32);
         let first = failed(1, &one);
-        let again = after_one_more(Some(&first), ("Joined", "later"), Some(&one), at(5));
+        let again = after_one_more(Some(&first), in_stage("Joined"), Some(&one), at(5));
         assert_eq!(again, first);
     }
 
@@ -390,13 +440,13 @@ mod tests {
         let without = machine(&["D1"], &[], 32);
         let mut failures = failed(1, &whole);
         failures.is_counted = false;
-        let failures = after_one_more(Some(&failures), ("Rebooting", "why"), Some(&without), at(9));
+        let failures = after_one_more(Some(&failures), in_stage("Rebooting"), Some(&without), at(9));
         assert!(after_inventory(&failures, &whole).is_some());
     }
 
     #[test]
     fn parts_that_were_not_known_are_those_of_the_next_inventory() {
-        let failures = after_one_more(None, ("node", "lost"), None, at(0));
+        let failures = after_one_more(None, in_stage("node"), None, at(0));
         let first = machine(&["D1"], &[], 32);
         let failures = after_inventory(&failures, &first).unwrap();
         assert_eq!(failures, after_inventory(&failures, &first).unwrap());

@@ -174,6 +174,17 @@ fn failures_add_up_to_quarantine_and_success_ends_them() {
         host = fails_and_returns(&world, &host);
         assert_eq!((count(&host), host.state.clone()), (times, HostState::Known));
     }
+    // Its cluster's bootstrap data may be at fault.
+    assert!(!is_quarantined(host.data.failures.as_ref().unwrap()));
+    let events = [
+        HostEvent::InstallRequested,
+        stage(HostStage::WritingImageToDisk),
+        world.registered(),
+        HostEvent::ResetRequested,
+        world.registered(),
+        HostEvent::InventoryReported(with_disk("D2")),
+    ];
+    let host = after_all(&world, &host, &events);
     assert!(is_quarantined(host.data.failures.as_ref().unwrap()));
     let events = [
         HostEvent::InstallRequested,

@@ -114,6 +114,8 @@ mod cases {
                     stage: "Rebooting".into(),
                     message: "it did not come up".into(),
                     is_counted: true,
+                    cluster: None,
+                    is_of_machine: true,
                     parts: FailedParts {
                         ids: ["disk D1".to_owned()].into(),
                         memory_bytes: 32 << 30,

@@ -328,7 +328,11 @@ fn the_helm_chart_makes_the_same_objects_as_kustomize() {
             };
             objects.iter().filter_map(named).collect()
         };
-        assert_eq!(by_name(made.iter().collect()), by_name(wanted.values().collect()));
+        let (objects, wanted) = (by_name(made.iter().collect()), by_name(wanted.values().collect()));
+        for (key, object) in &wanted {
+            assert_eq!(objects.get(key), Some(object), "{key:?}");
+        }
+        assert_eq!(objects.len(), wanted.len());
         let data = &made.iter().find(|one| one["kind"] == "ConfigMap").unwrap()["data"];
         for (key, value) in settings.as_object().unwrap() {
             assert_eq!(&data[key], value, "{key}");

@@ -116,6 +116,8 @@ fn failures(agent: &Agent, now: Timestamp) -> Option<Failures> {
         stage: String::new(),
         message: String::new(),
         is_counted: true,
+        cluster: None,
+        is_of_machine: shown.quarantined,
         parts: FailedParts::default(),
     })
 }

@@ -7,7 +7,7 @@ use super::deadline;
 use super::event::HostEvent;
 use crate::record::{Host, HostState, Phase};
 use crate::rules::facts::HostFacts;
-use crate::rules::failures;
+use crate::rules::failures::{self, Failed};
 use crate::rules::findings::FAILED_BEFORE;
 
 /// Stage of failures of nodes.
@@ -61,7 +61,12 @@ pub(super) fn follow(old: &Host, next: &mut Host, event: &HostEvent, facts: &Hos
 
 fn count(host: &mut Host, stage: &str, reason: &str, now: Timestamp) {
     let before = host.data.failures.as_ref();
-    let counted = failures::after_one_more(before, (stage, reason), host.inventory.as_deref(), now);
+    let failed = Failed {
+        stage,
+        reason,
+        cluster: host.cluster_id,
+    };
+    let counted = failures::after_one_more(before, failed, host.inventory.as_deref(), now);
     host.data.failures = Some(counted);
 }
 

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::refused::Refused;
 
+/// Longest path that is put together with others, bytes: that of Linux.
+pub(super) const MAX_PATH: usize = 4096;
+
 /// Most items in all lists of a config together, and as many in the configs that it holds.
 pub(super) const MOST_ITEMS: usize = 4096;
 

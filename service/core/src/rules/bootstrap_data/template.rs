@@ -117,11 +117,12 @@ fn at(line: usize, why: impl Into<String>) -> Refused {
 /// The engine's own text may quote the template.
 fn refused(error: &Error, missed: &Missed) -> Refused {
     let why = match error.kind() {
-        ErrorKind::UndefinedError => match missed.last() {
+        // Of a hyphen in a name, which is a minus.
+        ErrorKind::UndefinedError | ErrorKind::InvalidOperation => match missed.last() {
             Some(name) => format!(
                 "{name} has no value; known are ds.meta_data.KEY (instance_id, local_hostname, hostname, name, uuid, local_ipv4, provider_id), v1.local_hostname, v1.instance_id"
             ),
-            None => "a name has no value".into(),
+            None => "a value is missing, or not of the right kind".into(),
         },
         ErrorKind::SyntaxError => {
             "is not a tag of jinja; text of another template engine goes between {% raw %} and {% endraw %}"
@@ -192,7 +193,7 @@ mod tests {
             ("{{ a.b.c }}", "a"),
             ("{{ ds.vendor.x }}", "ds.vendor"),
             ("{% if missing %}x{% endif %}", "missing"),
-            ("{{ ds.meta_data.local-hostname }}", "ds.meta_data.local"),
+            ("{{ ds.meta_data.local-hostname }}", "hostname"),
         ] {
             let refused = rendered(&format!("a: b\n{text}\n"), &subject()).unwrap_err();
             assert!(

@@ -17,13 +17,13 @@ fn refused(config: &Value) -> Refused {
 
 #[test]
 fn packed_files_have_one_limit_together() {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&vec![0; 40 << 20]).unwrap();
     let packed = STANDARD.encode(packed.finish().unwrap());
     let packed = |path: &str| json!({"path": path, "encoding": "gz+b64", "content": packed});
     assert!(of(&json!({"write_files": [packed("/etc/a")]})).is_ok());
     let refused = refused(&json!({"write_files": [packed("/etc/a"), packed("/etc/b")]}));
-    assert_eq!(refused.member, "write_files.1.content");
+    assert_eq!(refused.member, "write_files.1.content", "{refused}");
     assert!(refused.why.contains("more than 67108864 bytes"), "{refused}");
 }
 

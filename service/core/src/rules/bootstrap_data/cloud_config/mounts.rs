@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::MAX_PATH;
+use super::super::items::MAX_PATH;
 use super::super::refused::Refused;
 use super::device;
 use super::made::Made;

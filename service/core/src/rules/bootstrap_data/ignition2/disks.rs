@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::object::Holds::{Flag, Number, Text, Texts};
 use super::object::{Object, put};
-use crate::rules::bootstrap_data::MAX_PATH;
+use crate::rules::bootstrap_data::items::MAX_PATH;
 use crate::rules::bootstrap_data::refused::Refused;
 
 /// Sectors of 512 bytes in a MiB.

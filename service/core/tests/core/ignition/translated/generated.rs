@@ -240,10 +240,12 @@ fn passwd() -> BoxedStrategy<Value> {
 /// The section `ignition`; `inner`: a config for its references.
 fn ignition(inner: Value) -> BoxedStrategy<Value> {
     let reference = json!({"source": in_data_url(&inner), "verification": {}});
+    // Ignition 3 takes none twice.
+    let other = json!({"source": in_data_url(&json!({"ignition": {"version": "2.1.0", "timeouts": {"httpTotal": 9}}})), "verification": {}});
     let references = one_of(&[
         json!({}),
         json!({"append": [reference]}),
-        json!({"append": [reference, reference], "replace": {}}),
+        json!({"append": [reference, other], "replace": {}}),
         json!({"replace": reference}),
     ]);
     let authority = json!({"source": "data:,x", "verification": {}});

@@ -1,6 +1,6 @@
 //! Paths of files: which of them Ignition can write.
 
-use super::super::super::MAX_PATH;
+use super::super::super::items::MAX_PATH;
 use super::super::super::refused::Refused;
 use super::super::node::Node;
 
