@@ -21,6 +21,9 @@ use crate::process::{Program, command};
 
 const START_LIMIT: Duration = Duration::from_secs(120);
 
+/// The API group of core's kinds.
+const GROUP: &str = "cluster.x-k8s.io";
+
 /// The program with core's controllers.
 const CORE: &str = "cluster-api";
 
@@ -165,6 +168,10 @@ fn apply_crds(kubectl: &Kubectl, name: &str, port: u16, authority: &str) {
     for crd in &mut crds {
         if crd["spec"]["versions"].as_array().map_or(0, Vec::len) > 1 {
             crd["spec"]["conversion"] = conversion.clone();
+        }
+        // As its kustomization does; by them core finds the version of a kind that follows a contract.
+        for contract in ["v1beta1", "v1beta2"] {
+            crd["metadata"]["labels"][format!("{GROUP}/{contract}")] = json!(contract);
         }
     }
     apply(kubectl, &crds);

@@ -61,9 +61,10 @@ impl PlayedControlPlanes {
         let mut played = command(found.trim());
         played.arg(format!("--debug-port={}", debug.number()));
         let mut program = Program::start("played control planes", &mut played, &folder.path().join("log"));
-        let address = program.await_output(r"^(127\.0\.0\.1:\d+)$", START_LIMIT);
+        let address = program.await_output(r"(?m)^(127\.0\.0\.1:\d+)$", START_LIMIT);
         let http = HttpClient::new(&format!("http://{address}"));
-        http.post("/clusters", &json!({"name": CLUSTER, "port": endpoint.number()}))
+        let cluster = json!({"name": CLUSTER, "port": endpoint.number()}).to_string();
+        http.request("POST", "/clusters", Some(cluster.as_bytes()))
             .expect(200);
         Self {
             http,
@@ -102,14 +103,14 @@ impl PlayedControlPlanes {
 
     /// A machine is gone from its cluster, whatever etcd lists.
     pub fn end(&self, name: &str) {
-        self.http
-            .delete(&format!("/clusters/{CLUSTER}/machines/{name}"))
-            .expect(200);
+        let path = format!("/clusters/{CLUSTER}/machines/{name}");
+        self.http.request("DELETE", &path, None).expect(200);
     }
 
     /// Members and nodes.
     pub fn seen(&self) -> Played {
-        let shown = self.http.get(&format!("/clusters/{CLUSTER}")).expect(200).json();
+        let path = format!("/clusters/{CLUSTER}");
+        let shown = self.http.request("GET", &path, None).expect(200).json();
         let sorted = |names: &Value| {
             let names = names.as_array().into_iter().flatten();
             let mut names: Vec<String> = names

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::hub::{Hub, hostname, name, summary};
+use super::hub::{Hub, hostname, name, state, summary};
 use super::objects;
 use crate::condition::await_every;
 use crate::kube::{Kubectl, Played, PlayedControlPlanes, PlayedMachine};
@@ -24,6 +24,8 @@ pub struct ControlPlaneWalk<'a> {
     kubectl: Kubectl,
     hub: &'a Hub,
     played: &'a PlayedControlPlanes,
+    /// Of the hub's hosts, in REST.
+    infra_env_id: String,
     /// Nodes that were booted, with their Machine and their Agent.
     booted: BTreeMap<String, Booted>,
 }
@@ -53,6 +55,7 @@ impl<'a> ControlPlaneWalk<'a> {
             kubectl: hub.kubectl.namespace(NAMESPACE),
             hub,
             played,
+            infra_env_id: hub.infra_env_id(),
             booted: BTreeMap::new(),
         };
         walk.kubectl.apply(&[objects::namespace(NAMESPACE)]);
@@ -105,7 +108,6 @@ impl<'a> ControlPlaneWalk<'a> {
                     "kubeadmConfigSpec": {
                         "format": format,
                         "preKubeadmCommands": ["swapoff -a"],
-                        "clusterConfiguration": {"certificatesExpiryDays": 90}
                     },
                 },
             }),
@@ -151,6 +153,7 @@ impl<'a> ControlPlaneWalk<'a> {
             self.assert_quorum(&seen);
             self.boot(&seen)?;
             self.end(&seen);
+            self.return_hosts(&seen);
             done(&seen).map_err(|why| format!("{why}\n{}", describe(&seen)))
         })
     }
@@ -243,6 +246,20 @@ impl<'a> ControlPlaneWalk<'a> {
         for node in gone {
             self.played.end(&node);
             self.booted.remove(&node);
+        }
+    }
+
+    /// Machines that are given back boot the discovery image, as a fleet's agents that were rebooted do not.
+    fn return_hosts(&self, seen: &Observation) {
+        let given_back = seen
+            .agents
+            .iter()
+            .filter(|agent| state(agent).starts_with("reclaiming"));
+        for agent in given_back {
+            let registration =
+                json!({"host_id": name(agent), "discovery_agent_version": "muster-agent/0.1.0"});
+            let path = format!("/infra-envs/{}/hosts", self.infra_env_id);
+            self.hub.service.http().post(&path, &registration).expect(201);
         }
     }
 

@@ -31,6 +31,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -159,7 +160,9 @@ func (p *player) showCluster(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes := &corev1.NodeList{}
+	// As requests over the API left them, which are of no type.
+	nodes := &unstructured.UnstructuredList{}
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
 	if err := p.manager.GetResourceGroup(cluster).GetClient().List(r.Context(), nodes); err != nil {
 		return nil, err
 	}
@@ -171,7 +174,7 @@ func (p *player) showCluster(r *http.Request) (any, error) {
 		shown.Members = append(shown.Members, pod.Spec.NodeName)
 	}
 	for _, node := range nodes.Items {
-		shown.Nodes = append(shown.Nodes, node.Name)
+		shown.Nodes = append(shown.Nodes, node.GetName())
 	}
 	return shown, nil
 }
