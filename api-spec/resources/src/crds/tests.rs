@@ -209,7 +209,12 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "field",
         "it chooses the image for the disk",
     ),
-    (AGENT_MACHINE_TEMPLATES, "spec.template.metadata", "field", OF_CONTRACT),
+    (
+        AGENT_MACHINE_TEMPLATES,
+        "spec.template.metadata",
+        "field",
+        OF_CONTRACT,
+    ),
     (
         AGENT_MACHINE_TEMPLATES,
         "spec.template.metadata.labels",

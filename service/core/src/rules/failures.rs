@@ -34,7 +34,10 @@ const MAX_PARTS: usize = 256;
 const NO_PARTS: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual"];
 
 /// Stages in which nothing of a cluster plays a part but the operator's image.
-const WRITING: [HostStage; 2] = [HostStage::WritingImageToDisk, HostStage::CopyingRegistryDataToDisk];
+const WRITING: [HostStage; 2] = [
+    HostStage::WritingImageToDisk,
+    HostStage::CopyingRegistryDataToDisk,
+];
 
 /// Parts of the reasons with which our agent ends an installation for which its image or its source is at fault
 /// (agent/src/install/image/error.rs, agent/src/install/error.rs).
