@@ -91,7 +91,7 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         add_hook(machine, provider).await?;
     }
     release_strays(&object, provider).await?;
-    if let Some(before) = object.status.as_ref().filter(|status| status.ready) {
+    if let Some(before) = object.status.as_ref().filter(|status| status::is_settled(status)) {
         // The status stays as it was when it became ready; only a pause may have left a trace.
         let next = status::without_notice(before, Type::Paused);
         write(&provider.context, &*object, Some(before), &next).await?;

@@ -161,6 +161,16 @@ fn started(of_agent: &StandardCondition, now: Timestamp) -> StandardCondition {
     )
 }
 
+/// True when the AgentMachine is ready and its host is installed: a host that counts as provisioned before may fail yet, which the
+/// conditions then show.
+pub fn is_settled(status: &AgentMachineStatus) -> bool {
+    let started: &str = Reason::HostStarted.into();
+    let installed: &str = Type::Installed.into();
+    let mut conditions = status.conditions.iter();
+    let installed = conditions.find(|one| one.type_ == installed);
+    status.ready && installed.is_some_and(|one| one.status == "True" && one.reason != started)
+}
+
 /// Updates the summary from the other conditions.
 pub fn summarize(status: &mut AgentMachineStatus, now: Timestamp) {
     let ready = summary(&status.conditions);
@@ -381,6 +391,7 @@ mod tests {
             .map(|type_| json!({"type": type_, "status": "True"}))
             .collect();
         let done = taken(&agent(&json!(all_true)));
+        assert!(is_settled(&done));
         assert!(
             done.ready
                 && done.initialization
@@ -442,6 +453,9 @@ mod tests {
         assert_eq!(find(&started, "Ready").status, "True");
         let later = next(Some(&started), false);
         assert!(later.ready && later.initialization == started.initialization);
+        // What becomes of the host is still shown.
+        assert!(!is_settled(&started) && !is_settled(&later));
+        assert_eq!(find(&later, "Ready").status, "False");
     }
 
     #[test]
