@@ -462,7 +462,7 @@ mod tests {
         let text = describe(&failed(1, &one));
         for part in [
             "once",
-            "(Rebooting): why",
+            "(Writing image to disk): why",
             "do not take it before",
             "forget-failures",
         ] {
