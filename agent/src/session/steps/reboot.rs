@@ -47,16 +47,21 @@ impl StepHandler for RebootForReclaim {
             let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
             let way = plan(&request, std::process::id() == 1, comm.trim())?;
             tracing::warn!(?way, "the service requests a reboot");
-            tokio::spawn(async move {
-                let _running = until_reboot;
-                tokio::time::sleep(REPLY_FIRST).await;
-                if let Err(error) = way.go() {
-                    tracing::error!("the reboot cannot be started: {error}");
-                }
-            });
+            go_after_reply(way, until_reboot);
             Ok(StepOutput::good(String::new()))
         })
     }
+}
+
+/// Restarts the machine when the reply was sent; the step runs until then.
+pub(super) fn go_after_reply(way: Way, running: Arc<Running>) {
+    tokio::spawn(async move {
+        let _running = running;
+        tokio::time::sleep(REPLY_FIRST).await;
+        if let Err(error) = way.go() {
+            tracing::error!("the reboot cannot be started: {error}");
+        }
+    });
 }
 
 fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Result<Way, StepError> {

@@ -7,12 +7,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use muster_api::steps::RebootNodeRequest;
 
+use super::reboot::go_after_reply;
 use crate::host::restart::Way;
 use crate::step::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
 const NAME: StepType = StepType::RebootNode;
-/// Time for the reply to be sent.
-const REPLY_FIRST: Duration = Duration::from_secs(2);
 /// Time since boot, as the kernel counts it. Source: proc_uptime(5).
 const UPTIME: &str = "/proc/uptime";
 
@@ -39,13 +38,7 @@ impl StepHandler for RebootNode {
             }
             let way = Way::of_machine().map_err(|reason| StepError::of(NAME, reason))?;
             tracing::warn!(?way, "the service requests a reboot");
-            tokio::spawn(async move {
-                let _running = until_reboot;
-                tokio::time::sleep(REPLY_FIRST).await;
-                if let Err(error) = way.go() {
-                    tracing::error!("the reboot cannot be started: {error}");
-                }
-            });
+            go_after_reply(way, until_reboot);
             Ok(StepOutput::good(String::new()))
         })
     }

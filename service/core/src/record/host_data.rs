@@ -195,6 +195,17 @@ impl HostData {
         }
     }
 
+    /// Replaces the findings of `kind`; `None`: there is none any more.
+    pub(crate) fn set_finding(&mut self, kind: &str, finding: Option<HostFinding>) {
+        let of_kind = self.findings.iter().filter(|known| known.kind == kind);
+        if of_kind.eq(&finding) {
+            return;
+        }
+        self.findings.retain(|known| known.kind != kind);
+        self.findings.extend(finding);
+        self.findings.sort();
+    }
+
     /// True while an operator waits for the host's logs.
     pub fn awaits_logs(&self) -> bool {
         self.asked_logs

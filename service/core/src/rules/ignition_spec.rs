@@ -22,6 +22,7 @@ pub(crate) use data_url::data_of_url;
 pub use go_url::scheme;
 pub use merge::merged;
 pub use problem::Problem;
+pub(crate) use rules::clean;
 pub use version::{NEWEST, version_text};
 
 /// A config in the form that is described above.

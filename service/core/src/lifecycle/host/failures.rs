@@ -1,6 +1,6 @@
 //! Counts failures of a host, and forgets them: by its success, by a repair, by a person.
 
-use muster_api::host::{HostFinding, HostStage};
+use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 
 use super::deadline;
@@ -99,17 +99,5 @@ fn is_of_host(old: &Host, event: &HostEvent, facts: &HostFacts<'_>, now: Timesta
 /// Sets the finding about the failures, or removes it.
 fn note(host: &mut Host) {
     let finding = host.data.failures.as_ref().map(failures::finding);
-    let is_noted = |known: &HostFinding| known.kind == FAILED_BEFORE;
-    let same = host
-        .data
-        .findings
-        .iter()
-        .filter(|known| is_noted(known))
-        .eq(&finding);
-    if same {
-        return;
-    }
-    host.data.findings.retain(|known| !is_noted(known));
-    host.data.findings.extend(finding);
-    host.data.findings.sort();
+    host.data.set_finding(FAILED_BEFORE, finding);
 }

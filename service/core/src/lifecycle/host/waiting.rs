@@ -32,19 +32,7 @@ pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let finding = wait(host, &facts.deadlines())
         .filter(|wait| now >= wait.since + LONG)
         .map(describe);
-    let is_noted = |known: &HostFinding| known.kind == WAITING;
-    let same = host
-        .data
-        .findings
-        .iter()
-        .filter(|known| is_noted(known))
-        .eq(&finding);
-    if same {
-        return;
-    }
-    host.data.findings.retain(|known| !is_noted(known));
-    host.data.findings.extend(finding);
-    host.data.findings.sort();
+    host.data.set_finding(WAITING, finding);
 }
 
 /// Time at which the finding of the present wait is due; `None`: the host does not wait, or the finding exists.

@@ -9,6 +9,8 @@ mod systemd;
 
 use std::collections::HashSet;
 
+pub(crate) use nodes::clean;
+
 use serde_json::{Map, Value};
 
 use super::merge::key;

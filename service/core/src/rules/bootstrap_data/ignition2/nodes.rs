@@ -7,6 +7,7 @@ use super::object::Holds::{Flag, Number, Text};
 use super::object::{Object, put_object};
 use super::resources::contents;
 use crate::rules::bootstrap_data::refused::Refused;
+use crate::rules::ignition_spec::clean;
 
 /// The first specification in which a mode that is absent is 0644, or 0755 of directories; before it was 0.
 const HAS_DEFAULT_MODE: u8 = 2;
@@ -126,17 +127,4 @@ fn node(from: &mut Object, filesystems: &Filesystems) -> Result<Map<String, Valu
         }
     }
     Ok(to)
-}
-
-/// The shortest form of an absolute path, which Ignition 3 demands.
-fn clean(path: &str) -> String {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }

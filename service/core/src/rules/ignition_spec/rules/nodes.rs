@@ -94,7 +94,7 @@ pub(super) fn storage(place: &mut Place<'_>) {
 }
 
 /// The shortest form of an absolute path.
-fn clean(path: &str) -> String {
+pub(crate) fn clean(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {
