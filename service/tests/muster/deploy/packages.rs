@@ -273,8 +273,12 @@ fn common(kind: &str, object: &Value) -> Value {
             .as_object_mut()
             .unwrap()
             .remove("annotations");
+        let container = &mut object["spec"]["template"]["spec"]["containers"][0];
         // Its name ends in a digest of its content.
-        object["spec"]["template"]["spec"]["containers"][0]["envFrom"] = Value::Null;
+        container["envFrom"] = Value::Null;
+        // A patch of kustomize moves the variable that it changes to the front.
+        let variables = container["env"].as_array_mut().unwrap();
+        variables.sort_by_key(|one| one["name"].as_str().unwrap().to_owned());
     }
     if kind == "ConfigMap" {
         object["metadata"]["name"] = "muster".into();
