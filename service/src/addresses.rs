@@ -37,6 +37,16 @@ pub fn status(text: &str) -> Result<SocketAddr, String> {
     address(text, STATUS_PORT)
 }
 
+/// Reads an address as programs in Go do: `:PORT` is every address of both families.
+pub fn of_go(text: &str) -> Result<SocketAddr, String> {
+    let every = text.strip_prefix(':').and_then(|port| port.parse().ok());
+    match every {
+        Some(port) => Ok(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port)),
+        None if text.contains(':') => address(text, 0),
+        None => Err("give ADDRESS:PORT, or :PORT for every address".into()),
+    }
+}
+
 /// The address of the boot listener that goes with an API listener at `api`.
 pub fn boot_beside(api: SocketAddr) -> SocketAddr {
     SocketAddr::new(api.ip(), BOOT_PORT)

@@ -1,4 +1,4 @@
-//! Commands that talk to a running service, or to its database.
+//! Commands that talk to a running service, or to its database; and programs that run for themselves.
 
 pub mod arguments;
 pub mod bmc;
@@ -13,6 +13,7 @@ pub mod host;
 pub mod infra_env;
 pub mod kubernetes;
 pub mod list;
+pub mod manager;
 pub mod open;
 pub mod output;
 pub mod pxe_config;

@@ -12,6 +12,7 @@ pub mod installation;
 pub mod kubernetes;
 pub mod listen;
 pub mod logging;
+pub mod manager;
 pub mod requirements;
 pub mod retention;
 pub mod sealed_objects;

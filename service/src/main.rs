@@ -13,7 +13,7 @@ use muster::cli::help::{completion, man, tips};
 use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
 use muster::cli::{
-    bmc, cluster, config, events, host, infra_env, open, pxe_config, search, status, token, version,
+    bmc, cluster, config, events, host, infra_env, manager, open, pxe_config, search, status, token, version,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -96,6 +96,9 @@ enum Command {
     Man(man::ManArgs),
     /// Print the configuration of a DHCP server that leads machines to an InfraEnv's boot script
     PxeConfig(pxe_config::PxeConfigArgs),
+    /// Take Agents for the Machines of one namespace alone, in the place of cluster-api-provider-agent: with its flags, without a database.
+    /// In the container image it is /manager, as HyperShift starts it
+    Manager(Box<manager::ManagerArgs>),
     /// Print the CustomResourceDefinitions
     Crds(crds::CrdsArgs),
     /// Take this service's finalizers off all custom resources of an API server, so that they can be deleted without it
@@ -141,8 +144,9 @@ fn main() -> ExitCode {
     give_large_rows_back_at_once();
     leave_no_core_file();
     completion::answer(Cli::command);
-    let cli = Cli::try_parse().unwrap_or_else(|error| {
-        let words = std::env::args_os().skip(1);
+    let arguments = manager::arguments::spelled(std::env::args_os());
+    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| {
+        let words = arguments.into_iter().skip(1);
         tips::explained(error, Cli::command(), words).exit()
     });
     match run(cli) {
@@ -185,6 +189,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Completion(args) => completion::run(&args),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,
+            Command::Manager(args) => muster::manager::run(*args).await,
             Command::Crds(args) => crds::run(&args).await,
             Command::Uninstall(args) => uninstall::run(args).await,
             Command::AskQueries => Ok(()),

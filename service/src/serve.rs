@@ -11,7 +11,7 @@ mod last_resort;
 mod notify;
 mod open;
 mod run;
-mod signals;
+pub(crate) mod signals;
 
 pub use given::open_keys;
 pub use run::run;

@@ -3,6 +3,10 @@
 /// Name of the Lease of the replica that runs the controllers.
 pub const LEASE: &str = "77190dcb.agent-install.openshift.io";
 
+/// Name of the Lease by which a provider of Cluster API serves the namespace that it is in: that of cluster-api-provider-agent. Source:
+/// docs/protocol/capi-agent-provider.md#1.
+pub const PROVIDER_LEASE: &str = "7605f49b.agent-install.openshift.io";
+
 /// API groups.
 pub mod group {
     /// AgentClusterInstall.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use muster_cluster_api::capi::turns::{Holder, SERVICE, Turns};
 use muster_controller::context::with_deadline;
 use muster_controller::error::words;
 use muster_controller::events::Events;
@@ -86,6 +87,14 @@ pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: Cancellation
             () = stop.cancelled() => return,
         }
     }
+    // The built-in API, which has no lease or one among replicas, runs the provider of its service alone.
+    let holder = lease
+        .as_ref()
+        .filter(|_| !node_pools)
+        .map(|(namespace, _)| Holder {
+            me: format!("{SERVICE}{namespace}"),
+            take_over,
+        });
     let work = |stop| {
         let (events, queued) = Events::new();
         let context = Context::new(
@@ -99,6 +108,7 @@ pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: Cancellation
             sets_provider_ids: capi_provider,
             has_node_pools: node_pools,
             watch_filter: watch_filter.clone(),
+            turns: holder.clone().map_or_else(Turns::alone, Turns::among_others),
             ..context
         });
         run::run(

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kube::Client;
+use muster_cluster_api::Pool;
+use muster_cluster_api::capi::turns::Turns;
 use muster_controller::events::Events;
 use muster_controller::namespaces::Namespaces;
 use muster_controller::watches::Watches;
@@ -41,6 +43,8 @@ pub struct Context {
     pub has_node_pools: bool,
     /// As in the [context of Cluster API's kinds](muster_cluster_api::Context).
     pub watch_filter: Option<String>,
+    /// As in the [context of Cluster API's kinds](muster_cluster_api::Context).
+    pub turns: Arc<Turns>,
 }
 
 impl Context {
@@ -62,6 +66,7 @@ impl Context {
             sets_provider_ids: true,
             has_node_pools: true,
             watch_filter: None,
+            turns: Turns::alone(),
             changes: operations.changes.clone(),
             runtime: Arc::new(runtime),
             operations,
@@ -75,6 +80,8 @@ impl Context {
             workloads: self.workloads.clone(),
             images: Arc::new(ServiceImages(self.operations.os_images.clone())),
             watch_filter: self.watch_filter.clone(),
+            pool: Pool::Named,
+            turns: self.turns.clone(),
         })
     }
 

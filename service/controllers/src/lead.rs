@@ -3,12 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use kube::api::{Api, ObjectMeta};
-use muster_controller::lease::{LeaseDurations, Move, Observer};
-use muster_controller::writes::post_params;
+use muster_controller::lease::LeaseDurations;
+use muster_controller::lease::held::{HeldLease, Turn};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::now;
 use muster_resources::names::LEASE;
@@ -26,83 +23,33 @@ const FINISH_LIMIT: Duration = Duration::from_secs(5);
 
 /// The lease, as one replica sees it.
 pub struct Lead {
-    api: Api<Lease>,
-    observer: Observer,
+    lease: HeldLease,
     durations: LeaseDurations,
-    /// The lease as this replica wrote it last: it is renewed without a read, until another replica has written it.
-    ours: Option<Lease>,
-}
-
-/// The holder of the lease.
-#[derive(Debug, PartialEq)]
-enum Turn {
-    /// This replica holds the lease.
-    Mine,
-    /// That replica holds the lease.
-    Of(String),
-    /// Another replica wrote it at the same time.
-    Contested,
 }
 
 impl Lead {
     /// Returns the lease in `namespace`, for the replica that is called `me`.
     pub fn new(client: Client, namespace: &str, me: String, durations: LeaseDurations) -> Self {
-        Self {
-            api: Api::namespaced(client, namespace),
-            observer: Observer::new(me, durations),
-            durations,
-            ours: None,
-        }
+        Self::named(LEASE, client, namespace, me, durations)
     }
 
-    /// Takes or renews the lease if it is free or held by this replica.
-    async fn attempt(&mut self) -> kube::Result<Turn> {
-        let found = match self.ours.take() {
-            Some(lease) => Some(lease),
-            None => self.api.get_opt(LEASE).await?,
-        };
-        let spec = found.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());
-        let spec = match self
-            .observer
-            .observe(spec.as_ref(), Instant::now(), Timestamp::now())
-        {
-            Move::Write(spec) => spec,
-            Move::Wait(holder) => return Ok(Turn::Of(holder)),
-        };
-        let written = match found {
-            Some(found) => {
-                let lease = Lease {
-                    spec: Some(spec),
-                    ..found
-                };
-                // The write names the version that it is based on.
-                self.api.replace(LEASE, &post_params(), &lease).await
-            }
-            None => {
-                let metadata = ObjectMeta {
-                    name: Some(LEASE.to_owned()),
-                    ..ObjectMeta::default()
-                };
-                let lease = Lease {
-                    metadata,
-                    spec: Some(spec),
-                };
-                self.api.create(&post_params(), &lease).await
-            }
-        };
-        match written {
-            Ok(lease) => {
-                self.ours = Some(lease);
-                Ok(Turn::Mine)
-            }
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Turn::Contested),
-            Err(error) => Err(error),
+    /// The same with a lease of another name.
+    pub fn named(
+        name: &'static str,
+        client: Client,
+        namespace: &str,
+        me: String,
+        durations: LeaseDurations,
+    ) -> Self {
+        Self {
+            lease: HeldLease::new(client, namespace, name, me, durations),
+            durations,
         }
     }
 
     /// Releases the lease if this replica holds it, so that another replica leads at once.
     async fn release(&mut self) {
-        match timeout(REQUEST_LIMIT, self.give_back()).await {
+        match timeout(REQUEST_LIMIT, self.lease.give_back()).await {
             Ok(Ok(true)) => tracing::info!("the lease is given back"),
             Ok(Ok(false)) => {}
             Ok(Err(error)) => {
@@ -112,30 +59,6 @@ impl Lead {
                 )
             }
             Err(_) => tracing::warn!("the lease could not be given back in time; it runs out by itself"),
-        }
-    }
-
-    /// True when this replica held it. A renewal that was interrupted may have been written or not, even after the lease was read: then
-    /// once more.
-    async fn give_back(&mut self) -> kube::Result<bool> {
-        loop {
-            let found = match self.ours.take() {
-                Some(lease) => Some(lease),
-                None => self.api.get_opt(LEASE).await?,
-            };
-            let Some(lease) = found else { return Ok(false) };
-            let spec = lease.spec.clone().unwrap_or_default();
-            let Some(spec) = self.observer.released(&spec, Timestamp::now()) else {
-                return Ok(false);
-            };
-            let lease = Lease {
-                spec: Some(spec),
-                ..lease
-            };
-            match self.api.replace(LEASE, &post_params(), &lease).await {
-                Err(kube::Error::Api(status)) if status.code == 409 => {}
-                written => return written.map(|_| true),
-            }
         }
     }
 
@@ -151,7 +74,7 @@ impl Lead {
             let began = Instant::now();
             let patience = working.until(renewed, self.durations, began).min(REQUEST_LIMIT);
             let turn = tokio::select! {
-                turn = timeout(patience, self.attempt()) => turn,
+                turn = timeout(patience, self.lease.attempt()) => turn,
                 () = stop.cancelled() => break,
             };
             match turn {

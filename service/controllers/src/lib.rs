@@ -24,6 +24,7 @@ pub mod infra_env;
 pub mod join;
 pub mod lead;
 mod looks;
+pub mod manager;
 mod metal3_records;
 pub mod mirror;
 mod offered_images;

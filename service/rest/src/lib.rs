@@ -21,5 +21,6 @@ mod support;
 mod versions;
 mod views;
 
+pub use process::record_process;
 pub use router::{api, boot_script, metrics, openapi, probes};
 pub use state::Rest;

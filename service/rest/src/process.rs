@@ -28,6 +28,14 @@ impl ProcessUsage {
     }
 }
 
+/// Records the usage of this process.
+pub fn record_process() {
+    let Some(usage) = ProcessUsage::read() else { return };
+    metrics::gauge!("process_resident_memory_bytes").set(usage.memory_bytes as f64);
+    metrics::counter!("process_cpu_seconds_total").absolute(usage.cpu_seconds);
+    metrics::gauge!("process_open_fds").set(usage.open_files as f64);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ use muster_operations::urls::Urls;
 use serde::Serialize;
 use strum::VariantArray;
 
-use crate::process::ProcessUsage;
+use crate::process::record_process;
 use crate::state::Rest;
 
 /// Longest wait of `/ready` for the database: probes have deadlines of their own.
@@ -160,11 +160,7 @@ pub async fn metrics(
     if let Some(Ok(space)) = operations.disk.as_ref().map(Disk::space) {
         metrics::gauge!("service_assisted_installer_filesystem_usage_percentage").set(space.used_percent());
     }
-    if let Some(usage) = ProcessUsage::read() {
-        metrics::gauge!("process_resident_memory_bytes").set(usage.memory_bytes as f64);
-        metrics::counter!("process_cpu_seconds_total").absolute(usage.cpu_seconds);
-        metrics::gauge!("process_open_fds").set(usage.open_files as f64);
-    }
+    record_process();
     (
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
         rendered.render(),

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_connections::Budgets;
 use muster_http::listener::whole;
 use muster_http::only_known_names;
@@ -32,11 +31,6 @@ use crate::{image_downloads, listen, logging, upkeep};
 
 /// Time for running statements at the end, and for folding SQLite's log into its file.
 const DATABASE_CLOSING: Duration = Duration::from_secs(15);
-
-/// Upper bounds of the buckets of all histograms, seconds. Buckets of replicas can be added up; quantiles cannot.
-const SECONDS: [f64; 12] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
 
 /// Runs the service.
 pub async fn run(args: ServeArgs) -> Result<()> {
@@ -115,10 +109,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         opened = opening => opened?,
         () = signals.next() => return Ok(()),
     };
-    let metrics = PrometheusBuilder::new()
-        .set_buckets(&SECONDS)?
-        .install_recorder()
-        .context("metrics cannot be recorded")?;
+    let metrics = upkeep::recorder()?;
     let rest = Rest {
         operations: operations.clone(),
         metrics: metrics.clone(),

@@ -20,3 +20,17 @@ pub trait OfferedImages: Debug + Send + Sync {
         by: &[ImageConfiguration],
     ) -> Result<Option<Vec<CpuArchitecture>>, NoImage>;
 }
+
+/// The list of a service that these controllers do not see: any host is taken, and the service that has it shows what its list lacks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UnknownImages;
+
+impl OfferedImages for UnknownImages {
+    fn architectures(
+        &self,
+        _: &ImageWish,
+        _: &[ImageConfiguration],
+    ) -> Result<Option<Vec<CpuArchitecture>>, NoImage> {
+        Ok(None)
+    }
+}

@@ -5,5 +5,5 @@ pub mod context;
 pub mod images;
 pub mod nodepool;
 
-pub use context::Context;
-pub use images::OfferedImages;
+pub use context::{Context, OnlyPool, Pool};
+pub use images::{OfferedImages, UnknownImages};

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
 use kube::Client;
+use kube::client::Body;
 use tokio::time::timeout;
 use tower::service_fn;
 
@@ -30,6 +32,8 @@ pub struct Context {
     pub statuses: WrittenStatuses,
     /// Receives which watches fail.
     pub watches: Arc<dyn Watches>,
+    /// False where nothing may be written about objects that cannot be read: the log shows them.
+    pub tells_unreadable: bool,
 }
 
 impl Context {
@@ -41,8 +45,28 @@ impl Context {
             waits: Waits::default(),
             statuses: WrittenStatuses::default(),
             watches,
+            tells_unreadable: true,
         }
     }
+}
+
+/// The client, with its requests counted under the name that Kubernetes' own clients have (`rest_client_requests_total`).
+pub fn counted(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request: Request<Body>| {
+        let client = client.clone();
+        async move {
+            let method = request.method().as_str().to_owned();
+            let answered = client.send(request).await;
+            let code = match &answered {
+                Ok(response) => response.status().as_str().to_owned(),
+                Err(_) => "<error>".to_owned(),
+            };
+            metrics::counter!("rest_client_requests_total", "method" => method, "code" => code).increment(1);
+            answered
+        }
+    });
+    Client::new(service, namespace)
 }
 
 /// The client with a limit of each request.

@@ -52,16 +52,35 @@ fn watched(capi_provider: bool) -> Vec<Kind> {
     kinds
 }
 
+/// Returns the kinds that the provider of Cluster API needs and the API server lacks, with advice; `None`: it knows all. The kinds of Cluster
+/// API itself are not among them: only the provider's controllers wait for them.
+///
+/// # Errors
+/// Fails if the API server does.
+pub async fn lacking_for_provider(client: &Client) -> kube::Result<Option<String>> {
+    let kinds = [
+        kind::<Agent>(false),
+        kind::<AgentClusterInstall>(false),
+        kind::<ClusterDeployment>(true),
+        kind::<AgentCluster>(false),
+        kind::<AgentMachine>(false),
+    ];
+    lacking_of(client, &kinds).await
+}
+
 /// Returns the kinds that the API server lacks, with advice; `None`: it knows all. `capi_provider`: the provider runs, too.
 /// The kinds of Cluster API itself are not among them: only the provider waits for them.
 ///
 /// # Errors
 /// Fails if the API server does.
 pub async fn lacking(client: &Client, capi_provider: bool) -> kube::Result<Option<String>> {
-    let kinds = watched(capi_provider);
+    lacking_of(client, &watched(capi_provider)).await
+}
+
+async fn lacking_of(client: &Client, kinds: &[Kind]) -> kube::Result<Option<String>> {
     let mut served: Vec<(String, String)> = Vec::new();
     let mut asked = Vec::new();
-    for kind in &kinds {
+    for kind in kinds {
         if asked.contains(&&kind.group_version) {
             continue;
         }

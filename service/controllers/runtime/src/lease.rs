@@ -2,6 +2,8 @@
 //! when it has not changed for its duration, by the clock of the observer. Clocks of others are not
 //! relied on.
 
+pub mod held;
+
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::coordination::v1::LeaseSpec;
@@ -30,6 +32,10 @@ impl Default for LeaseDurations {
         }
     }
 }
+
+/// The longest time that a lease counts as held without a renewal, whatever its duration: programs that hold one renew it each few seconds,
+/// and anyone who may write it can write any duration.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// The next step of a replica.
 #[derive(Debug, PartialEq)]
@@ -79,7 +85,7 @@ impl Observer {
             });
         }
         let seconds = spec.lease_duration_seconds.unwrap_or_default().max(0);
-        let lasts = Duration::from_secs(u64::from(seconds.unsigned_abs()));
+        let lasts = Duration::from_secs(u64::from(seconds.unsigned_abs())).min(LONGEST);
         if holder.is_empty() || now.duration_since(since) >= lasts {
             return Move::Write(self.taken(Some(spec), clock));
         }
@@ -109,6 +115,11 @@ impl Observer {
             acquire_time: Some(MicroTime(clock)),
             ..spec.clone()
         })
+    }
+
+    /// True for a lease that this replica holds.
+    pub fn is_mine(&self, spec: Option<&LeaseSpec>) -> bool {
+        spec.is_some_and(|spec| spec.holder_identity.as_deref() == Some(&self.me))
     }
 
     fn seconds(&self) -> Option<i32> {
@@ -192,6 +203,20 @@ mod tests {
         let renewed = written(observer("one").observe(Some(&lease), start, clock(3)));
         assert_eq!(renewed.lease_transitions, Some(0));
         assert_eq!(renewed.acquire_time, lease.acquire_time);
+    }
+
+    #[test]
+    fn a_lease_that_is_written_once_for_ever_is_over_after_a_while() {
+        let (mut two, start) = (observer("two"), Instant::now());
+        let lease = LeaseSpec {
+            holder_identity: Some("one".into()),
+            lease_duration_seconds: Some(i32::MAX),
+            ..LeaseSpec::default()
+        };
+        let mut at = |second| two.observe(Some(&lease), start + Duration::from_secs(second), clock(0));
+        assert_eq!(at(0), Move::Wait("one".into()));
+        assert_eq!(at(299), Move::Wait("one".into()));
+        assert_eq!(written(at(300)).holder_identity.as_deref(), Some("two"));
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
 //! - [`unreadable`]: the condition of an object that cannot be read
 //! - [`waits`]: what objects wait for, which becomes Kubernetes Events when it takes longer than a minute
-//! - [`lease`]: the rules by which replicas hold a Lease
+//! - [`lease`], [`lease::held`]: the rules by which replicas hold a Lease, and a Lease that is held by them
+//! - [`rights`]: whether this program may make a request
 //! - [`writes`], [`merge_patch`], [`finalizers`], [`references`], [`secrets`], [`retry`], [`times`]: parameters of writes, differences,
 //!   finalizers, owners and names, values that objects refer to, intervals, times
 //!
@@ -30,6 +31,7 @@ pub mod namespaces;
 pub mod own_writes;
 pub mod references;
 pub mod retry;
+pub mod rights;
 pub mod secrets;
 pub mod status;
 pub mod times;

@@ -76,8 +76,12 @@ where
         .namespaces
         .watch(&config, api::<DeserializeGuard<K>>(context));
     let (events, client) = (context.events.clone(), context.client.clone());
+    let is_told = context.tells_unreadable;
     healthy(context, K::plural(&()).into_owned(), stream).filter_map(move |event| {
         future::ready(decoded(event, &store, |object, error| {
+            if !is_told {
+                return;
+            }
             events.publish(
                 events::warning("Read", "Unreadable", error),
                 object.object_ref(&()),

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::Api;
 use muster_kube_api::{Kind, KubeApi, LocalService, SqlStorage};
 use muster_operations::changes::Changes;
 use muster_store::Store;
@@ -204,11 +206,11 @@ async fn who_ends_while_it_renews_gives_the_lease_back() {
         Lead::new(client, "default", name.into(), DURATIONS)
     };
     let (mut one, mut two) = (lead("one"), lead("two"));
-    assert_eq!(one.attempt().await.unwrap(), Turn::Mine);
-    let cut_off = timeout(Duration::ZERO, one.attempt()).await;
+    assert_eq!(one.lease.attempt().await.unwrap(), Turn::Mine);
+    let cut_off = timeout(Duration::ZERO, one.lease.attempt()).await;
     assert!(cut_off.is_err(), "{cut_off:?}");
     one.release().await;
-    assert_eq!(two.attempt().await.unwrap(), Turn::Mine);
+    assert_eq!(two.lease.attempt().await.unwrap(), Turn::Mine);
 }
 
 #[tokio::test]

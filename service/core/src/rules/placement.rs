@@ -34,8 +34,8 @@ pub struct Need {
     pub cluster: KubeRef,
     /// Namespace of the hosts; others are not considered.
     pub namespace: String,
-    /// InfraEnvs in that namespace that are open to machines of its own namespace, if the two differ.
-    pub open: BTreeSet<KubeRef>,
+    /// Hosts of that namespace that are open to machines of its own namespace, if the two differ.
+    pub open: Open,
     pub selector: Selector,
     /// Failure domain that the host must be in.
     pub failure_domain: Option<String>,
@@ -47,15 +47,29 @@ pub struct Need {
     pub architecture: Option<String>,
 }
 
+/// Hosts of another namespace that a machine may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Open {
+    /// Those of these InfraEnvs.
+    Of(BTreeSet<KubeRef>),
+    /// All: whoever runs the controllers named the namespace, and gave them rights on its hosts.
+    All,
+}
+
+impl Open {
+    /// True if the hosts of this InfraEnv are open; `None`: a host of none.
+    fn has(&self, infra_env: Option<&KubeRef>) -> bool {
+        match self {
+            Self::Of(open) => infra_env.is_some_and(|infra_env| open.contains(infra_env)),
+            Self::All => true,
+        }
+    }
+}
+
 impl Need {
-    /// True for hosts of the machine's own namespace, and of InfraEnvs that are open to it.
+    /// True for hosts of the machine's own namespace, and those that are open to it.
     pub fn may_have(&self, one: &Candidate) -> bool {
-        let is_open = || {
-            one.infra_env
-                .as_ref()
-                .is_some_and(|infra_env| self.open.contains(infra_env))
-        };
-        one.host.namespace == self.machine.namespace || is_open()
+        one.host.namespace == self.machine.namespace || self.open.has(one.infra_env.as_ref())
     }
 }
 

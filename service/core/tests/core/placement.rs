@@ -7,7 +7,8 @@ use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Least, Need, NotTaken, Operator, PastFailures, Requirement, Selector, least, place,
+    Candidate, Hardware, Least, Need, NotTaken, Open, Operator, PastFailures, Requirement, Selector, least,
+    place,
 };
 use proptest::prelude::*;
 
@@ -43,7 +44,7 @@ fn need(machine: &str) -> Need {
         machine: KubeRef::new("c", machine),
         cluster: KubeRef::new("c", "one"),
         namespace: "hardware".into(),
-        open: [KubeRef::new("hardware", "hw")].into(),
+        open: Open::Of([KubeRef::new("hardware", "hw")].into()),
         selector: Selector::default(),
         failure_domain: None,
         minimum: Hardware::default(),
@@ -205,7 +206,7 @@ fn of_hosts_that_are_large_enough_the_one_is_first_that_wastes_least() {
 #[test]
 fn hosts_of_other_namespaces_are_had_only_where_their_infra_env_gives_them() {
     let mut closed = need("m");
-    closed.open.clear();
+    closed.open = Open::Of(BTreeSet::new());
     let why = reason(&closed, candidate("a"));
     assert!(
         why.starts_with("OfAnotherNamespace: ") && why.contains("the namespace c"),
@@ -221,6 +222,14 @@ fn hosts_of_other_namespaces_are_had_only_where_their_infra_env_gives_them() {
     (own.host.namespace, own.infra_env) = ("c".into(), None);
     closed.namespace = "c".into();
     assert_eq!(names(&closed, &[own]), ["a"], "its own namespace");
+    // Who runs the controllers for one namespace of hosts has given them all of it.
+    let mut given = need("m");
+    given.open = Open::All;
+    let mut of_no_pool = candidate("a");
+    of_no_pool.infra_env = None;
+    let mut of_other_namespace = candidate("b");
+    of_other_namespace.host.namespace = "other".into();
+    assert_eq!(names(&given, &[of_no_pool, of_other_namespace]), ["a"]);
 }
 
 #[test]

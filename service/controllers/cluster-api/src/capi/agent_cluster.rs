@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use kube::ResourceExt;
 use kube::core::DynamicObject;
 use kube::runtime::reflector::{ObjectRef, Store, store::Writer};
 use kube::runtime::watcher::{self, Event};
+use kube::{Resource, ResourceExt};
 use muster_controller::drive::{CONCURRENCY, drive};
 use muster_controller::references::{kube_ref, object_ref};
 use muster_controller::watch;
@@ -58,9 +58,12 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, zones: Arc<Zones>, stop: C
     let deployments = watch::metadata::<ClusterDeployment>(&context, deployments);
     let controller = watch::controller::<AgentCluster>(&context);
     let of_zones = of_zones(controller.store(), clusters.clone());
+    let of_turns = context.turns.changes(controller.store());
+    look_at(controller.store(), &context);
     let controller = controller
         .reconcile_on(changed)
         .reconcile_on(of_zones)
+        .reconcile_on(of_turns)
         .watches_stream(deployments, |deployment| -> Option<ObjectRef<AgentCluster>> {
             let name = deployment.labels().get(label::AGENT_CLUSTER_REF)?;
             let namespace = deployment.namespace().unwrap_or_default();
@@ -74,10 +77,29 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, zones: Arc<Zones>, stop: C
         stop,
         move |object, context| {
             let clusters = clusters.clone();
-            async move { reconcile::reconcile(object, &context, &clusters).await }
+            async move {
+                let namespace = object.namespace().unwrap_or_default();
+                let work = reconcile::reconcile(object, &context, &clusters);
+                context.turns.within(&namespace, work).await
+            }
         },
     )
     .await;
+}
+
+/// Shows AgentClusters to what finds out who serves their namespaces.
+fn look_at(own: Store<AgentCluster>, context: &Arc<Context>) {
+    // What holds the context holds this.
+    let provider = Arc::downgrade(context);
+    context.turns.look_by(move |seen| {
+        let Some(context) = provider.upgrade() else { return };
+        for object in own.state() {
+            if context.is_ours(&*object) {
+                let place = seen.entry(object.namespace().unwrap_or_default()).or_default();
+                place.clusters.push(object.object_ref(&()));
+            }
+        }
+    });
 }
 
 /// AgentClusters whose failure domains have changed.

@@ -18,10 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
-use kube::runtime::reflector::{self, store::Writer};
+use kube::runtime::reflector::{self, Store, store::Writer};
 use muster_controller::drive::drive;
-use muster_controller::watch;
+use muster_controller::references::cluster_api_owner;
+use muster_controller::{finalizers, watch};
+use muster_resources::names::finalizer;
 use muster_resources::{AgentMachine, AgentMachineTemplate, InfraEnv};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
@@ -33,6 +36,7 @@ use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
+use super::objects::is_paused;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
 use super::remediation::Waiting;
@@ -56,6 +60,8 @@ pub struct Shared {
     pub zones: Arc<Zones>,
     /// Remediations that wait for answers of Agents, which this controller watches.
     pub remediations: Arc<Waiting>,
+    /// AgentMachineTemplates are reconciled.
+    pub has_templates: bool,
 }
 
 /// Runs the controller until `stop`.
@@ -65,6 +71,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         infra_envs: infra_env_writer,
         zones,
         remediations,
+        has_templates,
     } = shared;
     let machine_writer = Writer::new(kinds.machine.clone());
     let cluster_writer = Writer::new(kinds.cluster.clone());
@@ -73,6 +80,8 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     let (requests, mut requested) = unbounded_channel();
     let (template_requests, requested_templates) = unbounded_channel();
     let controller = watch::controller::<AgentMachine>(&context);
+    look_at(controller.store(), &context);
+    let of_turns = context.turns.changes(controller.store());
     let templates = watch::controller_without_own_writes::<AgentMachineTemplate>(&context);
     let provider = Arc::new(Provider {
         context: context.clone(),
@@ -123,13 +132,16 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         () = stop.cancelled() => false,
     };
     if is_ready {
-        tasks.spawn(agent_machine_template::run(
-            provider.clone(),
-            templates,
-            requested_templates,
-        ));
-        let controller =
-            controller.reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
+        if has_templates {
+            tasks.spawn(agent_machine_template::run(
+                provider.clone(),
+                templates,
+                requested_templates,
+            ));
+        }
+        let controller = controller
+            .reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)))
+            .reconcile_on(of_turns);
         let work = drive(
             "agent_machine",
             WORKERS,
@@ -138,7 +150,13 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
             stop,
             move |object, _| {
                 let provider = provider.clone();
-                async move { reconcile::reconcile(object, provider).await }
+                async move {
+                    let turns = provider.context.turns.clone();
+                    let namespace = object.namespace().unwrap_or_default();
+                    turns
+                        .within(&namespace, reconcile::reconcile(object, provider))
+                        .await
+                }
             },
         );
         tokio::select! {
@@ -151,4 +169,28 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     }
     // Work that is interrupted is found again by the next start.
     tasks.shutdown().await;
+}
+
+/// Shows AgentMachines to what finds out who serves their namespaces.
+fn look_at(own: Store<AgentMachine>, context: &Arc<Context>) {
+    // What holds the context holds this.
+    let provider = Arc::downgrade(context);
+    context.turns.look_by(move |seen| {
+        let Some(context) = provider.upgrade() else { return };
+        for object in own.state() {
+            if context.is_ours(&*object) {
+                let place = seen.entry(object.namespace().unwrap_or_default()).or_default();
+                place.is_undone |= is_undone(&object);
+            }
+        }
+    });
+}
+
+/// True for an AgentMachine that every provider would have put its finalizer on. Source: docs/protocol/capi-agent-provider.md#4.
+fn is_undone(object: &AgentMachine) -> bool {
+    object.metadata.deletion_timestamp.is_none()
+        && cluster_api_owner(object, "Machine").is_some()
+        && !is_paused(object)
+        && !finalizers::is_moved(object)
+        && !finalizers::has(object, finalizer::AGENT_MACHINE)
 }

@@ -7,6 +7,7 @@ mod status;
 use std::sync::Arc;
 
 use futures_util::stream;
+use kube::ResourceExt;
 use kube::runtime::Controller;
 use kube::runtime::reflector::ObjectRef;
 use muster_controller::drive::{CONCURRENCY, drive};
@@ -22,8 +23,11 @@ pub async fn run(
     controller: Controller<AgentMachineTemplate>,
     mut requested: UnboundedReceiver<ObjectRef<AgentMachineTemplate>>,
 ) {
-    let controller = controller.reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
     let context = provider.context.clone();
+    let of_turns = context.turns.changes(controller.store());
+    let controller = controller
+        .reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)))
+        .reconcile_on(of_turns);
     drive(
         "agent_machine_template",
         CONCURRENCY,
@@ -32,7 +36,13 @@ pub async fn run(
         CancellationToken::new(),
         move |object, _| {
             let provider = provider.clone();
-            async move { reconcile::reconcile(object, provider).await }
+            async move {
+                let turns = provider.context.turns.clone();
+                let namespace = object.namespace().unwrap_or_default();
+                turns
+                    .within(&namespace, reconcile::reconcile(object, provider))
+                    .await
+            }
         },
     )
     .await;

@@ -109,7 +109,7 @@ impl Claims {
 mod tests {
     use kube::runtime::reflector;
     use kube::runtime::watcher::Event;
-    use muster_core::rules::placement::{Hardware, Selector};
+    use muster_core::rules::placement::{Hardware, Open, Selector};
     use serde_json::json;
 
     use super::*;
@@ -138,7 +138,7 @@ mod tests {
             machine: KubeRef::new("c", machine),
             cluster: KubeRef::new("c", "one"),
             namespace: "hardware".into(),
-            open: [KubeRef::new("hardware", "hw")].into(),
+            open: Open::Of([KubeRef::new("hardware", "hw")].into()),
             selector: Selector::default(),
             failure_domain: None,
             minimum: Hardware::default(),

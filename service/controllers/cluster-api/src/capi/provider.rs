@@ -1,11 +1,12 @@
 //! Holds the state that the reconciles of AgentMachines share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::Store;
 use muster_core::record::KubeRef;
+use muster_core::rules::placement::Open;
 use muster_resources::{AgentCluster, InfraEnv};
 
 use super::agents::AgentView;
@@ -41,9 +42,12 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// InfraEnvs in `namespace` that give their hosts to AgentMachines of the namespace `machines`.
-    pub fn open_to(&self, machines: &str, namespace: &str) -> BTreeSet<KubeRef> {
-        zones::open_to(&self.infra_envs, machines, namespace)
+    /// The hosts in `namespace` that are open to AgentMachines of the namespace `machines`.
+    pub fn open_to(&self, machines: &str, namespace: &str) -> Open {
+        match self.context.only_pool() {
+            Some(_) => Open::All,
+            None => Open::Of(zones::open_to(&self.infra_envs, machines, namespace)),
+        }
     }
 }
 

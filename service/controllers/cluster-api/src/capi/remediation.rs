@@ -13,8 +13,8 @@ mod waiting;
 use std::sync::Arc;
 
 use futures_util::stream;
-use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
+use kube::{Resource, ResourceExt};
 use muster_controller::drive::{CONCURRENCY, drive};
 use muster_controller::{kinds, watch};
 use muster_resources::AgentRemediation;
@@ -40,8 +40,11 @@ pub async fn run(
         () = kinds::served(&context.client, &version, &plurals) => {}
         () = stop.cancelled() => return,
     }
-    let controller = watch::controller::<AgentRemediation>(&context)
-        .reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)));
+    let controller = watch::controller::<AgentRemediation>(&context);
+    let of_turns = context.turns.changes(controller.store());
+    let controller = controller
+        .reconcile_on(stream::poll_fn(move |context| requested.poll_recv(context)))
+        .reconcile_on(of_turns);
     let kinds = Arc::new(kinds);
     drive(
         "agent_remediation",
@@ -51,7 +54,11 @@ pub async fn run(
         stop,
         move |object, context| {
             let (kinds, waiting) = (kinds.clone(), waiting.clone());
-            async move { reconcile::reconcile(object, &context, &kinds, &waiting).await }
+            async move {
+                let namespace = object.namespace().unwrap_or_default();
+                let work = reconcile::reconcile(object, &context, &kinds, &waiting);
+                context.turns.within(&namespace, work).await
+            }
         },
     )
     .await;

@@ -30,6 +30,10 @@ pub async fn wanted(
     let Some(pool) = node_pool(object, machine) else {
         return Ok(None);
     };
+    if provider.context.only_pool().is_some() {
+        // NodePools are in other namespaces, which this program does not read. A selector can name the architecture.
+        return Ok(None);
+    }
     if let Some((known, _)) = provider.architectures.get(&pool, Instant::now()) {
         return Ok(known);
     }

@@ -1,6 +1,6 @@
 //! Finds an Agent for an AgentMachine and takes it. Source: docs/protocol/capi-agent-provider.md#2 steps 9 and 10.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
@@ -9,7 +9,7 @@ use muster_controller::error::{Error, unless_absent, words};
 use muster_controller::references::kube_ref;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Need, NotTaken, Operator, Requirement, Selector, place,
+    Candidate, Hardware, Need, NotTaken, Open, Operator, Requirement, Selector, place,
 };
 use muster_resources::names::annotation;
 use muster_resources::{AgentMachine, LabelSelector};
@@ -54,7 +54,7 @@ impl Outcome {
 pub fn need(
     machine: &AgentMachine,
     cluster: &KubeRef,
-    (namespace, open): (String, BTreeSet<KubeRef>),
+    (namespace, open): (String, Open),
     (failure_domain, architecture): (Option<&str>, Option<String>),
 ) -> Result<Need, String> {
     let size = |key: &str, wanted: &str| match machine.annotations().get(key) {
@@ -241,8 +241,8 @@ mod tests {
     }
 
     /// The namespace of the machine; hosts of it need no permission of an InfraEnv.
-    fn of_c() -> (String, BTreeSet<KubeRef>) {
-        ("c".into(), BTreeSet::new())
+    fn of_c() -> (String, Open) {
+        ("c".into(), Open::Of(std::collections::BTreeSet::new()))
     }
 
     #[test]

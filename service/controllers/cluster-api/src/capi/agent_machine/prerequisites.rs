@@ -97,8 +97,8 @@ pub fn missing_data(no_data: NoData) -> Result<String, Error> {
     }
 }
 
-/// The namespace to take Agents from: that of an annotation, or of the HostedCluster; else the AgentMachine's own. Or the reason of a wait, as
-/// a sentence.
+/// The namespace to take Agents from: the only one that there is, that of an annotation, or of the HostedCluster; else the AgentMachine's own.
+/// Or the reason of a wait, as a sentence.
 ///
 /// # Errors
 /// Fails if the API server does.
@@ -108,6 +108,9 @@ pub async fn agent_namespace(
     cluster: Cluster<'_>,
     provider: &Provider,
 ) -> Result<Result<String, String>, Error> {
+    if let Some(pool) = provider.context.only_pool() {
+        return Ok(Ok(pool.namespace.clone()));
+    }
     let given = object.annotations().get(annotation::AGENT_NAMESPACE);
     let given = given.or_else(|| agent_cluster.annotations().get(annotation::AGENT_NAMESPACE));
     if let Some(namespace) = given {

@@ -33,6 +33,7 @@ use super::status::{self, Found, Reason, Type};
 use super::waits;
 use crate::capi::agents::{self, AgentView};
 use crate::capi::bootstrap::Bootstrap;
+use crate::capi::node;
 use crate::capi::objects::{Cluster, Machine, adopted, find, is_paused};
 use crate::capi::provider::Provider;
 
@@ -95,7 +96,11 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         // The status stays as it was when it became ready; only a pause may have left a trace.
         let next = status::without_notice(before, Type::Paused);
         write(&provider.context, &*object, Some(before), &next).await?;
-        return Ok(Action::await_change());
+        return match provider.context.only_pool() {
+            Some(_) => node::set_provider_id(&object, cluster.as_deref(), provider).await,
+            // The service that has the host does, when it joins.
+            None => Ok(Action::await_change()),
+        };
     }
     let (found, again) = reserve(&object, machine, cluster.as_deref(), provider).await?;
     let when = provisioned::when(&object, cluster.as_deref(), provider);

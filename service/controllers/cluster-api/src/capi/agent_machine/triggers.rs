@@ -56,12 +56,16 @@ pub struct Triggers {
 
 impl Triggers {
     /// Events of all objects of a kind.
-    fn all<K>(&self, writer: &Writer<K>) -> impl Stream<Item = Event<K>> + Send + use<K>
+    fn all<K>(
+        &self,
+        context: &muster_controller::Context,
+        writer: &Writer<K>,
+    ) -> impl Stream<Item = Event<K>> + Send + use<K>
     where
         K: Watched + Resource<Scope = NamespaceResourceScope>,
     {
         let config = watcher::Config::default();
-        watch::watch(&self.provider.context, config, writer.as_reader())
+        watch::watch(context, config, writer.as_reader())
     }
 
     fn request(&self, machine: &KubeRef) {
@@ -80,7 +84,7 @@ impl Triggers {
 
     /// Handles Agents: each concerns the AgentMachine that took it or waits for it to leave, and those without an Agent.
     pub async fn agents(self: Arc<Self>, mut writer: Writer<AgentView>) {
-        let mut stream = pin!(self.all(&writer));
+        let mut stream = pin!(self.all(self.provider.context.of_agents(), &writer));
         while let Some(event) = stream.next().await {
             match &event {
                 Event::Apply(agent) | Event::InitApply(agent) => {
@@ -212,7 +216,7 @@ impl Triggers {
 
     /// Handles AgentClusters: AgentMachines may wait for the ClusterDeployment of one.
     pub async fn agent_clusters(self: Arc<Self>, mut writer: Writer<AgentCluster>) {
-        let mut stream = pin!(self.all(&writer));
+        let mut stream = pin!(self.all(&self.provider.context, &writer));
         while let Some(event) = stream.next().await {
             writer.apply_watcher_event(&event);
             if let Event::Apply(agent_cluster) = &event {
@@ -227,6 +231,14 @@ impl Triggers {
 
     /// Handles InfraEnvs: AgentMachines may wait for one that gives its hosts to another namespace.
     pub async fn infra_envs(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<InfraEnv>>) {
+        if self.provider.context.only_pool().is_some() {
+            // They may not be read, and give nothing: all Agents of the namespace may be taken.
+            for event in [Event::Init, Event::InitDone] {
+                writer.apply_watcher_event(&event);
+            }
+            self.provider.zones.infra_envs_listed();
+            return std::future::pending().await;
+        }
         let config = watcher::Config::default();
         let mut stream = pin!(watch::metadata_events(&self.provider.context, config));
         while let Some(event) = stream.next().await {

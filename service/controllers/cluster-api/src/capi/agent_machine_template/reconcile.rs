@@ -70,7 +70,8 @@ async fn pool(object: &AgentMachineTemplate, provider: &Provider) -> Result<Opti
             namespace
         }
         _ => {
-            let given = machine.annotations().get(annotation::AGENT_NAMESPACE);
+            let only = provider.context.only_pool().map(|pool| &pool.namespace);
+            let given = only.or_else(|| machine.annotations().get(annotation::AGENT_NAMESPACE));
             given.cloned().unwrap_or_else(|| own.clone())
         }
     };
