@@ -194,7 +194,7 @@ async fn report_other(state: &BridgeState, client: &Client, namespace: &str, me:
             tracing::warn!("{why}");
             let api = Api::<AgentCluster>::namespaced(client.clone(), namespace);
             let listed = timeout(REQUEST_LIMIT, api.list(&ListParams::default().limit(20))).await;
-            // An Event that nobody gets now is sent with the next report.
+            // AgentClusters that cannot be listed now get the next report.
             for cluster in listed.into_iter().flatten().flatten() {
                 events.publish(warning("Serve", "OtherProvider", &why), cluster.object_ref(&()));
             }

@@ -245,6 +245,7 @@ for name in database.lab.example muster.muster.svc muster; do
   echo "answers as $name"
 done
 stat -c '%u %a' root/var/lib/muster/data
+as_the_user /manager --help | grep -q -- '--health-probe-bind-address <ADDR:PORT>' && echo 'has /manager'
 if as_the_user "$@" serve --data-dir /elsewhere > answer 2>&1; then echo 'the root can be written'; exit 1; fi
 "#;
 
@@ -281,6 +282,7 @@ fn runs_as_a_pod(root: &Path, config: &Value) {
         "answers as muster.muster.svc",
         "answers as muster",
         "1000680000 2700",
+        "has /manager",
     ];
     assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
 }

@@ -7,7 +7,7 @@ use muster_tests::database::{host_id, known_host, register};
 use muster_tests::hosts::clusters::report;
 use muster_tests::kube::played_nodes::{Workload, kubeconfig_secret};
 use muster_tests::kube::world::{NAMESPACE, SOON, World, imported_cluster, infra_env, message};
-use muster_tests::kube::{Api, Kubectl, on_each_api};
+use muster_tests::kube::{Api, KubeServed, Kubectl, on_each_api};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -25,7 +25,12 @@ pub struct Lab {
 impl Lab {
     #[track_caller]
     pub fn on(api: Api) -> Self {
-        let world = World::of(api.serve());
+        Self::of(api.serve())
+    }
+
+    #[track_caller]
+    pub fn of(service: KubeServed) -> Self {
+        let world = World::of(service);
         world.secret(muster_tests::rest::PULL_SECRET);
         world.kubectl.apply(&[infra_env(&json!({}))]);
         let infra_env = await_condition("REST to know the InfraEnv", SOON, || {

@@ -142,7 +142,7 @@ fn measure(name: &'static str, took: Duration, error: Option<&impl Failure>) {
     };
     metrics::counter!("muster_reconciles_total", "controller" => name, "outcome" => outcome).increment(1);
     metrics::histogram!("muster_reconcile_duration_seconds", "controller" => name).record(took.as_secs_f64());
-    // The names by which controller-runtime's programs count, and dashboards ask.
+    // The names of controller-runtime, which dashboards have.
     let result = if error.is_some() { "error" } else { "success" };
     metrics::counter!("controller_runtime_reconcile_total", "controller" => name, "result" => result)
         .increment(1);

@@ -8,6 +8,7 @@ mod control_planes;
 mod images;
 mod moves;
 mod remediation;
+mod turns;
 mod world;
 
 use std::time::Duration;

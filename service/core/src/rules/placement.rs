@@ -52,7 +52,7 @@ pub struct Need {
 pub enum Open {
     /// Those of these InfraEnvs.
     Of(BTreeSet<KubeRef>),
-    /// All: whoever runs the controllers named the namespace, and gave them rights on its hosts.
+    /// All: the operator of the controllers named the namespace, and gave them rights on its hosts.
     All,
 }
 

@@ -49,7 +49,7 @@ pub struct Holder {
 
 /// The namespaces that the provider serves.
 pub struct Turns {
-    /// `None`: all of them, as there is no other provider, or whoever runs this one holds the Lease.
+    /// `None`: all of them, as there is no other provider, or the program that runs this one holds the Lease.
     holder: Option<Holder>,
     known: Mutex<HashMap<String, Known>>,
     /// Notified when an object of an unknown namespace is reconciled.

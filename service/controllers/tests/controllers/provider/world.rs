@@ -1,13 +1,17 @@
 //! The simulated environment of the provider.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, NamespaceResourceScope};
 use kube::{Api, Resource, ResourceExt};
 use muster_cluster_api::capi;
+use muster_cluster_api::capi::turns::{Holder, SERVICE, Turns};
+use muster_cluster_api::{OnlyPool, Pool};
 use muster_controller::events::{Events, publish};
+use muster_controller::namespaces::Namespaces;
 use muster_core::rules::os_image::OsImage;
 use muster_operations::now;
 use muster_resources::{
@@ -85,26 +89,59 @@ fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
 
 impl World {
     pub async fn start() -> Self {
-        Self::start_as(Vec::new(), None).await
+        Self::start_as(Vec::new(), |_| {}).await
+    }
+
+    /// Starts the provider as `muster manager` does, with all Agents of [`AGENTS`] for Machines of [`NAMESPACE`].
+    pub async fn start_alone() -> Self {
+        Self::start_as(Vec::new(), |context| {
+            let of = |namespace: &str| {
+                let (events, _) = Events::new();
+                let namespaces = Namespaces::from(vec![namespace.to_owned()]);
+                let (client, watches) = (&context.runtime.client, context.runtime.watches.clone());
+                muster_controller::Context::new(client, events, namespaces, watches)
+            };
+            let (own, agents) = (of(NAMESPACE), of(AGENTS));
+            context.pool = Pool::Only(OnlyPool {
+                namespace: AGENTS.to_owned(),
+                runtime: agents,
+            });
+            context.runtime = Arc::new(own);
+        })
+        .await
+    }
+
+    /// Starts the provider of a service among other providers.
+    pub async fn start_among_others() -> Self {
+        let holder = Holder {
+            me: format!("{SERVICE}muster"),
+            take_over: false,
+        };
+        Self::start_as(Vec::new(), |context| context.turns = Turns::among_others(holder)).await
     }
 
     /// With OS images that the service offers.
     pub async fn start_with(os_images: Vec<OsImage>) -> Self {
-        Self::start_as(os_images, None).await
+        Self::start_as(os_images, |_| {}).await
     }
 
     /// Starts the provider with this `--watch-filter`.
     pub async fn start_filtered(watch_filter: &str) -> Self {
-        Self::start_as(Vec::new(), Some(watch_filter)).await
+        Self::start_as(Vec::new(), |context| {
+            context.watch_filter = Some(watch_filter.to_owned())
+        })
+        .await
     }
 
-    async fn start_as(os_images: Vec<OsImage>, watch_filter: Option<&str>) -> Self {
+    async fn start_as(
+        os_images: Vec<OsImage>,
+        change: impl FnOnce(&mut muster_cluster_api::Context),
+    ) -> Self {
         let backend = Backend::open_with(now(), os_images).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
-        let mut context = backend.context(events);
-        context.watch_filter = watch_filter.map(str::to_owned);
-        let context = context.of_cluster_api();
+        let mut context = backend.context(events).of_cluster_api();
+        change(Arc::get_mut(&mut context).unwrap());
         let stop = CancellationToken::new();
         let world = Self {
             backend,
@@ -174,7 +211,7 @@ impl World {
             .unwrap();
     }
 
-    async fn create<K: Kind>(&self, object: Value) -> K {
+    pub async fn create<K: Kind>(&self, object: Value) -> K {
         let object: K = serde_json::from_value(object).unwrap();
         self.api().create(&PostParams::default(), &object).await.unwrap()
     }

@@ -163,7 +163,7 @@ impl Place {
                 self.renewed = Some(began);
                 turns.begin(namespace);
             }
-            // The next look shows whose it is.
+            // The next look shows the holder.
             Ok(Ok(Turn::Of(_) | Turn::Contested)) => {
                 self.renewed = None;
                 turns.end(namespace).await;
