@@ -224,7 +224,8 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_TAKE_OVER", value_parser = clap::builder::FalseyValueParser::new())]
     pub take_over: bool,
 
-    /// Take Agents for the Machines of Cluster API and HyperShift (AgentCluster, AgentMachine). Not together with cluster-api-provider-agent
+    /// Take Agents for the Machines of Cluster API (AgentCluster, AgentMachine), in namespaces in which no other provider does, as
+    /// HyperShift's do
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
     pub capi_provider: bool,
 

@@ -1,6 +1,7 @@
 //! `muster manager` in the place of the provider that HyperShift starts: with its arguments and its rights (`tests/data/hypershift`), on a real
 //! API server. HyperShift's and Cluster API's own controllers are simulated, hosts and kubelets' identities as in `kube::joining`.
 
+mod pod;
 mod world;
 
 use std::time::Duration;

@@ -11,9 +11,9 @@ use muster_tests::artifacts::muster_program;
 use muster_tests::condition::await_condition;
 use muster_tests::database::{register, reply};
 use muster_tests::http::HttpClient;
-use muster_tests::kube::Kubectl;
 use muster_tests::kube::played_nodes::{Workload, kubeconfig_secret};
 use muster_tests::kube::world::{NAMESPACE, SOON};
+use muster_tests::kube::{ControlPlane, Kubectl};
 use muster_tests::process::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
@@ -51,10 +51,17 @@ fn owner(object: &Value) -> Value {
 }
 
 impl HyperShift {
-    /// Makes the kinds, the namespace of the control plane, the provider's rights, and the objects of a HostedCluster without machines.
+    /// On the API server of a service.
     #[track_caller]
     pub fn on(lab: &mut Lab, workload: Option<&Workload>) -> Self {
         let plane = lab.world.service.plane().expect("a real API server");
+        Self::at(plane, workload)
+    }
+
+    /// Makes the kinds, the namespace of the control plane, the provider's rights, and the objects of a HostedCluster without machines. The
+    /// namespace of the Agents and their kinds are there.
+    #[track_caller]
+    pub fn at(plane: &ControlPlane, workload: Option<&Workload>) -> Self {
         let administrator = plane.kubectl();
         for kind in [
             "cluster.x-k8s.io_clusters",
