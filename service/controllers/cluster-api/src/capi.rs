@@ -1,5 +1,5 @@
 //! The infrastructure provider of Cluster API for Agents: AgentClusters, AgentMachines, AgentRemediations, and the status of
-//! AgentMachineTemplates. Cluster API itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
+//! AgentMachineTemplates and AgentQuotas. Cluster API itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
 //!
 //! Switched on by `--capi-provider`; if off, cluster-api-provider-agent does the same with the same custom resources.
 
@@ -7,6 +7,7 @@ mod addresses;
 mod agent_cluster;
 mod agent_machine;
 mod agent_machine_template;
+mod agent_quota;
 mod agents;
 mod bootstrap;
 mod claims;
@@ -16,7 +17,10 @@ mod objects;
 mod prepared;
 mod provider;
 mod quantity;
+mod queue;
+mod quotas;
 mod remediation;
+mod selectors;
 mod zones;
 
 use std::sync::Arc;

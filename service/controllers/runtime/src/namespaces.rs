@@ -38,6 +38,11 @@ impl Namespaces {
         self.0.is_empty() || self.0.iter().any(|one| one == name)
     }
 
+    /// The chosen namespaces; empty: all.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
     /// Returns the APIs for all objects of a kind.
     pub fn apis<K>(&self, client: &Client) -> Vec<Api<K>>
     where

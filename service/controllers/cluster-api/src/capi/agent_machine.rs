@@ -29,12 +29,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_machine_template;
+use super::agent_quota;
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
+use super::quotas::Quotas;
 use super::remediation::Waiting;
 use super::zones::Zones;
 use crate::context::Context;
@@ -78,12 +80,14 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         context: context.clone(),
         kinds,
         agents: agent_writer.as_reader(),
+        agent_machines: controller.store(),
         machines: machine_writer.as_reader(),
         clusters: cluster_writer.as_reader(),
         agent_clusters,
         infra_envs: infra_env_writer.as_reader(),
         zones,
         claims: Claims::default(),
+        quotas: Quotas::default(),
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),
         remediations,
@@ -110,6 +114,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.spawn(triggers.clone().secrets(secret_writer));
     tasks.spawn(triggers.clone().templates());
     tasks.spawn(triggers.waiting());
+    tasks.spawn(agent_quota::run(provider.clone()));
     let all_listed = async {
         // Each wait fails only when its task ended, which ends the loop below.
         let _ = provider.agents.wait_until_ready().await;
@@ -117,6 +122,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         let _ = provider.clusters.wait_until_ready().await;
         let _ = provider.agent_clusters.wait_until_ready().await;
         let _ = provider.infra_envs.wait_until_ready().await;
+        provider.quotas.known().await;
     };
     let is_ready = tokio::select! {
         () = all_listed => true,

@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::Store;
 use muster_core::record::KubeRef;
-use muster_resources::{AgentCluster, InfraEnv};
+use muster_core::rules::placement::Quota;
+use muster_resources::{AgentCluster, AgentMachine, InfraEnv};
 
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
+use super::quotas::Quotas;
 use super::remediation::Waiting;
 use super::zones::{self, Zones};
 use crate::context::Context;
@@ -22,6 +24,7 @@ pub struct Provider {
     pub context: Arc<Context>,
     pub kinds: Kinds,
     pub agents: Store<AgentView>,
+    pub agent_machines: Store<AgentMachine>,
     pub machines: Store<DynamicObject>,
     pub clusters: Store<DynamicObject>,
     pub agent_clusters: Store<AgentCluster>,
@@ -29,6 +32,7 @@ pub struct Provider {
     pub infra_envs: Store<PartialObjectMeta<InfraEnv>>,
     pub zones: Arc<Zones>,
     pub claims: Claims,
+    pub quotas: Quotas,
     pub prepared: Prepared,
     pub leaving: Leaving,
     pub remediations: Arc<Waiting>,
@@ -44,6 +48,11 @@ impl Provider {
     /// InfraEnvs in `namespace` that give their hosts to AgentMachines of the namespace `machines`.
     pub fn open_to(&self, machines: &str, namespace: &str) -> BTreeSet<KubeRef> {
         zones::open_to(&self.infra_envs, machines, namespace)
+    }
+
+    /// The quotas in force for the Agents of a namespace, the oldest first.
+    pub fn quotas_of(&self, namespace: &str) -> Vec<Quota> {
+        self.quotas.of(namespace, &self.infra_envs).in_force
     }
 }
 
