@@ -526,7 +526,7 @@ fn whoever_names_an_object_of_another_namespace_is_asked_for_a_right_there() {
     };
     let variables = policy["variables"].to_string();
     let kinds = built("crds");
-    // Nothing is read of the HostedCluster that a quota is for: it stands for a namespace, and the owner of a pool limits whom they want.
+    // Nothing is read of the HostedCluster that a quota is for: it stands for a namespace, and owners of a pool limit any tenant.
     let kinds = kinds.values().filter(|object| {
         object["kind"] == "CustomResourceDefinition" && object["spec"]["names"]["kind"] != "AgentQuota"
     });

@@ -416,7 +416,7 @@ proptest! {
             let ready: Vec<usize> = (0..waiting.len())
                 .filter(|one| !can_take(&waiting[*one], &hosts, &quotas, &waiting).is_empty())
                 .collect();
-            // Who could be served if nobody else waited?
+            // Those that could be served if no other waited.
             let alone: Vec<&Waiting> = waiting
                 .iter()
                 .filter(|one| !can_take(one, &hosts, &quotas, &[]).is_empty())

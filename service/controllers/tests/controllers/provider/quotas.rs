@@ -148,7 +148,10 @@ async fn machines_wait_in_their_order_and_say_behind_whom() {
     await_reason(&world, "m2", "TakenBy").await;
     // What others are called is not shown, and that they have it is.
     world
-        .agent("b", &json!({"taken": ["hidden-guest", "clusters-two"], "cluster": "x"}))
+        .agent(
+            "b",
+            &json!({"taken": ["hidden-guest", "clusters-two"], "cluster": "x"}),
+        )
         .await;
     let status = eventually("the Agent of others to be listed", async || {
         let machine: AgentMachine = world.get("m2").await;
