@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentClusterTemplate, AgentMachine,
-    AgentMachineTemplate, AgentRemediation, AgentRemediationTemplate, Bmc, ClusterDeployment,
+    AgentMachineTemplate, AgentQuota, AgentRemediation, AgentRemediationTemplate, Bmc, ClusterDeployment,
     ClusterImageSet, InfraEnv, NMStateConfig, schema,
 };
 
@@ -25,6 +25,7 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         definition::<InfraEnv>(Spec::Optional),
         definition::<NMStateConfig>(Spec::Optional),
         definition::<Bmc>(Spec::Required),
+        definition::<AgentQuota>(Spec::Required),
         of_provider(definition::<AgentCluster>(Spec::Optional)),
         of_contract(without_status(definition::<AgentClusterTemplate>(Spec::Optional))),
         of_provider(definition::<AgentMachine>(Spec::Optional)),

@@ -17,6 +17,7 @@ mod agent_cluster_install;
 mod agent_cluster_template;
 mod agent_machine;
 mod agent_machine_template;
+mod agent_quota;
 mod bmc;
 pub mod cluster_api;
 mod cluster_deployment;
@@ -62,6 +63,7 @@ pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,
     TemplateMetadata, TemplateNodeInfo,
 };
+pub use agent_quota::{AgentQuota, AgentQuotaSpec, AgentQuotaStatus, QuotaConsumer};
 pub use bmc::{
     Bmc, BmcBootWay, BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcInventoryStatus, BmcSpec,
     BmcStatus, BmcTrust, BmcTrustMode,

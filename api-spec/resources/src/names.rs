@@ -17,7 +17,7 @@ pub mod group {
     pub const CAPI: &str = "cluster.x-k8s.io";
     /// Control-plane providers of Cluster API: KubeadmControlPlane, RKE2ControlPlane, K0sControlPlane and others.
     pub const CAPI_CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
-    /// BMC. Specific to Muster.
+    /// BMC, AgentQuota. Specific to Muster.
     pub const MUSTER: &str = "muster.dev";
     /// HostedCluster, HostedControlPlane.
     pub const HYPERSHIFT: &str = "hypershift.openshift.io";

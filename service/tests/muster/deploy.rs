@@ -73,6 +73,7 @@ fn the_base_holds_everything_but_the_kinds_which_are_apart() {
         "AgentClusterTemplate",
         "AgentMachine",
         "AgentMachineTemplate",
+        "AgentQuota",
         "AgentRemediation",
         "AgentRemediationTemplate",
         "BMC",
@@ -471,7 +472,14 @@ fn users_of_a_namespace_have_its_custom_resources() {
         view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"],
         "true"
     );
-    for role in [edit, view] {
+    // As Kubernetes has it with ResourceQuotas: those who are limited, be they admins of the namespace, see the limits and do not set them.
+    let owner = get(&objects, "ClusterRole", "muster-quota-edit");
+    assert!(
+        !owner["metadata"]["labels"].to_string().contains("aggregate-to"),
+        "{owner}"
+    );
+    assert!(view.to_string().contains("agentquotas") && !edit.to_string().contains("agentquotas"));
+    for role in [edit, view, owner] {
         for rule in role["rules"].as_array().unwrap() {
             let statuses = rule["resources"].as_array().unwrap();
             assert!(
@@ -518,9 +526,10 @@ fn whoever_names_an_object_of_another_namespace_is_asked_for_a_right_there() {
     };
     let variables = policy["variables"].to_string();
     let kinds = built("crds");
-    let kinds = kinds
-        .values()
-        .filter(|object| object["kind"] == "CustomResourceDefinition");
+    // Nothing is read of the HostedCluster that a quota is for: it stands for a namespace, and owners of a pool limit any tenant.
+    let kinds = kinds.values().filter(|object| {
+        object["kind"] == "CustomResourceDefinition" && object["spec"]["names"]["kind"] != "AgentQuota"
+    });
     let mut all = BTreeSet::new();
     for kind in kinds {
         let spec = &kind["spec"];

@@ -1,5 +1,5 @@
 //! The infrastructure provider of Cluster API for Agents: AgentClusters, AgentMachines, AgentRemediations, and the status of
-//! AgentMachineTemplates. Cluster API itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
+//! AgentMachineTemplates and AgentQuotas. Cluster API itself makes objects from templates. Source: docs/protocol/capi-agent-provider.md.
 //!
 //! Switched on by `--capi-provider`; if off, cluster-api-provider-agent does the same with the same custom resources. `muster manager` is
 //! these controllers alone, in the place of that program. Of two providers one serves a namespace ([`turns`]).
@@ -8,6 +8,7 @@ mod addresses;
 mod agent_cluster;
 mod agent_machine;
 mod agent_machine_template;
+mod agent_quota;
 mod agents;
 mod bootstrap;
 mod claims;
@@ -18,7 +19,10 @@ mod objects;
 mod prepared;
 mod provider;
 mod quantity;
+mod queue;
+mod quotas;
 mod remediation;
+mod selectors;
 pub mod turns;
 mod zones;
 

@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use crate::watches::Watches;
 
 use super::context::Context;
+use super::namespaces::Namespaces;
 use super::{events, unreadable};
 
 /// A kind that can be watched.
@@ -72,9 +73,20 @@ pub fn watch<K>(
 where
     K: Watched + Resource<Scope = NamespaceResourceScope>,
 {
-    let stream = context
-        .namespaces
-        .watch(&config, api::<DeserializeGuard<K>>(context));
+    watch_in(context, &context.namespaces, config, store)
+}
+
+/// As [`watch`], in these namespaces alone.
+pub fn watch_in<K>(
+    context: &Context,
+    namespaces: &Namespaces,
+    config: watcher::Config,
+    store: Store<K>,
+) -> impl Stream<Item = Event<K>> + Send + use<K>
+where
+    K: Watched + Resource<Scope = NamespaceResourceScope>,
+{
+    let stream = namespaces.watch(&config, api::<DeserializeGuard<K>>(context));
     let (events, client) = (context.events.clone(), context.client.clone());
     let is_told = context.tells_unreadable;
     healthy(context, K::plural(&()).into_owned(), stream).filter_map(move |event| {

@@ -7,15 +7,22 @@
 //! machine's failure domain, labels of zones on hosts (machines of a cluster are spread over them), or the size that a
 //! machine needs (of the hosts that are large enough the one with the least waste is first). Hosts on which installations
 //! or nodes failed come after all others, and not before the end of their back-off ([`super::failures`]).
+//!
+//! Where the owner of the hosts has quotas, these limit and order what machines take ([`place_in_line`]).
 
 mod candidate;
+mod kept;
+mod line;
 mod pool;
+mod quota;
 mod reason;
 mod selector;
 
 pub use candidate::{Candidate, Hardware, PastFailures, architecture_name};
+pub use line::{Line, Waiting, place_in_line};
 pub use pool::{Least, least};
-pub use reason::NotTaken;
+pub use quota::{Quota, Usage, in_force, usage};
+pub use reason::{Behind, NotTaken};
 pub use selector::{Operator, Requirement, Selector};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +77,17 @@ impl Need {
     /// True for hosts of the machine's own namespace, and those that are open to it.
     pub fn may_have(&self, one: &Candidate) -> bool {
         one.host.namespace == self.machine.namespace || self.open.has(one.infra_env.as_ref())
+    }
+
+    /// True if readers of the machine may know names of objects in `namespace`: it is their own, or hosts are of their own, which show them.
+    pub fn may_know(&self, namespace: &str) -> bool {
+        let own = &self.machine.namespace;
+        own == namespace || *own == self.namespace
+    }
+
+    /// `name`, unless readers of the machine may not know it.
+    fn shown(&self, name: &KubeRef) -> Option<KubeRef> {
+        self.may_know(&name.namespace).then(|| name.clone())
     }
 }
 
@@ -152,10 +170,10 @@ fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
         return Some(NotTaken::OfAnotherNamespace(need.machine.namespace.clone()));
     }
     if let Some(other) = &one.taken_by {
-        return Some(NotTaken::TakenBy(other.clone()));
+        return Some(NotTaken::TakenBy(need.shown(other)));
     }
     if let Some(cluster) = one.cluster.as_ref().filter(|cluster| **cluster != need.cluster) {
-        return Some(NotTaken::OfAnotherCluster(cluster.clone()));
+        return Some(NotTaken::OfAnotherCluster(need.shown(cluster)));
     }
     if one.is_leaving {
         return Some(NotTaken::BeingDeleted);
@@ -179,6 +197,11 @@ fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
     if let Some(why) = without_image(need, one) {
         return Some(why);
     }
+    unreadiness(one).or_else(|| failed_before(need, one, now))
+}
+
+/// The reason why no machine can take a host that is neither taken nor being deleted.
+fn unreadiness(one: &Candidate) -> Option<NotTaken> {
     if !one.is_approved {
         return Some(NotTaken::NotApproved);
     }
@@ -188,10 +211,7 @@ fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
     if one.connected != Some(true) {
         return Some(NotTaken::NotConnected(one.state.clone()));
     }
-    if one.validated != Some(true) {
-        return Some(NotTaken::NotValidated(one.state.clone()));
-    }
-    failed_before(one, now)
+    (one.validated != Some(true)).then(|| NotTaken::NotValidated(one.state.clone()))
 }
 
 fn another_architecture(need: &Need, one: &Candidate) -> Option<NotTaken> {
@@ -205,12 +225,14 @@ fn without_image(need: &Need, one: &Candidate) -> Option<NotTaken> {
     (!imaged.contains(&found)).then_some(NotTaken::WithoutImage(found.name()))
 }
 
-fn failed_before(one: &Candidate, now: Timestamp) -> Option<NotTaken> {
-    let failures = one.failures.as_ref()?;
-    let (count, why) = (failures.count, failures.message.clone());
-    if failures.is_quarantined {
-        return Some(NotTaken::Quarantined { count, why });
+fn failed_before(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
+    let failures = one.failures.as_ref().filter(|failures| failures.forbid(now))?;
+    let count = failures.count;
+    // It can name the machine whose node failed.
+    let is_known = need.may_know(&one.host.namespace);
+    let why = is_known.then(|| failures.message.clone());
+    match failures.until.filter(|_| !failures.is_quarantined) {
+        Some(until) => Some(NotTaken::FailedBefore { count, until, why }),
+        None => Some(NotTaken::Quarantined { count, why }),
     }
-    let until = failures.until.filter(|until| now < *until)?;
-    Some(NotTaken::FailedBefore { count, until, why })
 }

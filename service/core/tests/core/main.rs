@@ -23,6 +23,7 @@ mod nmstate;
 mod placement;
 mod properties;
 mod query;
+mod quotas;
 mod reboots;
 mod registry;
 mod replies;

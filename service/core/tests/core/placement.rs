@@ -329,7 +329,7 @@ proptest! {
         let placement = place(&need("other"), &hosts, now());
         for (one, why) in &placement.unfit {
             if let NotTaken::TakenBy(by) = why {
-                prop_assert_eq!(Some(by), one.taken_by.as_ref());
+                prop_assert_eq!(by.as_ref(), one.taken_by.as_ref());
             }
         }
     }
@@ -396,7 +396,7 @@ fn hosts_on_which_something_failed_come_last_and_not_before_their_time() {
         .iter()
         .map(|(one, why)| (one.host.name.as_str(), why))
         .collect();
-    let why = || "Rebooting: it did not come up".to_owned();
+    // The machine is of another namespace than the hosts.
     let until = now() + Duration::minutes(1);
     let wanted = [
         (
@@ -404,10 +404,10 @@ fn hosts_on_which_something_failed_come_last_and_not_before_their_time() {
             NotTaken::FailedBefore {
                 count: 1,
                 until,
-                why: why(),
+                why: None,
             },
         ),
-        ("d", NotTaken::Quarantined { count: 3, why: why() }),
+        ("d", NotTaken::Quarantined { count: 3, why: None }),
     ];
     let wanted: Vec<(&str, &NotTaken)> = wanted.iter().map(|(name, why)| (*name, why)).collect();
     assert_eq!(reasons, wanted);
@@ -416,6 +416,48 @@ fn hosts_on_which_something_failed_come_last_and_not_before_their_time() {
     let later = place(&need("m"), &all, until);
     let later: Vec<&str> = later.ranked.iter().map(|one| one.host.name.as_str()).collect();
     assert_eq!(later, ["z", "b", "c", "a"]);
+}
+
+#[test]
+fn names_of_machines_and_clusters_are_shown_to_those_alone_who_may_know_them() {
+    let of_others = |change: fn(&mut Candidate)| {
+        let mut one = candidate("a");
+        change(&mut one);
+        one
+    };
+    let taken = of_others(|one| one.taken_by = Some(KubeRef::new("secret", "machine")));
+    let bound = of_others(|one| one.cluster = Some(KubeRef::new("secret", "cluster")));
+    let sick = |count| failed("a", count, 1);
+    // Of the namespace of the hosts: all of that can be read there.
+    let mut at_home = need("m");
+    at_home.machine.namespace = "hardware".into();
+    for (one, guest, home) in [
+        (
+            &taken,
+            "TakenBy: it was taken for an AgentMachine of another namespace",
+            "secret/machine",
+        ),
+        (
+            &bound,
+            "OfAnotherCluster: it belongs to a cluster of another namespace",
+            "secret/cluster",
+        ),
+        (
+            &sick(1),
+            "; its Agent has the reason",
+            ": Rebooting: it did not come up",
+        ),
+        (
+            &sick(3),
+            "; its Agent has the reason",
+            ": Rebooting: it did not come up",
+        ),
+    ] {
+        let shown = reason(&need("m"), one.clone());
+        assert!(shown.ends_with(guest) && !shown.contains("secret"), "{shown}");
+        let shown = reason(&at_home, one.clone());
+        assert!(shown.ends_with(home), "{shown}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_machine_template;
+use super::agent_quota;
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
@@ -39,6 +40,7 @@ use super::memory::Memory;
 use super::objects::is_paused;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
+use super::quotas::Quotas;
 use super::remediation::Waiting;
 use super::zones::Zones;
 use crate::context::Context;
@@ -87,12 +89,14 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         context: context.clone(),
         kinds,
         agents: agent_writer.as_reader(),
+        agent_machines: controller.store(),
         machines: machine_writer.as_reader(),
         clusters: cluster_writer.as_reader(),
         agent_clusters,
         infra_envs: infra_env_writer.as_reader(),
         zones,
         claims: Claims::default(),
+        quotas: Quotas::default(),
         prepared: Prepared::new(secrets),
         leaving: Leaving::default(),
         remediations,
@@ -119,6 +123,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.spawn(triggers.clone().secrets(secret_writer));
     tasks.spawn(triggers.clone().templates());
     tasks.spawn(triggers.waiting());
+    tasks.spawn(agent_quota::run(provider.clone()));
     let all_listed = async {
         // Each wait fails only when its task ended, which ends the loop below.
         let _ = provider.agents.wait_until_ready().await;
@@ -126,6 +131,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         let _ = provider.clusters.wait_until_ready().await;
         let _ = provider.agent_clusters.wait_until_ready().await;
         let _ = provider.infra_envs.wait_until_ready().await;
+        provider.quotas.known().await;
     };
     let is_ready = tokio::select! {
         () = all_listed => true,

@@ -7,13 +7,14 @@ use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::Store;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::Open;
-use muster_resources::{AgentCluster, InfraEnv};
+use muster_resources::{AgentCluster, AgentMachine, InfraEnv};
 
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
 use super::prepared::Prepared;
+use super::quotas::{OfNamespace, Quotas};
 use super::remediation::Waiting;
 use super::zones::{self, Zones};
 use crate::context::Context;
@@ -23,6 +24,7 @@ pub struct Provider {
     pub context: Arc<Context>,
     pub kinds: Kinds,
     pub agents: Store<AgentView>,
+    pub agent_machines: Store<AgentMachine>,
     pub machines: Store<DynamicObject>,
     pub clusters: Store<DynamicObject>,
     pub agent_clusters: Store<AgentCluster>,
@@ -30,6 +32,7 @@ pub struct Provider {
     pub infra_envs: Store<PartialObjectMeta<InfraEnv>>,
     pub zones: Arc<Zones>,
     pub claims: Claims,
+    pub quotas: Quotas,
     pub prepared: Prepared,
     pub leaving: Leaving,
     pub remediations: Arc<Waiting>,
@@ -48,6 +51,12 @@ impl Provider {
             Some(_) => Open::All,
             None => Open::Of(zones::open_to(&self.infra_envs, machines, namespace)),
         }
+    }
+
+    /// The quotas of the Agents in a namespace.
+    pub fn quotas_of(&self, namespace: &str) -> OfNamespace {
+        self.quotas
+            .of(namespace, |consumer| self.open_to(consumer, namespace))
     }
 }
 

@@ -15,8 +15,8 @@ use muster_controller::namespaces::Namespaces;
 use muster_core::rules::os_image::OsImage;
 use muster_operations::now;
 use muster_resources::{
-    Agent, AgentCluster, AgentMachine, AgentMachineStatus, AgentMachineTemplate, ClusterDeployment, InfraEnv,
-    StandardCondition,
+    Agent, AgentCluster, AgentMachine, AgentMachineStatus, AgentMachineTemplate, AgentQuota,
+    ClusterDeployment, InfraEnv, StandardCondition,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -186,6 +186,19 @@ impl World {
 
     pub fn agents(&self) -> Api<Agent> {
         Api::namespaced(self.backend.client.clone(), AGENTS)
+    }
+
+    pub fn quotas(&self) -> Api<AgentQuota> {
+        Api::namespaced(self.backend.client.clone(), AGENTS)
+    }
+
+    /// Creates a quota of the Agents; an error is the API server's refusal.
+    pub async fn quota(&self, name: &str, spec: Value) -> kube::Result<AgentQuota> {
+        let quota = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "AgentQuota", "metadata": {"name": name}, "spec": spec,
+        });
+        let quota = serde_json::from_value(quota).unwrap();
+        self.quotas().create(&PostParams::default(), &quota).await
     }
 
     fn dynamic(&self, kind: &ApiResource) -> Api<DynamicObject> {

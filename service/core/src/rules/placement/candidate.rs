@@ -51,6 +51,13 @@ pub struct PastFailures {
     pub is_quarantined: bool,
 }
 
+impl PastFailures {
+    /// True if they keep the host from being taken at that time.
+    pub(super) fn forbid(&self, now: Timestamp) -> bool {
+        self.is_quarantined || self.until.is_some_and(|until| now < until)
+    }
+}
+
 impl Candidate {
     /// The failure domain that it is in.
     pub fn zone(&self) -> Option<&str> {

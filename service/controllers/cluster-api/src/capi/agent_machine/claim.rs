@@ -1,29 +1,26 @@
 //! Finds an Agent for an AgentMachine and takes it. Source: docs/protocol/capi-agent-provider.md#2 steps 9 and 10.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
 use muster_api::time::{Timestamp, now};
 use muster_controller::error::{Error, unless_absent, words};
 use muster_controller::references::kube_ref;
+use muster_controller::times::timestamp;
 use muster_core::record::KubeRef;
-use muster_core::rules::placement::{
-    Candidate, Hardware, Need, NotTaken, Open, Operator, Requirement, Selector, place,
-};
+use muster_core::rules::placement::{Candidate, Hardware, Need, NotTaken, Open, Quota, Waiting, place};
+use muster_resources::AgentMachine;
 use muster_resources::names::annotation;
-use muster_resources::{AgentMachine, LabelSelector};
 
 use super::binding::{Binding, api, send};
 use crate::capi::agents::AgentView;
 use crate::capi::provider::Provider;
 use crate::capi::quantity;
+use crate::capi::selectors::selector;
 
 /// Agents that are tried in one reconcile.
 const TRIES: usize = 5;
-
-/// Most labels, expressions and values of a selector together: each Agent is compared with all of them.
-const MOST_TERMS: usize = 200;
 
 /// The outcome for an AgentMachine.
 pub struct Outcome {
@@ -31,9 +28,15 @@ pub struct Outcome {
     pub agent: Option<AgentView>,
     /// Every other Agent, and why it was not taken.
     pub others: Vec<(KubeRef, NotTaken)>,
-    /// True when some were fit, and none could be taken: the AgentMachine is reconciled again.
-    pub again: bool,
+    /// Time after which the AgentMachine is reconciled again: some were fit, and none could be taken; or quotas keep them from it.
+    pub again: Option<Duration>,
 }
+
+/// Wait before Agents are tried again that changed while they were being taken.
+pub const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Between two reconciles of an AgentMachine that waits where there are quotas: it shows that it is still there.
+const QUEUE_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Outcome {
     /// The time until the first Agent can be taken that cannot be for a while; `None`: there is none, or one is taken.
@@ -68,7 +71,10 @@ pub fn need(
         cluster: cluster.clone(),
         namespace,
         open,
-        selector: selector(machine.spec.agent_label_selector.as_ref())?,
+        selector: selector(
+            machine.spec.agent_label_selector.as_ref(),
+            "spec.agentLabelSelector",
+        )?,
         failure_domain: failure_domain.map(str::to_owned),
         minimum: Hardware {
             cpus: size(annotation::MINIMUM_CPUS, "a number of processors")?,
@@ -80,81 +86,83 @@ pub fn need(
     })
 }
 
-fn selector(selector: Option<&LabelSelector>) -> Result<Selector, String> {
-    let Some(selector) = selector else {
-        return Ok(Selector::default());
+/// Describes an AgentMachine that waits for an Agent, and counts it as waiting where there are quotas.
+pub fn line_up(provider: &Provider, object: &AgentMachine, need: Need, quotas: &[Quota]) -> Waiting {
+    let since = object.creation_timestamp().as_ref().and_then(timestamp);
+    let waiting = Waiting {
+        refused: provider.claims.queue.refused(&need.machine),
+        since: since.unwrap_or_else(now),
+        need,
     };
-    let expressions = selector.match_expressions.iter().flatten();
-    let values = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
-    let terms = expressions.map(|expression| 1 + values(&expression.values));
-    let terms = terms.sum::<usize>() + selector.match_labels.as_ref().map_or(0, BTreeMap::len);
-    if terms > MOST_TERMS {
-        return Err(format!(
-            "spec.agentLabelSelector has {terms} labels, expressions and values; at most {MOST_TERMS} are taken"
-        ));
+    if !quotas.is_empty() && provider.claims.queue.join(waiting.clone(), Instant::now()) {
+        provider.quotas.recount();
     }
-    let labels = selector.match_labels.iter().flatten();
-    let mut requirements: Vec<Requirement> = labels
-        .map(|(key, value)| Requirement {
-            key: key.clone(),
-            operator: Operator::In(vec![value.clone()]),
-        })
-        .collect();
-    for expression in selector.match_expressions.iter().flatten() {
-        let values = expression.values.clone().unwrap_or_default();
-        let operator = match expression.operator.as_str() {
-            "In" => Operator::In(values),
-            "NotIn" => Operator::NotIn(values),
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
-            other => {
-                return Err(format!(
-                    "The operator {other:?} in spec.agentLabelSelector is none of In, NotIn, Exists, DoesNotExist"
-                ));
-            }
-        };
-        requirements.push(Requirement {
-            key: expression.key.clone(),
-            operator,
-        });
-    }
-    Ok(Selector(requirements))
+    waiting
 }
 
-/// Takes the best Agent that can be taken.
+/// True while AgentMachines may come first that were not reconciled since the start.
+pub fn is_early(provider: &Provider, machine: &KubeRef) -> bool {
+    let others = || -> Vec<KubeRef> {
+        let waits = |one: &AgentMachine| {
+            let has_agent = one
+                .status
+                .as_ref()
+                .is_some_and(|status| status.agent_ref.is_some());
+            !has_agent && one.metadata.deletion_timestamp.is_none() && kube_ref(one) != *machine
+        };
+        let others = provider.agent_machines.state_filter(waits);
+        others.iter().map(|one| kube_ref(&**one)).collect()
+    };
+    provider.claims.queue.is_incomplete(others, Instant::now())
+}
+
+/// Takes the best Agent that can be taken. `quotas`: those in force for its namespace.
 ///
 /// # Errors
 /// Fails if the API server does.
-pub async fn claim(provider: &Provider, need: &Need, binding: &Binding) -> Result<Outcome, Error> {
+pub async fn claim(
+    provider: &Provider,
+    own: &Waiting,
+    quotas: &[Quota],
+    binding: &Binding,
+) -> Result<Outcome, Error> {
+    let need = &own.need;
     let mut failed = HashMap::new();
     loop {
+        let at = (Instant::now(), now());
         let choice = provider
             .claims
-            .choose(need, &provider.agents, &failed, (Instant::now(), now()));
+            .choose((own, quotas), &provider.agents, &failed, at);
         let Some(agent) = choice.agent else {
+            stay(provider, own, quotas, &failed);
+            let waits = (!quotas.is_empty()).then_some(QUEUE_INTERVAL);
+            let retries = (!failed.is_empty()).then_some(RETRY_INTERVAL);
             return Ok(Outcome {
                 agent: None,
                 others: choice.others,
-                again: !failed.is_empty(),
+                again: retries.or(waits),
             });
         };
         let name = agent.candidate.host.clone();
         if failed.len() >= TRIES {
             provider.claims.forget(&name);
+            stay(provider, own, quotas, &failed);
             let mut others = choice.others;
             others.push((name, NotTaken::Changed));
             return Ok(Outcome {
                 agent: None,
                 others,
-                again: true,
+                again: Some(RETRY_INTERVAL),
             });
         }
-        match take(provider, need, binding, &agent).await {
+        match take(provider, (need, quotas), binding, &agent).await {
             Ok(Ok(taken)) => {
+                provider.claims.took(&taken);
+                provider.claims.queue.leave(&need.machine);
                 return Ok(Outcome {
                     agent: Some(taken),
                     others: choice.others,
-                    again: false,
+                    again: None,
                 });
             }
             Ok(Err(why)) => {
@@ -170,10 +178,28 @@ pub async fn claim(provider: &Provider, need: &Need, binding: &Binding) -> Resul
     }
 }
 
+/// Keeps an AgentMachine waiting, and Agents that the API server refused it from no other.
+fn stay(provider: &Provider, own: &Waiting, quotas: &[Quota], failed: &HashMap<KubeRef, NotTaken>) {
+    if quotas.is_empty() {
+        return;
+    }
+    let refused = failed
+        .iter()
+        .filter(|(_, why)| matches!(why, NotTaken::Refused(_)))
+        .map(|(name, _)| name.clone());
+    let waiting = Waiting {
+        refused: refused.collect(),
+        ..own.clone()
+    };
+    if provider.claims.queue.join(waiting, Instant::now()) {
+        provider.quotas.reorder();
+    }
+}
+
 /// Takes `agent`. An Agent that changed since it was read is judged again, once.
 async fn take(
     provider: &Provider,
-    need: &Need,
+    (need, quotas): (&Need, &[Quota]),
     binding: &Binding,
     agent: &AgentView,
 ) -> Result<Result<AgentView, NotTaken>, Error> {
@@ -190,6 +216,10 @@ async fn take(
     };
     if let Some(why) = unfitness(need, &newer.candidate) {
         return Ok(Err(why));
+    }
+    if !quotas.is_empty() && newer.candidate.labels != agent.candidate.labels {
+        // Another quota may be about it now.
+        return Ok(Err(NotTaken::Changed));
     }
     match binding.patch(&newer) {
         None => Ok(Ok(newer)),
@@ -223,6 +253,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::capi::selectors::MOST_TERMS;
 
     fn machine(annotations: &[(&str, &str)], selector: serde_json::Value) -> AgentMachine {
         let mut machine = AgentMachine::new(
@@ -320,14 +351,14 @@ mod tests {
             let why = NotTaken::FailedBefore {
                 count: 1,
                 until: at(seconds),
-                why: String::new(),
+                why: None,
             };
             (KubeRef::new("hardware", "a"), why)
         };
         let outcome = |others| Outcome {
             agent: None,
             others,
-            again: false,
+            again: None,
         };
         assert_eq!(outcome(vec![]).back_off_ends_in(at(0)), None);
         let two = outcome(vec![failed(90), failed(30)]);

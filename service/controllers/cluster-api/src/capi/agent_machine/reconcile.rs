@@ -37,12 +37,18 @@ use crate::capi::node;
 use crate::capi::objects::{Cluster, Machine, adopted, find, is_paused};
 use crate::capi::provider::Provider;
 
-/// Wait before Agents are tried again that changed while they were being taken.
-const CLAIM_RETRY_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Brings the AgentMachine, its Machine and its Agent in line.
 pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Result<Action, Error> {
-    let provider = &*provider;
+    let (name, queue) = (kube_ref(&*object), &provider.claims.queue);
+    queue.begin(&name);
+    let outcome = advance(object, &provider).await;
+    if queue.end(&name, outcome.is_ok(), Instant::now()) {
+        provider.quotas.reorder();
+    }
+    outcome
+}
+
+async fn advance(object: Arc<AgentMachine>, provider: &Provider) -> Result<Action, Error> {
     if !provider.context.is_ours(&*object) {
         return Ok(Action::await_change());
     }
@@ -314,7 +320,14 @@ async fn take_one(
         Ok(imaged) => Need { imaged, ..need },
         Err(why) => return Ok((Reservation::not_yet(why), None)),
     };
-    let outcome = claim::claim(provider, &need, &binding).await?;
+    let quotas = provider.quotas_of(&need.namespace).in_force;
+    let own = claim::line_up(provider, object, need, &quotas);
+    let need = &own.need;
+    if !quotas.is_empty() && claim::is_early(provider, &need.machine) {
+        let why = "Waits until it is known which AgentMachines wait for Agents as well, half a minute at most: quotas order them";
+        return Ok((Reservation::not_yet(why), Some(claim::RETRY_INTERVAL)));
+    }
+    let outcome = claim::claim(provider, &own, &quotas, &binding).await?;
     let back_off = outcome.back_off_ends_in(now());
     let reserved = match &outcome.agent {
         Some(agent) => {
@@ -326,15 +339,14 @@ async fn take_one(
         }
         None => Reserved::NoneFits {
             others: outcome.others,
-            namespace: need.namespace,
+            namespace: need.namespace.clone(),
         },
     };
     let reservation = Reservation {
         reserved,
         agent: outcome.agent,
     };
-    let again = outcome.again.then_some(CLAIM_RETRY_INTERVAL);
-    Ok((reservation, again.into_iter().chain(back_off).min()))
+    Ok((reservation, outcome.again.into_iter().chain(back_off).min()))
 }
 
 /// The Agent that `spec.providerID` names, if nothing else shows that it was taken: the AgentMachine came from another management cluster, or
@@ -391,8 +403,14 @@ async fn kept(name: KubeRef, provider: &Provider, binding: Option<&Binding>) -> 
         .as_ref()
         .filter(|it| *it != binding.machine())
     {
+        // Other namespaces' names are not shown, unless they can be read at the Agent itself.
+        let own = &binding.machine().namespace;
+        let other = match *own == other.namespace || *own == name.namespace {
+            true => format!("the AgentMachine {other}"),
+            false => "an AgentMachine of another namespace".to_owned(),
+        };
         return Ok(Reservation::not_yet(format!(
-            "The Agent {name} was taken for the AgentMachine {other} meanwhile; delete the Machine, so that another one is made"
+            "The Agent {name} was taken for {other} meanwhile; delete the Machine, so that another one is made"
         )));
     }
     let agent = match binding.patch(&agent) {

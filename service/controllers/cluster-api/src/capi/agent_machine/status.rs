@@ -487,7 +487,7 @@ mod tests {
         let others = (0..30)
             .map(|n| {
                 let why = if n < 25 {
-                    NotTaken::TakenBy(KubeRef::new("c", "x"))
+                    NotTaken::TakenBy(Some(KubeRef::new("c", "x")))
                 } else {
                     NotTaken::NotApproved
                 };

@@ -153,6 +153,7 @@ impl Triggers {
             };
             tokio::select! {
                 () = self.freed.notified() => {}
+                () = self.provider.quotas.reordered() => {}
                 () = taken => {}
             }
             let many = self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
@@ -165,6 +166,7 @@ impl Triggers {
     pub async fn templates(self: Arc<Self>) {
         loop {
             self.pools.notified().await;
+            self.provider.quotas.recount();
             sleep(POOLS_INTERVAL).await;
             for template in self.templates.state() {
                 // Sending fails only when the controller has ended.

@@ -1,0 +1,94 @@
+//! Reconciles one AgentQuota: counts the Agents of its consumer, and writes its status when it differs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+use muster_api::time::now;
+use muster_controller::error::Error;
+use muster_controller::status::write;
+use muster_core::rules::placement::usage;
+use muster_resources::AgentQuota;
+
+use super::status::{Counted, Found, status};
+use crate::capi::provider::Provider;
+
+/// Brings the status of the quota in line with the Agents. Another instance of the provider writes that of quotas for it.
+pub async fn reconcile(object: Arc<AgentQuota>, provider: Arc<Provider>) -> Result<Action, Error> {
+    if !provider.context.is_ours(&*object) {
+        return Ok(Action::await_change());
+    }
+    let found = find(&object, &provider);
+    measure(&object, &found);
+    let before = object.status.as_ref();
+    let next = status(before, &object, &found, now());
+    write(&provider.context, &*object, before, &next).await?;
+    Ok(Action::await_change())
+}
+
+fn find(object: &AgentQuota, provider: &Provider) -> Found {
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let quotas = provider.quotas_of(&namespace);
+    if let Some(why) = quotas.invalid.get(&name) {
+        return Found::Invalid(why.clone());
+    }
+    if let Some(older) = quotas.duplicates.get(&name) {
+        return Found::Duplicate(older.clone());
+    }
+    let Some(at) = quotas.in_force.iter().position(|one| one.name == name) else {
+        // It was deleted a moment ago.
+        return Found::Unknown;
+    };
+    let agents = provider.agents.state();
+    let candidates = agents.iter().map(|agent| &agent.candidate);
+    let candidates = candidates.filter(|one| one.host.namespace == namespace);
+    let state = usage(&quotas.in_force, candidates, now());
+    let machines = &quotas.in_force[at].consumer;
+    let waiting = provider.claims.queue.number(&namespace, machines, Instant::now());
+    Found::Counts(Counted {
+        usage: state[at],
+        reserved: quotas.in_force[at].reserved(),
+        limit: quotas.in_force[at].limit,
+        waiting,
+    })
+}
+
+/// The gauges of a quota: number by name.
+fn measure(object: &AgentQuota, found: &Found) {
+    let Found::Counts(counted) = found else {
+        forget(object);
+        return;
+    };
+    set(object, "muster_agent_quota_used", counted.usage.used);
+    set(object, "muster_agent_quota_held", counted.usage.held);
+    set(object, "muster_agent_quota_reserved", counted.reserved);
+    set(object, "muster_agent_quota_waiting", counted.waiting);
+    match counted.limit {
+        Some(limit) => set(object, "muster_agent_quota_limit", limit),
+        None => gauge_of(object, "muster_agent_quota_limit").set(f64::NAN),
+    }
+}
+
+/// Ends the gauges of a quota that counts no more: a series that exists stays, without a number.
+pub fn forget(object: &AgentQuota) {
+    for gauge in [
+        "muster_agent_quota_used",
+        "muster_agent_quota_held",
+        "muster_agent_quota_reserved",
+        "muster_agent_quota_waiting",
+        "muster_agent_quota_limit",
+    ] {
+        gauge_of(object, gauge).set(f64::NAN);
+    }
+}
+
+fn set(object: &AgentQuota, gauge: &'static str, number: usize) {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    gauge_of(object, gauge).set(f64::from(number));
+}
+
+fn gauge_of(object: &AgentQuota, gauge: &'static str) -> metrics::Gauge {
+    let namespace = object.namespace().unwrap_or_default();
+    metrics::gauge!(gauge, "namespace" => namespace, "quota" => object.name_any())
+}
