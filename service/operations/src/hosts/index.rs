@@ -1,4 +1,4 @@
-//! Searches all hosts by an index in memory: the summary of each. It is made at the first search, follows the changes of records, and is dropped
+//! Searches all hosts by an index in memory: a row of each. It is made at the first search, follows the changes of records, and is dropped
 //! when nobody has searched for a while.
 
 mod contents;
@@ -57,10 +57,10 @@ impl HostIndex {
     /// # Errors
     /// Fails if the database does.
     pub async fn search(&self, search: HostSearch) -> Result<FoundHosts, StoreError> {
-        let (rows, revision) = self.rows().await?;
+        let (table, revision) = self.table().await?;
         let now = self.hosts.now();
-        // Ten thousand hosts take some ten milliseconds, in which no poll should wait.
-        let found = tokio::task::spawn_blocking(move || search.of(&rows, revision, now)).await;
+        // Ten thousand hosts take some milliseconds, in which no poll should wait.
+        let found = tokio::task::spawn_blocking(move || search.of(&table, revision, now)).await;
         Ok(finished(found))
     }
 
@@ -74,15 +74,15 @@ impl HostIndex {
         words: Words,
         limit: usize,
     ) -> Result<BestHosts, StoreError> {
-        let (rows, _) = self.rows().await?;
+        let (table, _) = self.table().await?;
         let now = self.hosts.now();
         let found =
-            tokio::task::spawn_blocking(move || BestHosts::of(&rows, scope, &words, limit, now)).await;
+            tokio::task::spawn_blocking(move || BestHosts::of(&table, scope, &words, limit, now)).await;
         Ok(finished(found))
     }
 
     /// As [`Self::present`], in a task of its own: what was read is kept although the client goes.
-    async fn rows(&self) -> Result<contents::Present, StoreError> {
+    async fn table(&self) -> Result<contents::Present, StoreError> {
         let index = self.clone();
         finished(tokio::spawn(async move { index.present().await }).await)
     }
