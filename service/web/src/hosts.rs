@@ -18,6 +18,7 @@ use muster_api::search::FoundHosts;
 use crate::html::{Frame, Gone, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
+pub use columns::stage;
 use columns::{COLUMNS, Column, Content};
 use groups::{GROUPINGS, Grouping};
 use keys::KeyWords;

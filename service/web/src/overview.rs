@@ -9,7 +9,7 @@ use muster_api::boot::BootingMachine;
 use muster_api::infra_env::InfraEnv;
 use muster_api::search::{FoundHost, FoundHosts};
 
-use crate::events::{self, EventRow};
+use crate::events::{self, EventRows};
 use crate::hosts::{self, Wait};
 use crate::html::{self, Frame, answer, hosts_with};
 use crate::pools;
@@ -39,7 +39,7 @@ struct OverviewPage {
     pools_left_out: usize,
     hosts: String,
     counters: Vec<Counter>,
-    events: Vec<EventRow>,
+    events: EventRows,
     revision: String,
     at: String,
 }
