@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts};
+use axum::handler::Handler;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
@@ -55,6 +56,30 @@ pub struct Visitor {
     notice: Option<Notice>,
     /// Path and query of the page.
     pub uri: Uri,
+}
+
+/// The answer of a page that is to come.
+pub type Shown = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A page that needs nothing but its visitor. All are of one type, so that the program has what is around handlers once.
+#[derive(Clone, Copy)]
+pub struct Page(pub fn(Visitor) -> Shown);
+
+impl Handler<(), Rest> for Page {
+    type Future = Shown;
+
+    fn call(self, request: Request<Body>, rest: Rest) -> Shown {
+        Box::pin(async move {
+            let (mut parts, _) = request.into_parts();
+            let Ok(visitor) = Visitor::from_request_parts(&mut parts, &rest).await;
+            (self.0)(visitor).await
+        })
+    }
+}
+
+/// The answer of such a page.
+pub fn shown(page: impl Future<Output = Result<Response, Refusal>> + Send + 'static) -> Shown {
+    Box::pin(async move { page.await.into_response() })
 }
 
 /// The ids in the path of a page. A path with others is no page.
