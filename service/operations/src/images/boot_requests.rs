@@ -176,7 +176,11 @@ impl DoubtfulBoots {
             .0
             .iter()
             .flat_map(|boot| boot.addresses.iter().chain([&boot.mac]));
-        known.map(|text| text.to_ascii_lowercase()).collect()
+        // A machine that read an ISO names no card.
+        known
+            .filter(|text| !text.is_empty())
+            .map(|text| text.to_ascii_lowercase())
+            .collect()
     }
 
     /// The machines that will not register by themselves. `hosts`: those that may be one of them.
