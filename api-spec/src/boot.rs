@@ -100,6 +100,12 @@ impl BootingMachine {
         self.files.iter().max_by_key(|one| (&one.last_at, one.file))
     }
 
+    /// True if it has not registered, and will not without help: its last file was refused, or it [is late](Self::is_late).
+    pub fn is_stuck(&self, now: Timestamp) -> bool {
+        let is_refused = self.last().is_some_and(|last| !last.refusal.is_empty());
+        !self.registered && (is_refused || self.is_late(now))
+    }
+
     /// True if it has not registered, and has requested nothing for [`PATIENCE`].
     pub fn is_late(&self, now: Timestamp) -> bool {
         let last = self
@@ -146,7 +152,12 @@ mod tests {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         assert!(!machine.is_late(at("2026-11-30T11:59:59.999Z")));
         assert!(machine.is_late(at("2026-11-30T12:00:00.000Z")));
+        assert!(machine.is_stuck(at("2026-11-30T12:00:00.000Z")));
+        assert!(!machine.is_stuck(at("2026-11-30T11:50:01.000Z")));
+        machine.files[1].refusal = "the URL was revoked".into();
+        assert!(machine.is_stuck(at("2026-11-30T11:50:01.000Z")));
         machine.registered = true;
         assert!(!machine.is_late(at("2026-11-30T12:00:00.000Z")));
+        assert!(!machine.is_stuck(at("2026-11-30T12:00:00.000Z")));
     }
 }

@@ -27,6 +27,7 @@ pub mod steps;
 #[cfg(test)]
 mod tests;
 pub mod time;
+pub mod troubles;
 pub mod validation;
 pub mod versions;
 pub mod words;

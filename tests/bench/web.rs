@@ -51,6 +51,17 @@ struct Figure {
     budget: f64,
 }
 
+impl Figure {
+    /// The measured value as people read it.
+    fn measured(&self) -> String {
+        let digits = if self.budget < 10.0 { 2 } else { 0 };
+        match self.measured {
+            None => "not measured".to_owned(),
+            Some(value) => format!("{value:.digits$}"),
+        }
+    }
+}
+
 /// The figures so far.
 #[derive(Default)]
 struct Figures(Vec<Figure>);
@@ -64,8 +75,10 @@ impl Figures {
         };
         // A later part may end the run.
         eprintln!(
-            "  {}: {:?} (at most {})",
-            figure.what, figure.measured, figure.budget
+            "  {}: {} (at most {})",
+            figure.what,
+            figure.measured(),
+            figure.budget
         );
         self.0.push(figure);
     }
@@ -73,16 +86,14 @@ impl Figures {
     fn print(&self) {
         let mut rows = vec![row(["", "measured", "budget", "of the budget", ""])];
         for figure in &self.0 {
-            let digits = if figure.budget < 10.0 { 2 } else { 0 };
-            let (measured, ratio, verdict) = match figure.measured {
-                None => ("not measured".to_owned(), String::new(), ""),
+            let (ratio, verdict) = match figure.measured {
+                None => (String::new(), ""),
                 Some(value) => (
-                    format!("{value:.digits$}"),
                     format!("{:.2}", value / figure.budget),
                     if value <= figure.budget { "within" } else { "above" },
                 ),
             };
-            let budget = figure.budget.to_string();
+            let (measured, budget) = (figure.measured(), figure.budget.to_string());
             rows.push(row([&figure.what, &measured, &budget, &ratio, verdict]));
         }
         table::print(

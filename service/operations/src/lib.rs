@@ -29,6 +29,7 @@ mod search;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+mod troubles;
 pub mod urls;
 
 pub use error::{OperationError, unless_missing};

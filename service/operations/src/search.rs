@@ -24,13 +24,7 @@ impl Operations {
             return Ok(FoundRecords::default());
         }
         let hosts = self.host_index.best(scope, words.clone(), MOST).await?;
-        let infra_envs: Vec<Arc<InfraEnv>> = match scope {
-            Some(id) => self.infra_envs.find(id).await?.into_iter().collect(),
-            None => {
-                let all = self.infra_envs.list(None).await?;
-                all.into_iter().map(Arc::new).collect()
-            }
-        };
+        let infra_envs = self.infra_envs_in(scope).await?;
         let clusters = match scope {
             Some(_) => Vec::new(),
             None => self.clusters.list(false).await?,
@@ -59,6 +53,17 @@ impl Operations {
         Ok(FoundRecords {
             records: found.into_iter().map(|(_, record)| record).collect(),
             total,
+        })
+    }
+
+    /// All InfraEnvs; with `scope` that one alone.
+    pub(crate) async fn infra_envs_in(&self, scope: Option<InfraEnvId>) -> Result<Vec<Arc<InfraEnv>>> {
+        Ok(match scope {
+            Some(id) => self.infra_envs.find(id).await?.into_iter().collect(),
+            None => {
+                let all = self.infra_envs.list(None).await?;
+                all.into_iter().map(Arc::new).collect()
+            }
         })
     }
 }

@@ -18,6 +18,7 @@ mod sessions;
 mod state;
 mod status;
 mod support;
+mod troubles;
 mod versions;
 mod views;
 

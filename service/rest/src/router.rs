@@ -26,7 +26,7 @@ use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
     bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, search, sessions, status, support,
-    versions,
+    troubles, versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -78,6 +78,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(changes::routes())
             .merge(events::additions())
             .merge(search::routes())
+            .merge(troubles::routes())
             .merge(hosts::scoped_additions()),
         Allowed::Session => routes.merge(sessions::routes()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,

@@ -1,6 +1,7 @@
 //! Stores BMCs, and which process works on which of them.
 
 mod claim;
+mod failed;
 mod hosts;
 mod names;
 mod orphans;
@@ -27,6 +28,7 @@ use crate::store::Store;
 use crate::vault::Vault;
 use resource::note;
 
+pub use failed::FailedBmc;
 pub use names::BmcName;
 pub(crate) use orphans::delete_all;
 

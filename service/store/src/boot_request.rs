@@ -116,6 +116,22 @@ impl Store {
         commit(transaction).await
     }
 
+    /// The InfraEnvs whose machines requested something since that moment.
+    ///
+    /// # Errors
+    /// `Corrupt` when an id cannot be read.
+    pub async fn infra_envs_with_boot_requests(&self, since: Timestamp) -> Result<BTreeSet<InfraEnvId>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query("SELECT DISTINCT infra_env_id FROM boot_requests WHERE last_at >= $1")
+            .bind(micros(since))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("looking for InfraEnvs with requests for boot files"))?;
+        rows.iter()
+            .map(|row| Reading::new(row, BootRequestRow::TABLE, &["infra_env_id"]).get("infra_env_id"))
+            .collect()
+    }
+
     /// The requests of an InfraEnv's machines since that moment, newest first.
     ///
     /// # Errors

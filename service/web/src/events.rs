@@ -5,10 +5,11 @@ mod view;
 use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use muster_api::cluster::Cluster;
-use muster_api::event::{FollowedEvent, FollowedEvents};
+use muster_api::event::{Event, FollowedEvent, FollowedEvents};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 
@@ -40,7 +41,7 @@ struct EventsPage {
     clusters: Vec<Choice>,
     problem: Option<Problem>,
     found: Option<Found>,
-    events: Vec<EventRow>,
+    events: EventRows,
     revision: String,
     at: String,
 }
@@ -75,20 +76,60 @@ struct Found {
     only: Option<HostId>,
 }
 
+/// Events as a list. It is a template of its own, which escapes what it shows.
+#[derive(Template)]
+#[template(path = "event_rows.html")]
+pub struct EventRows {
+    events: Vec<EventRow>,
+}
+
+impl HtmlSafe for EventRows {}
+
+impl EventRows {
+    /// The events of a page that names their host. `now`: the time from which ages count.
+    pub fn of_host(events: &[Event], now: &str) -> Self {
+        let rows = events.iter().map(|event| EventRow::of(event, None, now));
+        Self {
+            events: rows.collect(),
+        }
+    }
+
+    fn none() -> Self {
+        Self { events: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+}
+
 /// An event as a row.
-pub struct EventRow {
-    pub at: String,
-    pub when: String,
-    pub severity: &'static str,
-    pub host: Option<EventHost>,
-    pub message: String,
+struct EventRow {
+    at: String,
+    when: String,
+    severity: &'static str,
+    /// `None`: it is about none, or about that of the page.
+    host: Option<EventHost>,
+    message: String,
+}
+
+impl EventRow {
+    fn of(event: &Event, host: Option<EventHost>, now: &str) -> Self {
+        Self {
+            when: words::relative(&event.event_time, now),
+            at: event.event_time.clone(),
+            severity: event.severity.name(),
+            host,
+            message: event.message.clone(),
+        }
+    }
 }
 
 /// The host that an event is about.
-pub struct EventHost {
+struct EventHost {
     /// The address of its page; `None`: it was deleted.
-    pub address: Option<String>,
-    pub name: String,
+    address: Option<String>,
+    name: String,
 }
 
 /// The newest events, at most `most`; `scope`: of this InfraEnv alone. `now`: the time from which ages count.
@@ -100,14 +141,14 @@ pub async fn newest(
     scope: Option<InfraEnvId>,
     most: usize,
     now: &str,
-) -> Result<Vec<EventRow>, Refusal> {
+) -> Result<EventRows, Refusal> {
     let path = View::default().path(scope, &[], LAST);
     let found: FollowedEvents = visitor.get(&format!("{path}&limit={most}")).await?;
     rows(visitor, found.events, now).await
 }
 
 /// The events with the names of their hosts.
-async fn rows(visitor: &Visitor, events: Vec<FollowedEvent>, now: &str) -> Result<Vec<EventRow>, Refusal> {
+async fn rows(visitor: &Visitor, events: Vec<FollowedEvent>, now: &str) -> Result<EventRows, Refusal> {
     let ids: BTreeSet<HostId> = events.iter().filter_map(|one| one.event.host_id).collect();
     let names = names(visitor, &ids).await?;
     let host = |pool: Option<InfraEnvId>, id: HostId| {
@@ -123,14 +164,13 @@ async fn rows(visitor: &Visitor, events: Vec<FollowedEvent>, now: &str) -> Resul
             },
         }
     };
-    let rows = events.into_iter().map(|FollowedEvent { event, .. }| EventRow {
-        when: words::relative(&event.event_time, now),
-        severity: event.severity.name(),
-        host: event.host_id.map(|id| host(event.infra_env_id, id)),
-        at: event.event_time,
-        message: event.message,
+    let rows = events.iter().map(|FollowedEvent { event, .. }| {
+        let host = event.host_id.map(|id| host(event.infra_env_id, id));
+        EventRow::of(event, host, now)
     });
-    Ok(rows.collect())
+    Ok(EventRows {
+        events: rows.collect(),
+    })
 }
 
 /// The names of the hosts that are still there.
@@ -169,7 +209,7 @@ async fn find(
     view: &View,
     scope: Option<InfraEnvId>,
     now: &str,
-) -> Result<(Found, Vec<EventRow>), Refusal> {
+) -> Result<(Found, EventRows), Refusal> {
     let (hosts, fit) = chosen(visitor, &view.host).await?;
     let table = format!("{}&format=csv", view.path(scope, &hosts, LAST));
     if !view.host.is_empty() && hosts.is_empty() {
@@ -179,7 +219,7 @@ async fn find(
             table: None,
             only: None,
         };
-        return Ok((nothing, Vec::new()));
+        return Ok((nothing, EventRows::none()));
     }
     let before = match view.before.as_str() {
         "" => LAST,
@@ -204,7 +244,7 @@ async fn find(
 }
 
 /// The parts of the page for a view, or the mistake in it.
-type Outcome = Result<(Found, Vec<EventRow>), Problem>;
+type Outcome = Result<(Found, EventRows), Problem>;
 
 /// The outcome of a view, and the status of the page.
 async fn shown(
@@ -260,7 +300,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
     let (status, outcome) = shown(&visitor, &view, scope, &present.at).await?;
     let (found, events, problem) = match outcome {
         Ok((found, events)) => (Some(found), events, None),
-        Err(problem) => (None, Vec::new(), Some(problem)),
+        Err(problem) => (None, EventRows::none(), Some(problem)),
     };
     // A token for one InfraEnv lists neither.
     let (pools, clusters) = match scope {

@@ -25,9 +25,10 @@ use self::actions::{Action, After, Done, Target, agent_command};
 use self::hardware::{CardRow, DiskRow, Raw};
 use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
-use self::past::{Change, CheckRow, Checks, EventRow};
+use self::past::{Change, CheckRow, Checks};
 use self::power::PowerView;
-use crate::hosts::{Row, Trail, address, query_from};
+use crate::events::EventRows;
+use crate::hosts::{Row, Trail, address, query_from, stage};
 use crate::html::{Frame, HOSTS, answer};
 use crate::notice::Notice;
 use crate::pools;
@@ -73,7 +74,7 @@ struct HostPage {
     power: Option<PowerView>,
     logs: LogsView,
     past: Vec<Change>,
-    events: Vec<EventRow>,
+    events: EventRows,
     inventory: Option<Raw>,
     /// The command that prints its Agent; empty: it has none.
     agent: String,
@@ -301,11 +302,7 @@ impl HostPage {
                 .rev()
                 .map(|change| Change::of(change, now))
                 .collect(),
-            events: known
-                .events
-                .iter()
-                .map(|event| EventRow::of(event, now))
-                .collect(),
+            events: EventRows::of_host(&known.events, now),
             inventory: hardware::raw(&host.inventory),
             agent: match has_agent {
                 true => agent_command(id),
@@ -373,9 +370,11 @@ impl Known {
 
 /// The stage and the percentage.
 fn progress(summary: &FoundHost) -> String {
-    match summary.stage {
-        Some(stage) => format!("{}, {} % of the installation", stage.name(), summary.percentage),
-        None => String::new(),
+    let stage = stage(summary);
+    match summary.percentage {
+        0 => stage,
+        _ if stage.is_empty() => stage,
+        _ => format!("{stage} of the installation"),
     }
 }
 

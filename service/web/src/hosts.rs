@@ -18,6 +18,7 @@ use muster_api::search::FoundHosts;
 use crate::html::{Frame, Gone, HOSTS, answer};
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
+pub use columns::stage;
 use columns::{COLUMNS, Column, Content};
 use groups::{GROUPINGS, Grouping};
 use keys::KeyWords;
@@ -135,7 +136,9 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         };
         return Ok(Redirect::to(&address).into_response());
     }
-    let (found, problem) = match find(&visitor, &view).await {
+    // The gate reads the visitor's token for each: neither waits for the other.
+    let (found, frame) = tokio::join!(find(&visitor, &view), frame(&visitor));
+    let (found, problem) = match found {
         Ok(found) => (Some(Found::of(found, &view)), None),
         Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => (None, Some(refusal.reason)),
         Err(refusal) => return Err(refusal),
@@ -153,7 +156,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         reason,
     });
     let page = HostsPage {
-        frame: frame(&visitor).await?,
+        frame: frame?,
         gone: gone(&visitor),
         ready: view.ready(),
         keys: keys::keys(),

@@ -1,6 +1,7 @@
 //! What all pages have: the frame, and pages for refusals.
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use muster_api::session::Session;
@@ -47,6 +48,23 @@ impl Frame {
         self.is_open || self.who.is_some()
     }
 
+    /// Style, icon and scripts.
+    pub fn links(&self) -> Links {
+        Links { files: self.files }
+    }
+
+    /// What stands between the links to the pages and the content.
+    pub fn top(&self) -> Top<'_> {
+        Top { frame: self }
+    }
+
+    /// What follows the content.
+    pub fn end(&self) -> End {
+        End {
+            is_known: self.is_known(),
+        }
+    }
+
     /// The frame of pages that do not know their visitor.
     pub fn plain() -> Self {
         Self {
@@ -58,6 +76,30 @@ impl Frame {
         }
     }
 }
+
+// Parts that are templates of their own, which escape what they show: a part that is included is in the program once for each page.
+
+#[derive(Template)]
+#[template(path = "frame/links.html")]
+pub struct Links {
+    files: &'static Files,
+}
+
+#[derive(Template)]
+#[template(path = "frame/top.html")]
+pub struct Top<'a> {
+    frame: &'a Frame,
+}
+
+#[derive(Template)]
+#[template(path = "frame/end.html")]
+pub struct End {
+    is_known: bool,
+}
+
+impl HtmlSafe for Links {}
+impl HtmlSafe for Top<'_> {}
+impl HtmlSafe for End {}
 
 /// A record that was deleted just before, above the list that it was in.
 pub struct Gone {
@@ -142,7 +184,11 @@ pub async fn not_found() -> Response {
 
 /// A page as an answer.
 pub fn answer(page: &impl Template) -> Response {
-    match page.render() {
+    written(page.render())
+}
+
+fn written(page: askama::Result<String>) -> Response {
+    match page {
         Ok(text) => Html(text).into_response(),
         Err(error) => {
             let text = format!("the page could not be written: {error}");

@@ -21,12 +21,13 @@ use axum::Router;
 use axum::middleware;
 use axum::response::Redirect;
 use axum::routing::{any, get, post};
+use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
 use html::OVERVIEW;
 pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use notice::NoticeCookie;
-use rest::Rest;
+use rest::{Page, Rest, shown};
 
 /// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL.
 pub fn pages(api: Router, is_https: bool) -> Router {
@@ -37,22 +38,29 @@ pub fn pages(api: Router, is_https: bool) -> Router {
     let to_overview = || async { Redirect::to(OVERVIEW) };
     Router::new()
         .route("/ui", get(to_overview))
-        .route(OVERVIEW, get(overview::show))
-        .route("/ui/hosts", get(hosts::list))
+        .route(OVERVIEW, get(Page(|visitor| shown(overview::show(visitor)))))
+        .route("/ui/hosts", get(Page(|visitor| shown(hosts::list(visitor)))))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
-        .route(events::ADDRESS, get(events::list))
-        .route(html::POOLS, get(pools::list).post(pools::add))
+        .route(events::ADDRESS, get(Page(|visitor| shown(events::list(visitor)))))
+        .route(
+            html::POOLS,
+            get(Page(|visitor| shown(pools::list(visitor)))).post(pools::add),
+        )
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
         .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
-        .route("/ui/search", get(search::page))
+        .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
-        .route("/ui/sign-out", post(sign_in::sign_out))
+        .route(
+            "/ui/sign-out",
+            post(Page(|visitor| shown(sign_in::sign_out(visitor)))),
+        )
         .route("/ui/static/{file}", get(files::file))
         .route("/ui/{*path}", any(html::not_found))
         .with_state(Rest::new(api, cookie))
         .layer(middleware::map_response(headers::secure))
-        .layer(CompressionLayer::new())
+        // A list of a hundred hosts is written for each key in its filter: speed before size.
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
 }

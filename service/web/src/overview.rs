@@ -2,14 +2,12 @@
 
 use askama::Template;
 use axum::response::Response;
-use http::StatusCode;
 use muster_api::MUSTER_PATH;
-use muster_api::bmc::{Bmc, BmcPhase};
 use muster_api::boot::BootingMachine;
-use muster_api::infra_env::InfraEnv;
 use muster_api::search::{FoundHost, FoundHosts};
+use muster_api::troubles::Troubles;
 
-use crate::events::{self, EventRow};
+use crate::events::{self, EventRows};
 use crate::hosts::{self, Wait};
 use crate::html::{self, Frame, answer, hosts_with};
 use crate::pools;
@@ -19,9 +17,6 @@ use crate::words;
 
 /// Hosts, machines or BMCs that are named for each reason.
 const NAMED: usize = 5;
-
-/// Most pools of which BMCs and booting machines are read.
-const POOLS: usize = 20;
 
 /// Values of a key that are shown.
 const VALUES: usize = 12;
@@ -35,11 +30,9 @@ struct OverviewPage {
     frame: Frame,
     has_pools: bool,
     needs: Vec<Need>,
-    /// Pools of which BMCs and booting machines were not read.
-    pools_left_out: usize,
     hosts: String,
     counters: Vec<Counter>,
-    events: Vec<EventRow>,
+    events: EventRows,
     revision: String,
     at: String,
 }
@@ -121,16 +114,15 @@ fn overdue(host: &FoundHost, now: &str) -> String {
 }
 
 impl Need {
-    /// `all`: at least one.
-    fn of(what: &'static str, mut all: Vec<Item>, address: String) -> Self {
-        let count = all.len();
-        all.truncate(NAMED);
+    /// `some`: at least one of the `count`.
+    fn of(what: &'static str, mut some: Vec<Item>, count: usize, address: String) -> Self {
+        some.truncate(NAMED);
         Self {
             what,
             count,
             address,
-            more: count - all.len(),
-            first: all,
+            more: count.saturating_sub(some.len()),
+            first: some,
         }
     }
 }
@@ -148,75 +140,64 @@ async fn of_hosts(visitor: &Visitor) -> Result<Vec<Need>, Refusal> {
             name: host.name.clone(),
             why: (reason.why)(host, &found.at),
         };
-        let first: Vec<Item> = found.hosts.iter().map(item).collect();
-        needs.push(Need {
-            what: reason.what,
-            count: found.total,
-            address: hosts_with(reason.query),
-            more: found.total.saturating_sub(first.len()),
+        let first = found.hosts.iter().map(item).collect();
+        needs.push(Need::of(
+            reason.what,
             first,
-        });
+            found.total,
+            hosts_with(reason.query),
+        ));
     }
     Ok(needs)
 }
 
 /// The BMCs and booting machines that need work.
-async fn of_pools(visitor: &Visitor, pools: &[InfraEnv], now: &str) -> Result<Vec<Need>, Refusal> {
-    let (mut bmcs, mut machines) = (Vec::new(), Vec::new());
-    for pool in pools.iter().take(POOLS) {
-        let path = format!("/infra-envs/{}", pool.id);
-        let address = pools::address(pool.id);
-        // The pool may be deleted meanwhile.
-        let gone = [StatusCode::NOT_FOUND];
-        let bmcs_path = format!("{MUSTER_PATH}{path}/bmcs");
-        let found: Option<Vec<Bmc>> = visitor.get_unless(&gone, &bmcs_path).await?;
-        let failed = found
-            .into_iter()
-            .flatten()
-            .filter(|bmc| bmc.phase == BmcPhase::Failed);
-        bmcs.extend(failed.map(|bmc| Item {
-            address: address.clone(),
-            name: format!("{} ({})", bmc.name, pool.name),
-            why: bmc.reason,
-        }));
-        let path = format!("{path}/booting-machines");
-        let found: Option<Vec<BootingMachine>> = visitor.get_unless(&gone, &path).await?;
-        let found = found.unwrap_or_default();
-        let stuck = found
-            .iter()
-            .filter_map(|machine| Some((machine, why_stuck(machine, now)?)));
-        machines.extend(stuck.map(|(machine, why)| Item {
-            address: address.clone(),
-            name: match machine.mac_address.is_empty() {
-                true => format!("{} ({})", machine.ip_address, pool.name),
-                false => format!("{} ({})", machine.mac_address, pool.name),
-            },
-            why,
-        }));
-    }
-    let kinds = [
-        ("BMCs whose discovery failed", bmcs),
-        ("Machines that fetched boot files and did not register", machines),
+async fn beside_hosts(visitor: &Visitor, now: &str) -> Result<Vec<Need>, Refusal> {
+    let found: Troubles = visitor.get(&format!("{MUSTER_PATH}/troubles")).await?;
+    let bmcs = found.bmcs.into_iter().map(|bmc| Item {
+        address: pools::address(bmc.infra_env_id),
+        name: format!("{} ({})", bmc.name, bmc.infra_env),
+        why: bmc.reason,
+    });
+    let machines = found.machines.into_iter().map(|stuck| {
+        let machine = &stuck.machine;
+        let known_by = match machine.mac_address.is_empty() {
+            true => &machine.ip_address,
+            false => &machine.mac_address,
+        };
+        Item {
+            address: pools::address(stuck.infra_env_id),
+            name: format!("{known_by} ({})", stuck.infra_env),
+            why: why_stuck(machine, now),
+        }
+    });
+    let kinds: [(&str, Vec<Item>, usize); 2] = [
+        ("BMCs whose discovery failed", bmcs.collect(), found.bmcs_total),
+        (
+            "Machines that fetched boot files and did not register",
+            machines.collect(),
+            found.machines_total,
+        ),
     ];
-    let needs = kinds.into_iter().filter_map(|(what, all)| {
+    let needs = kinds.into_iter().filter_map(|(what, all, count)| {
         let first = all.first()?.address.clone();
         let is_one = all.iter().all(|item| item.address == first);
         let address = if is_one { first } else { html::POOLS.to_owned() };
-        Some(Need::of(what, all, address))
+        Some(Need::of(what, all, count, address))
     });
     Ok(needs.collect())
 }
 
-/// Why a machine will not register by itself; `None`: it has, or it has time yet.
-fn why_stuck(machine: &BootingMachine, now: &str) -> Option<String> {
-    let last = machine.last().filter(|_| !machine.registered)?;
-    if !last.refusal.is_empty() {
-        return Some(last.refusal.clone());
+/// Why a machine will not register by itself.
+fn why_stuck(machine: &BootingMachine, now: &str) -> String {
+    match machine.last() {
+        Some(last) if !last.refusal.is_empty() => last.refusal.clone(),
+        Some(last) => {
+            let when = words::relative(&last.last_at, now);
+            format!("fetched {} {when}, and nothing since", last.file)
+        }
+        None => String::new(),
     }
-    pools::is_late(machine, now).then(|| {
-        let when = words::relative(&last.last_at, now);
-        format!("fetched {} {when}, and nothing since", last.file)
-    })
 }
 
 impl Counter {
@@ -249,7 +230,7 @@ pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     // Before all else: what changes after it is behind this place in the stream of changes.
     let counted = visitor.hosts("", 1, "state,cluster,pool").await?;
     let mut needs = of_hosts(&visitor).await?;
-    needs.extend(of_pools(&visitor, &pools, &counted.at).await?);
+    needs.extend(beside_hosts(&visitor, &counted.at).await?);
     let events = events::newest(&visitor, session.infra_env_id, EVENTS, &counted.at).await?;
     let counters = [
         Counter::of(&counted, "State", "state", None),
@@ -259,7 +240,6 @@ pub async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     Ok(answer(&OverviewPage {
         has_pools: !pools.is_empty(),
         needs,
-        pools_left_out: pools.len().saturating_sub(POOLS),
         hosts: words::count(counted.total, "host"),
         counters: counters
             .into_iter()
@@ -277,26 +257,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_stuck_when_it_was_refused_or_had_time_enough() {
-        let machine = |at: &str, refusal: &str, registered: bool| -> BootingMachine {
+    fn a_stuck_machine_has_its_refusal_or_its_last_file() {
+        let machine = |refusal: &str| -> BootingMachine {
+            let at = "2026-11-30T11:49:59.000Z";
             serde_json::from_value(serde_json::json!({
-                "mac_address": "", "ip_address": "192.0.2.7", "user_agent": "", "registered": registered,
+                "mac_address": "", "ip_address": "192.0.2.7", "user_agent": "", "registered": false,
                 "files": [{"file": "kernel", "first_at": at, "last_at": at, "requests": 1, "bytes": 1, "refusal": refusal}],
             }))
             .unwrap()
         };
         let now = "2026-11-30T12:00:00.000Z";
-        let (before, lately) = ("2026-11-30T11:49:59.000Z", "2026-11-30T11:55:00.000Z");
+        let late = "fetched kernel 10 min ago, and nothing since";
+        assert_eq!(why_stuck(&machine(""), now), late);
         assert_eq!(
-            why_stuck(&machine(before, "", false), now).as_deref(),
-            Some("fetched kernel 10 min ago, and nothing since")
+            why_stuck(&machine("the URL was revoked"), now),
+            "the URL was revoked"
         );
-        assert_eq!(
-            why_stuck(&machine(lately, "the URL was revoked", false), now).as_deref(),
-            Some("the URL was revoked")
-        );
-        for none in [machine(lately, "", false), machine(before, "", true)] {
-            assert_eq!(why_stuck(&none, now), None);
-        }
     }
 }

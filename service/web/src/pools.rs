@@ -16,7 +16,6 @@ use muster_api::session::Session;
 use crate::html::hosts_with;
 use crate::rest::{Refusal, Visitor};
 
-pub use booting::is_late;
 pub use list::{add, list};
 pub use one::{act, show};
 pub use qr::qr;

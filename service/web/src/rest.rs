@@ -1,11 +1,13 @@
 //! Requests to REST in the name of the visitor.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts};
+use axum::handler::Handler;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
@@ -54,6 +56,30 @@ pub struct Visitor {
     notice: Option<Notice>,
     /// Path and query of the page.
     pub uri: Uri,
+}
+
+/// The answer of a page that is to come.
+pub type Shown = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A page that needs nothing but its visitor. All are of one type, so that the program has what is around handlers once.
+#[derive(Clone, Copy)]
+pub struct Page(pub fn(Visitor) -> Shown);
+
+impl Handler<(), Rest> for Page {
+    type Future = Shown;
+
+    fn call(self, request: Request<Body>, rest: Rest) -> Shown {
+        Box::pin(async move {
+            let (mut parts, _) = request.into_parts();
+            let Ok(visitor) = Visitor::from_request_parts(&mut parts, &rest).await;
+            (self.0)(visitor).await
+        })
+    }
+}
+
+/// The answer of such a page.
+pub fn shown(page: impl Future<Output = Result<Response, Refusal>> + Send + 'static) -> Shown {
+    Box::pin(async move { page.await.into_response() })
 }
 
 /// The ids in the path of a page. A path with others is no page.
@@ -140,6 +166,9 @@ pub struct Refusal {
     page: String,
 }
 
+/// The text of an answer that is to come.
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send + 'a>>;
+
 impl Visitor {
     /// The same visitor of another page: the one to return to after signing in.
     pub fn at(mut self, page: &str) -> Self {
@@ -198,7 +227,8 @@ impl Visitor {
 
     /// `GET` of a path of REST, as JSON.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Refusal> {
-        self.read(path, self.send(Method::GET, path, None).await?).await
+        let text = self.text_of(Method::GET, path, None).await?;
+        self.decoded(path, &text)
     }
 
     /// `GET` of a part of a page; `None` if REST refuses it with one of `statuses`: a part that the visitor's token may not
@@ -231,19 +261,28 @@ impl Visitor {
 
     /// `POST` to a path of REST; what was created, as JSON.
     pub async fn create<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Refusal> {
-        self.read(path, self.send(Method::POST, path, Some(body)).await?)
-            .await
+        let text = self.text_of(Method::POST, path, Some(body)).await?;
+        self.decoded(path, &text)
     }
 
-    async fn read<T: DeserializeOwned>(&self, path: &str, response: Response) -> Result<T, Refusal> {
-        let bytes = to_bytes(response.into_body(), LARGEST).await;
-        let read = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        read.ok_or_else(|| {
-            self.refusal(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                format!("the answer of {path} cannot be read"),
-            )
+    /// The answer of REST. Boxed: each page awaits several, and the program would have all of them once for each.
+    fn text_of<'a>(&'a self, method: Method, path: &'a str, body: Option<&'a Value>) -> Answer<'a> {
+        Box::pin(async move {
+            let response = self.send(method, path, body).await?;
+            let text = to_bytes(response.into_body(), LARGEST).await;
+            text.map_err(|_| self.unreadable(path))
         })
+    }
+
+    fn decoded<T: DeserializeOwned>(&self, path: &str, text: &[u8]) -> Result<T, Refusal> {
+        serde_json::from_slice(text).map_err(|_| self.unreadable(path))
+    }
+
+    fn unreadable(&self, path: &str) -> Refusal {
+        self.refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("the answer of {path} cannot be read"),
+        )
     }
 
     /// Sends a request to a path of REST: below its base path, or a whole one of the additions.

@@ -2,8 +2,10 @@
 
 import { adopt, canReadFilter, fetchPage, region, replace } from './live.js';
 
-/** Time without a key after which the list is fetched, ms. */
-const QUIET = 80;
+/** Time without a key after which the list is fetched, ms, but for the first of several keys. */
+const QUIET = 30;
+/** A key so long after another one is the first of several, ms. */
+const BREAK = 250;
 /** Most completions that are shown. */
 const MOST = 12;
 
@@ -27,8 +29,15 @@ const words = new Map();
 let offered = [];
 let active = -1;
 let timer = 0;
+let typedAt = -BREAK;
 /** @type {AbortController | undefined} */
 let running;
+
+/** Takes the value of a term as one of its key. @param {string} term */
+function learnTerm(term) {
+  const colon = term.indexOf(':');
+  words.get(term.slice(0, colon))?.add(term.slice(colon + 1));
+}
 
 /** Takes keys from the server's list, and values from the counts that the page shows. */
 function learn() {
@@ -38,10 +47,9 @@ function learn() {
       words.set(one.dataset.key, new Set(one.dataset.words.split(' ').filter((word) => word)));
     }
   }
-  for (const link of document.querySelectorAll('[data-term]')) {
-    const { term } = link.dataset;
-    const colon = term.indexOf(':');
-    words.get(term.slice(0, colon))?.add(term.slice(colon + 1));
+  for (const link of document.querySelectorAll('[data-term]')) learnTerm(link.dataset.term);
+  for (const facet of document.querySelectorAll('[data-more]')) {
+    facet.dataset.more.split('\n').forEach(learnTerm);
   }
 }
 
@@ -132,11 +140,15 @@ function isWrong() {
 }
 
 function changed() {
-  offer(completions());
   // The plain table stays as it is until the form is sent.
-  if (!region && !isWrong()) return;
-  clearTimeout(timer);
-  timer = setTimeout(filter, QUIET);
+  if (region || isWrong()) {
+    const now = performance.now();
+    clearTimeout(timer);
+    if (now - typedAt < BREAK) timer = setTimeout(filter, QUIET);
+    else filter();
+    typedAt = now;
+  }
+  offer(completions());
 }
 
 /** Fetches and shows the hosts that fit, and makes the filter part of the address. */

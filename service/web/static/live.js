@@ -24,6 +24,8 @@ const SILENCE = 45_000;
 const LOOK = 5000;
 /** A click that begins on a button ends within this time, ms. */
 const CLICK = 400;
+/** What has a state of its own beside its attributes. */
+const FIELDS = 'input, select, textarea';
 
 /** The part of the page that is kept up to date; `null`: this page has none. @type {HTMLElement | null} */
 export let region = document.querySelector('[data-revision]');
@@ -35,7 +37,8 @@ let stale = false;
 /** Of a fetch that waits for its time. */
 let timer = null;
 let wait = PAUSE;
-let lastFetch = 0;
+// The page itself is one: the next follows when it is shown.
+let lastFetch = Date.now();
 /** Number of times that the content was put in place. */
 let replaced = 0;
 let pressedAt = 0;
@@ -183,6 +186,8 @@ export async function fetchPage(wanted, signal) {
   }
   const text = await answer.text();
   const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
+  // To read a long page and to show it are two tasks: between them the browser does what the visitor does.
+  await (globalThis.scheduler?.yield?.() ?? new Promise((done) => { setTimeout(done); }));
   return { ok: answer.ok, status: answer.status, page };
 }
 
@@ -213,7 +218,69 @@ function keyed(wanted) {
 }
 
 /**
- * Puts the fresh content in place; focus, open details and the place of scrolling stay.
+ * Makes a node like a fresh one. What is the same stays as it is: a browser lays out what has changed.
+ * @param {Node} old
+ * @param {Node} fresh of the same kind
+ */
+function morph(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  if (!(old instanceof Element && fresh instanceof Element)) {
+    old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  if (old.matches(FIELDS)) {
+    old.replaceWith(fresh);
+    return;
+  }
+  // Whether details are open is the visitor's choice.
+  const isOurs = (name) => name !== 'open';
+  for (const name of old.getAttributeNames().filter(isOurs)) {
+    if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const name of fresh.getAttributeNames().filter(isOurs)) {
+    const value = fresh.getAttribute(name);
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  morphChildren(old, fresh);
+}
+
+/**
+ * The same for all that is in an element: children are known by their ids, those without one by their place.
+ * @param {Element} old
+ * @param {Element} fresh
+ */
+function morphChildren(old, fresh) {
+  const wanted = [...fresh.childNodes];
+  const ids = new Set(wanted.map((one) => one.id).filter((id) => id));
+  const known = new Map([...old.children].filter((one) => ids.has(one.id)).map((one) => [one.id, one]));
+  if (ids.size > 0 && known.size === 0) {
+    old.replaceChildren(...wanted);
+    return;
+  }
+  for (const one of [...old.children]) {
+    if (one.id && !known.has(one.id)) one.remove();
+  }
+  let next = old.firstChild;
+  for (const one of wanted) {
+    const same = one.id ? known.get(one.id) : next;
+    if (!same || same.nodeName !== one.nodeName || (same.id ?? '') !== (one.id ?? '')) {
+      old.insertBefore(one, next);
+    } else {
+      if (same === next) next = next.nextSibling;
+      else old.insertBefore(same, next);
+      morph(same, one);
+    }
+  }
+  while (next) {
+    const gone = next;
+    next = next.nextSibling;
+    gone.remove();
+  }
+}
+
+/**
+ * Puts the fresh content in place; focus, open details and the place of scrolling stay. Nothing here makes the browser lay out the page
+ * before the next picture, unless a part that was scrolled is new.
  * @param {Element} fresh the same part of a page that was fetched
  */
 export function replace(fresh) {
@@ -222,19 +289,20 @@ export function replace(fresh) {
   const focused = active !== region && region.contains(active) ? key(active) : null;
   const place = focused ? keyed(focused).indexOf(active) : 0;
   region.querySelectorAll('details').forEach((one) => isOpen.set(one.firstElementChild.textContent, one.open));
-  const scrolled = [...region.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
+  const scrolled = [...region.querySelectorAll('.scroll')].map((one) => ({ one, left: one.scrollLeft, top: one.scrollTop }));
   region.dataset.revision = fresh.dataset.revision;
-  region.replaceChildren(...fresh.childNodes);
+  morphChildren(region, fresh);
   region.querySelectorAll('details').forEach((one) => { one.open = isOpen.get(one.firstElementChild.textContent) ?? one.open; });
   region.querySelectorAll('.scroll').forEach((one, index) => {
-    [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0];
+    const before = scrolled[index];
+    if (before && before.one !== one && (before.left || before.top)) one.scrollTo(before.left, before.top);
   });
   if (focused) {
     const same = keyed(focused);
     // What is gone leaves the focus to the part that it was in: Tab goes on from there.
     const next = same[place] ?? same.at(-1) ?? region;
     if (next.tabIndex < 0) next.tabIndex = -1;
-    next.focus({ preventScroll: true });
+    if (next !== document.activeElement) next.focus({ preventScroll: true });
   }
 }
 

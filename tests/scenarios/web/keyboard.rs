@@ -96,15 +96,18 @@ fn rename(tab: &Tab<'_>, client: &HttpClient, host: &str, name: &str) {
     tab.await_text(name);
 }
 
-/// Keeps what is in focus, to compare it with what is later.
+/// The place in the stream of changes that the page shows.
+const REVISION: &str = "document.querySelector('[data-revision]').dataset.revision";
+
+/// Keeps the revision of the page, to compare it with the later one.
 #[track_caller]
-fn remember_focus(tab: &Tab<'_>) {
-    tab.value("(() => { window.before = document.activeElement; })()");
+fn remember_revision(tab: &Tab<'_>) {
+    tab.value(&format!("(() => {{ window.before = {REVISION}; }})()"));
 }
 
-/// True if what is in focus is of a fresh page, and not what [was before](remember_focus).
+/// True if the page was updated since [then](remember_revision). Elements that are the same stay.
 fn is_fresh(tab: &Tab<'_>) -> bool {
-    tab.value("document.activeElement !== window.before && !window.before.isConnected") == true
+    tab.value(&format!("window.before !== {REVISION}")) == true
 }
 
 #[test]
@@ -123,28 +126,32 @@ fn an_update_takes_focus_and_place_from_nobody() {
     tab.await_text("12 hosts");
     tab.await_text("live");
 
+    // A row that does not change.
+    let other = format!("document.querySelector('tbody a[href*=\"{}?\"]')", host_id(2));
+    tab.value(&format!("(() => {{ window.other = {other}; }})()"));
     // The link of a row that changes itself.
     let link = format!("document.querySelector('tbody a[href*=\"{}?\"]')", host_id(1));
     tab.value(&format!("{link}.focus()"));
-    remember_focus(&tab);
+    remember_revision(&tab);
     rename(&tab, &client, &hosts[0], "a-first");
     assert!(is_fresh(&tab), "the row is not fresh");
     assert_eq!(tab.value(&format!("document.activeElement === {link}")), true);
     assert_eq!(tab.focused().name, "a-first");
+    assert_eq!(tab.value("window.other.isConnected"), true, "a row is made again");
 
     // The window stays where it was scrolled to.
     let scrolled = || tab.value("scrollY").as_f64().unwrap();
     tab.value("scrollTo(0, 1e6)");
     let below = scrolled();
     assert!(below > 2000.0, "{below}");
-    remember_focus(&tab);
+    remember_revision(&tab);
     rename(&tab, &client, &hosts[0], "a-second");
     assert!(is_fresh(&tab), "the row is not fresh");
     assert!((scrolled() - below).abs() < 200.0, "{below} {}", scrolled());
 
     // A table that is scrolled by keys.
     tab.value("document.querySelector('.scroll').focus()");
-    remember_focus(&tab);
+    remember_revision(&tab);
     rename(&tab, &client, &hosts[1], "b-second");
     assert!(is_fresh(&tab), "the table is not fresh");
     assert_eq!(tab.focused().name, "Table of hosts");
@@ -177,7 +184,7 @@ fn an_update_leaves_the_focus_to_the_same_one_of_many_links() {
     let events = tab.value(&format!("{links}.length")).as_u64().unwrap();
     assert!(events > 1, "{}", tab.text());
     tab.value(&format!("{links}.at(-1).focus()"));
-    remember_focus(&tab);
+    remember_revision(&tab);
     client.patch(&host, &json!({"host_role": "worker"})).expect(201);
     known_host(&client, &pool, 2);
     tab.await_text("host-2");

@@ -1,13 +1,14 @@
 //! Counts hosts by the values of keys.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use serde::{Deserialize, Serialize};
 
-use super::language::{Key, Term, each_value, fold};
+use super::facts::Facts;
+use super::language::{Key, Term, each_kept, fold};
 use super::natural::natural_order;
-use super::summary::HostSummary;
 
 /// The keys that have counts.
 pub const FACETS: [Key; 10] = [
@@ -60,9 +61,9 @@ impl Facet {
 
 /// Counts `hosts` by the values of each of `keys` (of [`FACETS`]), at most `limit` values a key. `visible`: these and the hosts that are
 /// not counted; a name that is shared among their InfraEnvs or clusters is shared.
-pub fn facets<'a>(
-    hosts: impl IntoIterator<Item = &'a HostSummary>,
-    visible: impl IntoIterator<Item = &'a HostSummary>,
+pub fn facets<'a, H: Facts<'a>>(
+    hosts: impl IntoIterator<Item = H>,
+    visible: impl IntoIterator<Item = H>,
     keys: &[Key],
     limit: usize,
 ) -> Vec<Facet> {
@@ -97,11 +98,11 @@ enum Record<'a> {
 
 impl<'a> Record<'a> {
     /// `None` for other keys, for hosts without one, and for an InfraEnv without a name.
-    fn of(key: Key, host: &'a HostSummary) -> Option<Self> {
+    fn of(key: Key, host: impl Facts<'a>) -> Option<Self> {
         match key {
-            Key::Pool if host.pool.is_empty() => None,
-            Key::Pool => Some(Self::Pool(host.infra_env_id, &host.pool)),
-            Key::Cluster => host.cluster_id.map(|id| Self::Cluster(id, &host.cluster)),
+            Key::Pool if host.pool().is_empty() => None,
+            Key::Pool => Some(Self::Pool(host.infra_env_id(), host.pool())),
+            Key::Cluster => host.cluster_id().map(|id| Self::Cluster(id, host.cluster())),
             _ => None,
         }
     }
@@ -128,16 +129,39 @@ impl<'a> Record<'a> {
     }
 }
 
+/// Hashes places in memory, which nobody outside chooses.
+#[derive(Default)]
+struct PlaceHasher(u64);
+
+impl Hasher for PlaceHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        // The golden ratio: neighbours come far from each other.
+        self.0 = (self.0.rotate_left(5) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
 /// Counts of one key.
 struct Count {
     key: Key,
     values: Vec<Counted>,
+    /// Index in `values` by place in memory and length: a text that hosts share is read once.
+    by_place: HashMap<(usize, usize), usize, BuildHasherDefault<PlaceHasher>>,
     /// Index in `values` by spelling: a known spelling need not be folded.
     by_spelling: HashMap<String, usize>,
     /// Index in `values` by the value in lower case.
     by_folded: HashMap<String, usize>,
     /// Index in `values` by the id of the record.
     by_record: HashMap<u128, usize>,
+    /// The id and the index of the last record: many hosts have the same one.
+    last_record: Option<(u128, usize)>,
     unknown: usize,
 }
 
@@ -156,14 +180,17 @@ impl Count {
         Self {
             key,
             values: Vec::new(),
+            by_place: HashMap::default(),
             by_spelling: HashMap::new(),
             by_folded: HashMap::new(),
             by_record: HashMap::new(),
+            last_record: None,
             unknown: 0,
         }
     }
 
-    fn add(&mut self, index: usize, host: &HostSummary) {
+    /// All hosts of a count live as long: a place is that of one text.
+    fn add<'a>(&mut self, index: usize, host: impl Facts<'a>) {
         if has_records(self.key) {
             match Record::of(self.key, host) {
                 Some(record) => {
@@ -175,17 +202,29 @@ impl Count {
             return;
         }
         let mut is_known = false;
-        each_value(self.key, host, &mut |value| {
+        each_kept(self.key, host, &mut |value| {
             is_known = true;
-            let at = match self.by_spelling.get(value) {
+            let place = (value.as_ptr().addr(), value.len());
+            let at = match self.by_place.get(&place) {
                 Some(at) => *at,
-                None => self.add_spelling(value),
+                None => {
+                    let at = self.at(value);
+                    self.by_place.insert(place, at);
+                    at
+                }
             };
             let counted = &mut self.values[at];
             counted.hosts += usize::from(counted.last != Some(index));
             counted.last = Some(index);
         });
         self.unknown += usize::from(!is_known);
+    }
+
+    fn at(&mut self, value: &str) -> usize {
+        match self.by_spelling.get(value) {
+            Some(at) => *at,
+            None => self.add_spelling(value),
+        }
     }
 
     /// The index of a value in a new spelling.
@@ -203,12 +242,16 @@ impl Count {
 
     /// The index of a record.
     fn add_record(&mut self, record: &Record) -> usize {
-        let next = self.values.len();
-        let at = *self.by_record.entry(record.number()).or_insert(next);
+        let (number, next) = (record.number(), self.values.len());
+        if let Some((_, at)) = self.last_record.filter(|(last, _)| *last == number) {
+            return at;
+        }
+        let at = *self.by_record.entry(number).or_insert(next);
         if at == next {
             let (id, name) = record.id_and_name();
             self.values.push(Counted::new(name, Some(id)));
         }
+        self.last_record = Some((number, at));
         at
     }
 

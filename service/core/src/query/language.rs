@@ -29,4 +29,4 @@ pub(super) use mac::{digits as mac_digits, part as mac_part};
 pub(super) use pattern::fold;
 pub use pattern::quoted;
 pub use term::{Query, Term};
-pub(super) use values::each_value;
+pub(super) use values::each_kept;

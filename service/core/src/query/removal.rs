@@ -3,8 +3,8 @@
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::facts::Facts;
 use super::language::Query;
-use super::summary::HostSummary;
 
 /// The share of one term in a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ pub struct Removal {
 }
 
 /// Counts for each term of `query`, in order, the hosts that it removes at the time `now`.
-pub fn removals<'a>(
+pub fn removals<'a, H: Facts<'a>>(
     query: &Query,
-    hosts: impl IntoIterator<Item = &'a HostSummary>,
+    hosts: impl IntoIterator<Item = H>,
     now: Timestamp,
 ) -> Vec<Removal> {
     let terms = query.terms().iter();

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
+use super::facts::{Facts, Field};
 use super::natural::natural_order;
 use super::nearest::nearest;
-use super::summary::{HardwareSummary, HostSummary};
 use crate::json::to_json;
 use crate::text::one_line;
 
@@ -133,7 +133,7 @@ const MAX_CURSOR: usize = 4096;
 
 impl Cursor {
     /// The place of `host` in the order `sort`.
-    pub fn of(host: &HostSummary, sort: Sort) -> Self {
+    pub fn of<'a>(host: impl Facts<'a>, sort: Sort) -> Self {
         let place = Place::of(host, sort.key).into_owned();
         Self { sort, place }
     }
@@ -165,9 +165,9 @@ impl fmt::Display for Cursor {
 
 /// A part of an ordered list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window<'a> {
+pub struct Window<H> {
     /// In order.
-    pub hosts: Vec<&'a HostSummary>,
+    pub hosts: Vec<H>,
     /// Place of the last of them, after which the next window begins; `None`: there are none.
     pub last: Option<Cursor>,
     /// True if further hosts follow.
@@ -175,28 +175,52 @@ pub struct Window<'a> {
 }
 
 /// The first `limit` of `hosts` in the order `sort`, after the place `after` (of the same order) if one is given.
-pub fn window<'a>(
-    hosts: impl IntoIterator<Item = &'a HostSummary>,
+pub fn window<'a, H: Facts<'a>>(
+    hosts: impl IntoIterator<Item = H>,
     sort: Sort,
     after: Option<&Cursor>,
     limit: usize,
-) -> Window<'a> {
+) -> Window<H> {
     let compare = |a: &Place<'_>, b: &Place<'_>| a.compare(b, sort.is_descending);
     let is_after = |place: &Place<'_>| after.is_none_or(|after| compare(place, &after.place).is_gt());
-    let placed = hosts.into_iter().map(|host| (Place::of(host, sort.key), host));
-    let mut rows: Vec<(Place<'a>, &HostSummary)> = placed.filter(|(place, _)| is_after(place)).collect();
-    let has_more = rows.len() > limit;
-    if has_more {
-        // Cheaper than to sort all of them.
-        rows.select_nth_unstable_by(limit, |a, b| compare(&a.0, &b.0));
-        rows.truncate(limit);
+    let mut rows: Vec<(Place<'a>, H)> = Vec::new();
+    // A place behind the window: most hosts are compared with it alone.
+    let mut behind: Option<Place<'a>> = None;
+    let mut has_more = false;
+    for host in hosts {
+        let place = Place::of(host, sort.key);
+        if !is_after(&place) {
+            continue;
+        }
+        if behind
+            .as_ref()
+            .is_some_and(|behind| compare(&place, behind).is_ge())
+        {
+            continue;
+        }
+        rows.push((place, host));
+        if rows.len() > limit.saturating_mul(2) {
+            has_more = true;
+            behind = cut(&mut rows, limit, sort).or(behind);
+        }
+    }
+    if rows.len() > limit {
+        has_more = true;
+        cut(&mut rows, limit, sort);
     }
     rows.sort_unstable_by(|a, b| compare(&a.0, &b.0));
     Window {
-        last: rows.last().map(|(_, host)| Cursor::of(host, sort)),
+        last: rows.last().map(|(_, host)| Cursor::of(*host, sort)),
         hosts: rows.into_iter().map(|(_, host)| host).collect(),
         has_more,
     }
+}
+
+/// Leaves the first `limit` of more rows, in no order, and returns the place of the next one.
+fn cut<'a, H>(rows: &mut Vec<(Place<'a>, H)>, limit: usize, sort: Sort) -> Option<Place<'a>> {
+    rows.select_nth_unstable_by(limit, |a, b| a.0.compare(&b.0, sort.is_descending));
+    rows.truncate(limit + 1);
+    rows.pop().map(|(place, _)| place)
 }
 
 /// The values that decide the order of a host.
@@ -217,12 +241,12 @@ enum Rank<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(host: &'a HostSummary, key: SortKey) -> Self {
+    fn of(host: impl Facts<'a>, key: SortKey) -> Self {
         Self {
             rank: Rank::of(host, key),
-            name: Cow::Borrowed(&host.name),
-            infra_env_id: host.infra_env_id,
-            id: host.id,
+            name: Cow::Borrowed(host.name()),
+            infra_env_id: host.infra_env_id(),
+            id: host.id(),
         }
     }
 
@@ -247,26 +271,44 @@ impl<'a> Place<'a> {
 }
 
 impl<'a> Rank<'a> {
-    fn of(host: &'a HostSummary, key: SortKey) -> Self {
-        let hardware = host.hardware.as_ref();
-        let of_hardware = |rank: fn(&'a HardwareSummary) -> Self| hardware.map_or(Self::Unknown, rank);
+    fn of(host: impl Facts<'a>, key: SortKey) -> Self {
+        let first = |field| Self::text(host.first_text(field).unwrap_or_default());
+        let Some(sizes) = host.hardware() else {
+            return Self::without_hardware(host, key);
+        };
         match key {
-            SortKey::Name => Self::text(&host.name),
-            SortKey::State => Self::text(host.status.name()),
-            SortKey::Pool => Self::text(&host.pool),
-            SortKey::Cluster => match host.cluster_id {
-                Some(id) if host.cluster.is_empty() => Self::Text(Cow::Owned(id.to_string())),
-                _ => Self::text(&host.cluster),
+            SortKey::Cpu => Self::known(u64::from(sizes.cpu_threads)),
+            SortKey::Memory => Self::known(sizes.memory_bytes),
+            SortKey::Disk => Self::number(host.sum(Field::DiskBytes)),
+            SortKey::Serial => first(Field::Serial),
+            SortKey::Model => first(Field::Model),
+            SortKey::Switch => match (host.first_text(Field::Switch), host.first_text(Field::Port)) {
+                (Some(switch), Some(port)) => Self::Text(format!("{switch} {port}").into()),
+                _ => Self::Unknown,
             },
-            SortKey::Cpu => of_hardware(|hardware| Self::known(u64::from(hardware.cpu_threads))),
-            SortKey::Memory => of_hardware(|hardware| Self::known(hardware.memory_bytes)),
-            SortKey::Disk => of_hardware(|hardware| Self::number(hardware.disk_bytes())),
-            SortKey::Seen => Self::time(host.seen_at),
-            SortKey::Since => Self::time(host.since),
-            SortKey::Serial => of_hardware(|hardware| Self::text(&hardware.serial)),
-            SortKey::Model => of_hardware(|hardware| Self::text(&hardware.model)),
-            SortKey::Switch => of_hardware(Self::first_port),
-            SortKey::Agent => Self::text(&host.agent_version),
+            _ => Self::without_hardware(host, key),
+        }
+    }
+
+    /// By what is known before the first inventory, too.
+    fn without_hardware(host: impl Facts<'a>, key: SortKey) -> Self {
+        match key {
+            SortKey::Name => Self::text(host.name()),
+            SortKey::State => Self::text(host.status().name()),
+            SortKey::Pool => Self::text(host.pool()),
+            SortKey::Cluster => match host.cluster_id() {
+                Some(id) if host.cluster().is_empty() => Self::Text(Cow::Owned(id.to_string())),
+                _ => Self::text(host.cluster()),
+            },
+            SortKey::Seen => Self::time(host.seen_at()),
+            SortKey::Since => Self::time(host.since()),
+            SortKey::Agent => Self::text(host.agent_version()),
+            SortKey::Cpu
+            | SortKey::Memory
+            | SortKey::Disk
+            | SortKey::Serial
+            | SortKey::Model
+            | SortKey::Switch => Self::Unknown,
         }
     }
 
@@ -290,13 +332,6 @@ impl<'a> Rank<'a> {
 
     fn time(time: Timestamp) -> Self {
         Self::Number(time.timestamp_micros())
-    }
-
-    fn first_port(hardware: &HardwareSummary) -> Self {
-        let first = hardware.ports.first();
-        first.map_or(Self::Unknown, |port| {
-            Self::Text(format!("{} {}", port.switch, port.port).into())
-        })
     }
 
     fn compare(&self, other: &Rank<'_>, is_descending: bool) -> Ordering {

@@ -1,7 +1,7 @@
 //! Searches words in the texts by which records of several kinds are known, and ranks those that fit.
 
+use super::facts::{Facts, Field};
 use super::language::{Query, QueryErrors, fold, mac_digits, mac_part, quoted};
-use super::summary::HostSummary;
 
 /// How well a record fits words that are searched for, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,12 +77,11 @@ impl Words {
     }
 
     /// How well a host fits that passes [`Self::query`]: it is known by its name, its id, its serial number and its addresses.
-    pub fn fit_of(&self, host: &HostSummary) -> Fit {
-        let id = host.id.to_string();
-        let mut known = vec![host.name.as_str(), id.as_str()];
-        if let Some(hardware) = &host.hardware {
-            known.push(&hardware.serial);
-            known.extend(hardware.macs.iter().chain(&hardware.ips).map(String::as_str));
+    pub fn fit_of<'a>(&self, host: impl Facts<'a>) -> Fit {
+        let id = host.id().to_string();
+        let mut known = vec![host.name(), id.as_str()];
+        for field in [Field::Serial, Field::Mac, Field::Ip] {
+            host.each_text(field, &mut |text| known.push(text));
         }
         self.fit(&known).unwrap_or(Fit::Part)
     }

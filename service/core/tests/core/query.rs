@@ -6,4 +6,5 @@ mod oracle;
 mod sample;
 mod sort;
 mod summaries;
+mod table;
 mod terms;

@@ -1,4 +1,4 @@
-//! Searches all hosts by an index in memory: the summary of each. It is made at the first search, follows the changes of records, and is dropped
+//! Searches all hosts by an index in memory: a row of each. It is made at the first search, follows the changes of records, and is dropped
 //! when nobody has searched for a while.
 
 mod contents;
@@ -6,18 +6,20 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use muster_api::ids::InfraEnvId;
-use muster_core::query::{HardwareSummary, Words};
+use muster_core::query::{Facts, Field, HardwareSummary, Words};
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinError;
 use tokio::time::sleep;
 
 use super::Hosts;
+use super::check_ins::HostKey;
 use crate::changes::log::ChangeLog;
 use contents::Contents;
 
@@ -57,10 +59,10 @@ impl HostIndex {
     /// # Errors
     /// Fails if the database does.
     pub async fn search(&self, search: HostSearch) -> Result<FoundHosts, StoreError> {
-        let (rows, revision) = self.rows().await?;
+        let (table, revision) = self.table().await?;
         let now = self.hosts.now();
-        // Ten thousand hosts take some ten milliseconds, in which no poll should wait.
-        let found = tokio::task::spawn_blocking(move || search.of(&rows, revision, now)).await;
+        // Ten thousand hosts take some milliseconds, in which no poll should wait.
+        let found = tokio::task::spawn_blocking(move || search.of(&table, revision, now)).await;
         Ok(finished(found))
     }
 
@@ -74,15 +76,41 @@ impl HostIndex {
         words: Words,
         limit: usize,
     ) -> Result<BestHosts, StoreError> {
-        let (rows, _) = self.rows().await?;
+        let (table, _) = self.table().await?;
         let now = self.hosts.now();
         let found =
-            tokio::task::spawn_blocking(move || BestHosts::of(&rows, scope, &words, limit, now)).await;
+            tokio::task::spawn_blocking(move || BestHosts::of(&table, scope, &words, limit, now)).await;
         Ok(finished(found))
     }
 
+    /// The hosts of an InfraEnv that may be machines with one of these network cards (in lower case) or addresses: their inventory or their
+    /// BMC has one, or there is no inventory yet.
+    pub(crate) async fn possible_machines(
+        &self,
+        infra_env_id: InfraEnvId,
+        known: HashSet<String>,
+    ) -> Result<Vec<HostKey>, StoreError> {
+        let (table, _) = self.table().await?;
+        let found = tokio::task::spawn_blocking(move || {
+            let hosts = table.hosts().filter(|host| host.infra_env_id() == infra_env_id);
+            let possible = hosts.filter(|host| {
+                let mut is_possible = host.hardware().is_none();
+                for field in [Field::Mac, Field::Ip, Field::BmcAddress, Field::ReportedBmc] {
+                    host.each_text(field, &mut |text| {
+                        is_possible = is_possible || known.contains(text)
+                    });
+                }
+                is_possible
+            });
+            possible
+                .map(|host| (infra_env_id, host.id()))
+                .collect::<Vec<HostKey>>()
+        });
+        Ok(finished(found.await))
+    }
+
     /// As [`Self::present`], in a task of its own: what was read is kept although the client goes.
-    async fn rows(&self) -> Result<contents::Present, StoreError> {
+    async fn table(&self) -> Result<contents::Present, StoreError> {
         let index = self.clone();
         finished(tokio::spawn(async move { index.present().await }).await)
     }

@@ -4,12 +4,12 @@
 //! A request costs an entry in memory; several requests are written at once (`jobs::boot_requests`). Nothing waits for
 //! the write: machines also boot while the database is unavailable.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
-use muster_api::boot::{BootFile, BootFileRequests, BootingMachine};
+use muster_api::boot::{BootFile, BootFileRequests, BootingMachine, PATIENCE};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::{Timestamp, millis};
 use muster_core::record::Host;
@@ -25,7 +25,7 @@ const MOST: usize = 16_384;
 const USER_AGENT_LIMIT: usize = 64;
 
 /// Age of boots that are listed.
-const LISTED: TimeDelta = TimeDelta::days(1);
+pub const LISTED: TimeDelta = TimeDelta::days(1);
 
 /// Hosts with inventories in memory at once.
 const HOSTS_AT_ONCE: usize = 100;
@@ -147,6 +147,65 @@ pub async fn booting_machines(
         return Ok(Vec::new());
     }
     let keys = store.list_host_keys(infra_env_id).await?;
+    find_hosts(store, &mut boots, &keys).await?;
+    Ok(listed(boots))
+}
+
+/// Boots of an InfraEnv's machines that may need somebody, before their hosts are known.
+pub struct DoubtfulBoots(Vec<Boot>);
+
+impl DoubtfulBoots {
+    /// Those within a day that have no time left, or were refused a file.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn of(store: &Store, infra_env_id: InfraEnvId, now: Timestamp) -> Result<Self, StoreError> {
+        let requests = store.list_boot_requests(infra_env_id, now - LISTED).await?;
+        let mut boots = boots_of(requests);
+        boots.retain(|boot| boot.may_be_stuck(now));
+        Ok(Self(boots))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The network cards, in lower case, and the addresses of the machines.
+    pub fn known_by(&self) -> HashSet<String> {
+        let known = self
+            .0
+            .iter()
+            .flat_map(|boot| boot.addresses.iter().chain([&boot.mac]));
+        // A machine that read an ISO names no card.
+        known
+            .filter(|text| !text.is_empty())
+            .map(|text| text.to_ascii_lowercase())
+            .collect()
+    }
+
+    /// The machines that will not register by themselves. `hosts`: those that may be one of them.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn stuck(
+        mut self,
+        store: &Store,
+        hosts: &[(InfraEnvId, HostId)],
+        now: Timestamp,
+    ) -> Result<Vec<BootingMachine>, StoreError> {
+        find_hosts(store, &mut self.0, hosts).await?;
+        let mut machines = listed(self.0);
+        machines.retain(|machine| machine.is_stuck(now));
+        Ok(machines)
+    }
+}
+
+/// Finds the hosts of boots among these.
+async fn find_hosts(
+    store: &Store,
+    boots: &mut [Boot],
+    keys: &[(InfraEnvId, HostId)],
+) -> Result<(), StoreError> {
     for chunk in keys.chunks(HOSTS_AT_ONCE) {
         for host in &store.read_hosts(chunk, HostForm::Whole).await? {
             for boot in boots.iter_mut().filter(|boot| boot.is_of(host)) {
@@ -163,8 +222,15 @@ pub async fn booting_machines(
             }
         }
     }
-    boots.retain(|boot| boot.host.is_none_or(|known| !known.installed));
-    Ok(boots.into_iter().map(Boot::told).collect())
+    Ok(())
+}
+
+/// Boots but for those of installed hosts.
+fn listed(boots: Vec<Boot>) -> Vec<BootingMachine> {
+    let booting = boots
+        .into_iter()
+        .filter(|boot| boot.host.is_none_or(|known| !known.installed));
+    booting.map(Boot::told).collect()
 }
 
 /// The last boot of a machine.
@@ -233,6 +299,14 @@ fn boots_of(mut newest_first: Vec<BootRequests>) -> Vec<Boot> {
 }
 
 impl Boot {
+    /// False for one that has time yet.
+    fn may_be_stuck(&self, now: Timestamp) -> bool {
+        // Answers have milliseconds.
+        let is_quiet = |one: &BootRequests| now - one.last_at >= PATIENCE - TimeDelta::seconds(1);
+        let is_refused = |one: &BootRequests| !one.refusal.is_empty();
+        self.requests.first().is_some_and(is_quiet) || self.requests.iter().any(is_refused)
+    }
+
     fn is_of(&self, host: &Host) -> bool {
         let inventory = host.inventory.as_ref();
         if !self.mac.is_empty() {
@@ -389,6 +463,22 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(later, []);
+
+        // One was refused a file; the other one has time yet.
+        world.clocks.pass(MINUTE * 5);
+        let troubles = world.operations.troubles(None).await.unwrap();
+        let stuck: Vec<&str> = troubles
+            .machines
+            .iter()
+            .map(|stuck| stuck.machine.ip_address.as_str())
+            .collect();
+        assert_eq!((stuck, troubles.machines_total), (vec!["192.0.2.7"], 1));
+        assert_eq!(troubles.machines[0].infra_env_id, infra_env_id);
+        world.clocks.pass(MINUTE * 10);
+        let troubles = world.operations.troubles(Some(infra_env_id)).await.unwrap();
+        assert_eq!(troubles.machines_total, 2);
+        let other = world.operations.troubles(Some(InfraEnvId::random())).await;
+        assert_eq!(other.unwrap().machines_total, 0);
     }
 
     #[tokio::test]

@@ -1,6 +1,5 @@
-//! Checks of a host, its states and its events.
+//! Checks of a host, and its states.
 
-use muster_api::event::Event;
 use muster_api::host::HostStateChange;
 use muster_api::validation::{ValidationResult, ValidationStatus};
 
@@ -42,13 +41,6 @@ pub struct Change {
     pub mood: &'static str,
     pub who: String,
     pub reason: String,
-}
-
-pub struct EventRow {
-    pub at: String,
-    pub when: String,
-    pub severity: &'static str,
-    pub message: String,
 }
 
 impl Checks {
@@ -104,17 +96,6 @@ impl Change {
             mood: mood(change.to),
             who: change.who.clone(),
             reason: change.reason.clone(),
-        }
-    }
-}
-
-impl EventRow {
-    pub fn of(event: &Event, now: &str) -> Self {
-        Self {
-            when: words::relative(&event.event_time, now),
-            at: event.event_time.clone(),
-            severity: event.severity.name(),
-            message: event.message.clone(),
         }
     }
 }

@@ -179,8 +179,8 @@ fn of_hardware(host: &FoundHost, text: impl Fn(&HostHardware) -> String) -> Cont
     Content::Text(host.hardware.as_ref().map(text).unwrap_or_default())
 }
 
-/// `Writing image to disk, 40 %`.
-fn stage(host: &FoundHost) -> String {
+/// `Writing image to disk, 40 %`; empty: it is not being installed.
+pub fn stage(host: &FoundHost) -> String {
     match (host.stage, host.percentage) {
         (None, _) => String::new(),
         (Some(stage), 0) => stage.name().to_owned(),

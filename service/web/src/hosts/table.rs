@@ -9,6 +9,9 @@ use super::trail::query_of;
 use super::view::View;
 use crate::words;
 
+/// Values of a key that are shown.
+const SHOWN: usize = 25;
+
 pub struct Found {
     pub parts: Vec<Part>,
     pub total: String,
@@ -49,6 +52,8 @@ pub struct Line {
 pub struct Facet {
     pub key: String,
     pub values: Vec<Choice>,
+    /// Terms of values that are not shown, for completion, one a line.
+    pub further: String,
     pub left_out: usize,
 }
 
@@ -147,12 +152,18 @@ impl Line {
 }
 
 impl Facet {
+    /// The most frequent values, and those that the query has.
     fn of(facet: HostFacet, chosen: &[String], view: &View) -> Self {
-        let values = facet.values.into_iter();
+        let values = facet.values.into_iter().enumerate();
+        let (shown, further): (Vec<_>, Vec<_>) =
+            values.partition(|(place, value)| *place < SHOWN || chosen.contains(&value.term));
+        let terms: Vec<&str> = further.iter().map(|(_, value)| value.term.as_str()).collect();
+        let shown = shown.into_iter();
         Self {
             key: facet.key,
-            left_out: facet.left_out,
-            values: values.map(|value| Choice::of(value, chosen, view)).collect(),
+            left_out: facet.left_out + further.len(),
+            further: terms.join("\n"),
+            values: shown.map(|(_, value)| Choice::of(value, chosen, view)).collect(),
         }
     }
 }

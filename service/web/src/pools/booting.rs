@@ -41,7 +41,7 @@ impl Booting {
 }
 
 /// True if a machine will not register without help. `now`: RFC 3339.
-pub fn is_late(machine: &BootingMachine, now: &str) -> bool {
+fn is_late(machine: &BootingMachine, now: &str) -> bool {
     now.parse::<Timestamp>().is_ok_and(|now| machine.is_late(now))
 }
 

@@ -10,19 +10,19 @@ use super::mac;
 use super::pattern::Pattern;
 use super::term::{Query, Term};
 use super::value::Value;
-use super::values::{age, each_alias, each_searched, each_value, is_known, numbers};
-use crate::query::summary::HostSummary;
+use super::values::{age, each_alias, each_number, each_value, is_known, with_id};
+use crate::query::facts::{Facts, Field};
 
 impl Query {
     /// True if `host` passes all terms at the time `now`.
-    pub fn matches(&self, host: &HostSummary, now: Timestamp) -> bool {
+    pub fn matches<'a>(&self, host: impl Facts<'a>, now: Timestamp) -> bool {
         self.terms.iter().all(|term| term.matches(host, now))
     }
 }
 
 impl Term {
     /// True if `host` passes this term at the time `now`.
-    pub fn matches(&self, host: &HostSummary, now: Timestamp) -> bool {
+    pub fn matches<'a>(&self, host: impl Facts<'a>, now: Timestamp) -> bool {
         let fits = |value: &Value| match self.key {
             Some(key) => has(key, value, host, now),
             None => has_word(value, host),
@@ -31,23 +31,24 @@ impl Term {
     }
 }
 
-fn has(key: Key, value: &Value, host: &HostSummary, now: Timestamp) -> bool {
+fn has<'a>(key: Key, value: &Value, host: impl Facts<'a>, now: Timestamp) -> bool {
     match value {
         Value::Any => is_known(key, host),
         Value::None => !is_known(key, host),
         Value::Text(pattern) => has_text(key, host, &|text| pattern.is_all_of(text)),
         Value::Label { key, value } => has_label(host, key, value.as_ref()),
         Value::Number(comparison, quantity) => {
-            let numbers = numbers(key, quantity.unit, host);
-            numbers
-                .into_iter()
-                .any(|number| quantity.is_met(*comparison, number))
+            let mut is_met = false;
+            each_number(key, quantity.unit, host, &mut |number| {
+                is_met = is_met || quantity.is_met(*comparison, number);
+            });
+            is_met
         }
         Value::Age(comparison, wanted) => {
             age(key, host, now).is_some_and(|age| wanted.is_met(*comparison, age))
         }
         Value::Overdue => {
-            let end = host.wait.as_ref().and_then(|wait| wait.until);
+            let end = host.wait().and_then(|(_, until)| until);
             end.is_some_and(|end| end < now)
         }
         Value::Network(network) => has_text(key, host, &|text| is_inside(text, network)),
@@ -56,7 +57,7 @@ fn has(key: Key, value: &Value, host: &HostSummary, now: Timestamp) -> bool {
     }
 }
 
-fn has_text(key: Key, host: &HostSummary, fits: &dyn Fn(&str) -> bool) -> bool {
+fn has_text<'a>(key: Key, host: impl Facts<'a>, fits: &dyn Fn(&str) -> bool) -> bool {
     let mut found = false;
     let mut visit = |text: &str| found = found || fits(text);
     each_value(key, host, &mut visit);
@@ -64,10 +65,12 @@ fn has_text(key: Key, host: &HostSummary, fits: &dyn Fn(&str) -> bool) -> bool {
     found
 }
 
-fn has_label(host: &HostSummary, key: &Pattern, value: Option<&Pattern>) -> bool {
-    host.labels.iter().any(|(own_key, own_value)| {
-        key.is_all_of(own_key) && value.is_none_or(|value| value.is_all_of(own_value))
-    })
+fn has_label<'a>(host: impl Facts<'a>, key: &Pattern, value: Option<&Pattern>) -> bool {
+    let mut found = false;
+    host.each_label(&mut |own_key, own_value| {
+        found = found || (key.is_all_of(own_key) && value.is_none_or(|value| value.is_all_of(own_value)));
+    });
+    found
 }
 
 fn is_inside(address: &str, network: &IpNet) -> bool {
@@ -76,15 +79,21 @@ fn is_inside(address: &str, network: &IpNet) -> bool {
         .is_ok_and(|address| network.contains(&address))
 }
 
-fn has_word(value: &Value, host: &HostSummary) -> bool {
+fn has_word<'a>(value: &Value, host: impl Facts<'a>) -> bool {
     let Value::Word { pattern, mac } = value else {
         return false;
     };
-    let mut found = false;
-    each_searched(host, &mut |text| found = found || pattern.is_in(text));
-    let has_mac = |digits: &String| {
-        let hardware = host.hardware.as_ref();
-        hardware.is_some_and(|hardware| hardware.macs.iter().any(|own| mac::has_digits(own, digits)))
+    let has_id = || {
+        let mut found = false;
+        with_id(host.id().0, &mut |id| found = pattern.is_in(id));
+        found
     };
-    found || mac.as_ref().is_some_and(has_mac)
+    let has_mac = |digits: &String| {
+        let mut found = false;
+        host.each_text(Field::Mac, &mut |own| {
+            found = found || mac::has_digits(own, digits)
+        });
+        found
+    };
+    host.has_searched(&|text| pattern.is_in(text)) || has_id() || mac.as_ref().is_some_and(has_mac)
 }

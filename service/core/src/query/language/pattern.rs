@@ -108,9 +108,13 @@ fn find_ascii(text: &[u8], part: &[u8]) -> Option<usize> {
         return Some(0);
     };
     let last = text.len().checked_sub(part.len())?;
-    (0..=last).find(|&at| {
-        text[at].to_ascii_lowercase() == *first && text[at..at + part.len()].eq_ignore_ascii_case(part)
-    })
+    let (small, capital) = (*first, first.to_ascii_uppercase());
+    let begins = |at: &usize| text[*at..*at + part.len()].eq_ignore_ascii_case(part);
+    let beginnings = text[..=last].iter().enumerate();
+    beginnings
+        .filter(|(_, byte)| **byte == small || **byte == capital)
+        .map(|(at, _)| at)
+        .find(begins)
 }
 
 /// Writes it so that it is read as the same.

@@ -2,90 +2,106 @@
 
 use chrono::TimeDelta;
 use muster_api::time::Timestamp;
+use uuid::Uuid;
 
 use super::key::{Key, other_word, stage_word};
 use super::quantity::Unit;
-use crate::query::summary::{Firmware, HardwareSummary, HostSummary};
+use crate::query::facts::{Facts, Field, check_of, drive_type_of};
+use crate::query::summary::Firmware;
 use crate::rules::agent_version::OWN_PREFIX;
 
 /// Hands each text that a host has for a key to `visit`, as it is shown. Numbers, times and labels are no texts.
-pub(in crate::query) fn each_value(key: Key, host: &HostSummary, visit: &mut dyn FnMut(&str)) {
-    let mut text = |text: &str| {
+pub(super) fn each_value<'a>(key: Key, host: impl Facts<'a>, visit: &mut dyn FnMut(&str)) {
+    match key {
+        Key::Id => with_id(host.id().0, visit),
+        Key::Stage => {
+            if let Some(stage) = host.stage() {
+                visit(&stage_word(stage));
+            }
+        }
+        // The cluster's id where its name is not known.
+        Key::Cluster => match host.cluster_id() {
+            Some(id) if host.cluster().is_empty() => with_id(id.0, visit),
+            _ => each_kept(key, host, &mut |text| visit(text)),
+        },
+        _ => each_kept(key, host, &mut |text| visit(text)),
+    }
+}
+
+/// Hands each text that a host has for a key to `visit`, of those that are kept as they are shown: all but ids and stages.
+pub(in crate::query) fn each_kept<'a>(key: Key, host: impl Facts<'a>, visit: &mut dyn FnMut(&'a str)) {
+    let mut text = |text: &'a str| {
         if !text.is_empty() {
             visit(text);
         }
     };
     match key {
-        Key::Name => text(&host.name),
-        Key::Id => text(&host.id.to_string()),
-        Key::Pool => text(&host.pool),
-        Key::Cluster => each_cluster(host, &mut text),
-        Key::State => text(host.status.name()),
-        Key::Stage => text(&host.stage.map(stage_word).unwrap_or_default()),
-        Key::Role => text(host.role.name()),
-        Key::Approved => text(flag(host.approved)),
-        Key::Finding => host.findings.iter().for_each(|kind| text(kind)),
-        Key::Check => host.failed_checks.iter().for_each(|check| text(check.id())),
-        Key::Bmc => each_bmc(host, &mut text),
-        Key::Power => text(host.bmc.as_ref().map_or("", |bmc| &bmc.power)),
-        Key::Agent => text(&host.agent_version),
-        _ => {
-            if let Some(hardware) = &host.hardware {
-                each_of_hardware(key, hardware, &mut text);
+        Key::Name => text(host.name()),
+        Key::Pool => text(host.pool()),
+        Key::Cluster => text(host.cluster()),
+        Key::State => text(host.status().name()),
+        Key::Role => text(host.role().name()),
+        Key::Approved => text(flag(host.approved())),
+        Key::Finding => host.each_text(Field::Finding, &mut text),
+        Key::Check => host.each_number(Field::Check, &mut |number| {
+            if let Some(check) = check_of(number) {
+                text(check.id());
+            }
+        }),
+        Key::Bmc => {
+            for field in [Field::BmcName, Field::BmcAddress, Field::ReportedBmc] {
+                host.each_text(field, &mut text);
             }
         }
-    }
-}
-
-fn each_of_hardware(key: Key, hardware: &HardwareSummary, text: &mut dyn FnMut(&str)) {
-    match key {
-        Key::Disk => hardware
-            .disks
-            .iter()
-            .for_each(|disk| text(disk.drive_type.name())),
-        Key::Gpu => hardware.gpus.iter().for_each(|gpu| text(&gpu.model)),
-        Key::Mac => hardware.macs.iter().for_each(|mac| text(mac)),
-        Key::Ip => hardware.ips.iter().for_each(|ip| text(ip)),
+        Key::Power => host.each_text(Field::Power, &mut text),
+        Key::Agent => text(host.agent_version()),
+        Key::Disk => host.each_number(Field::DiskType, &mut |number| text(drive_type_of(number).name())),
+        Key::Gpu => host.each_text(Field::GpuModel, &mut text),
+        Key::Mac => host.each_text(Field::Mac, &mut text),
+        Key::Ip => host.each_text(Field::Ip, &mut text),
         Key::Serial => {
-            text(&hardware.serial);
-            hardware.disks.iter().for_each(|disk| text(&disk.serial));
+            host.each_text(Field::Serial, &mut text);
+            host.each_text(Field::DiskSerial, &mut text);
         }
-        Key::Vendor => text(&hardware.vendor),
-        Key::Model => text(&hardware.model),
-        Key::Switch => hardware.ports.iter().for_each(|port| text(&port.switch)),
-        Key::Port => hardware.ports.iter().for_each(|port| text(&port.port)),
-        Key::Firmware => text(hardware.firmware.map_or("", Firmware::name)),
-        Key::SecureBoot => text(flag(hardware.secure_boot)),
-        _ => {}
+        Key::Vendor => host.each_text(Field::Vendor, &mut text),
+        Key::Model => host.each_text(Field::Model, &mut text),
+        Key::Switch => host.each_text(Field::Switch, &mut text),
+        Key::Port => host.each_text(Field::Port, &mut text),
+        Key::Firmware => {
+            let firmware = host.hardware().and_then(|sizes| sizes.firmware);
+            text(firmware.map_or("", Firmware::name));
+        }
+        Key::SecureBoot => text(flag(host.hardware().and_then(|sizes| sizes.secure_boot))),
+        Key::Id
+        | Key::Stage
+        | Key::Label
+        | Key::Wait
+        | Key::Seen
+        | Key::Since
+        | Key::Cpu
+        | Key::Memory
+        | Key::NicSpeed
+        | Key::Vlan => {}
     }
 }
 
-/// The cluster's id where its name is not known.
-fn each_cluster(host: &HostSummary, text: &mut dyn FnMut(&str)) {
-    match host.cluster_id {
-        Some(id) if host.cluster.is_empty() => text(&id.to_string()),
-        _ => text(&host.cluster),
-    }
-}
-
-fn each_bmc(host: &HostSummary, text: &mut dyn FnMut(&str)) {
-    if let Some(bmc) = &host.bmc {
-        text(&bmc.name);
-        text(&bmc.address);
-    }
-    if let Some(hardware) = &host.hardware {
-        text(&hardware.bmc_address);
-    }
+/// Hands the text of an id to `visit`. Searches write that of each host, so it is written where nothing is allocated.
+pub(super) fn with_id(id: Uuid, visit: &mut dyn FnMut(&str)) {
+    visit(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
 }
 
 /// Hands further texts, which mean the same and are not shown, to `visit`.
-pub(super) fn each_alias(key: Key, host: &HostSummary, visit: &mut dyn FnMut(&str)) {
+pub(super) fn each_alias<'a>(key: Key, host: impl Facts<'a>, visit: &mut dyn FnMut(&str)) {
     match key {
-        Key::Pool => visit(&host.infra_env_id.to_string()),
-        Key::State => other_word(host.status).into_iter().for_each(visit),
-        Key::Cluster => host.cluster_id.iter().for_each(|id| visit(&id.to_string())),
+        Key::Pool => with_id(host.infra_env_id().0, visit),
+        Key::State => other_word(host.status()).into_iter().for_each(visit),
+        Key::Cluster => {
+            if let Some(id) = host.cluster_id() {
+                with_id(id.0, visit);
+            }
+        }
         Key::Agent => host
-            .agent_version
+            .agent_version()
             .strip_prefix(OWN_PREFIX)
             .into_iter()
             .for_each(visit),
@@ -93,72 +109,50 @@ pub(super) fn each_alias(key: Key, host: &HostSummary, visit: &mut dyn FnMut(&st
     }
 }
 
-/// Hands each text in which words are searched to `visit`.
-pub(super) fn each_searched(host: &HostSummary, visit: &mut dyn FnMut(&str)) {
-    const SEARCHED: [Key; 10] = [
-        Key::Name,
-        Key::Serial,
-        Key::Mac,
-        Key::Ip,
-        Key::Vendor,
-        Key::Model,
-        Key::Bmc,
-        Key::Switch,
-        Key::Port,
-        Key::Id,
-    ];
-    for key in SEARCHED {
-        each_value(key, host, visit);
-    }
-    visit(&host.reason);
-}
-
-/// The numbers that a host has for a key: bytes, Mbit/s, or how many; none if they are not known.
-pub(super) fn numbers(key: Key, unit: Unit, host: &HostSummary) -> Vec<u64> {
-    let Some(hardware) = &host.hardware else {
-        return Vec::new();
+/// Hands each number that a host has for a key to `visit`: bytes, Mbit/s, or how many; none if they are not known.
+pub(super) fn each_number<'a>(key: Key, unit: Unit, host: impl Facts<'a>, visit: &mut dyn FnMut(u64)) {
+    let Some(sizes) = host.hardware() else { return };
+    let known = match key {
+        Key::Cpu => u64::from(sizes.cpu_threads),
+        Key::Memory => sizes.memory_bytes,
+        Key::NicSpeed => u64::from(sizes.nic_speed_mbps),
+        _ => 0,
     };
-    let known = |number: u64| if number > 0 { vec![number] } else { Vec::new() };
     match key {
-        Key::Cpu => known(u64::from(hardware.cpu_threads)),
-        Key::Memory => known(hardware.memory_bytes),
-        Key::NicSpeed => known(u64::from(hardware.nic_speed_mbps)),
-        Key::Disk if unit == Unit::One => vec![hardware.disks.len() as u64],
-        Key::Disk => hardware.disks.iter().map(|disk| disk.bytes).collect(),
-        Key::Gpu => vec![hardware.gpu_count()],
-        Key::Vlan => hardware.vlans.iter().map(|id| u64::from(*id)).collect(),
-        _ => Vec::new(),
+        Key::Disk if unit == Unit::One => visit(host.count(Field::DiskBytes)),
+        Key::Disk => host.each_number(Field::DiskBytes, visit),
+        Key::Gpu => visit(host.sum(Field::GpuCount)),
+        Key::Vlan => host.each_number(Field::Vlan, visit),
+        _ if known > 0 => visit(known),
+        _ => {}
     }
 }
 
 /// Time that a host has for a key, never negative; `None`: it has none.
-pub(super) fn age(key: Key, host: &HostSummary, now: Timestamp) -> Option<TimeDelta> {
+pub(super) fn age<'a>(key: Key, host: impl Facts<'a>, now: Timestamp) -> Option<TimeDelta> {
     let since = match key {
-        Key::Wait => host.wait.as_ref()?.since,
-        Key::Seen => host.seen_at,
-        Key::Since => host.since,
+        Key::Wait => host.wait()?.0,
+        Key::Seen => host.seen_at(),
+        Key::Since => host.since(),
         _ => return None,
     };
     Some((now - since).max(TimeDelta::zero()))
 }
 
 /// True if a host has any value of a key.
-pub(super) fn is_known(key: Key, host: &HostSummary) -> bool {
+pub(super) fn is_known<'a>(key: Key, host: impl Facts<'a>) -> bool {
+    let mut is_known = false;
     match key {
-        Key::Label => !host.labels.is_empty(),
-        Key::Wait => host.wait.is_some(),
-        Key::Seen | Key::Since => true,
-        Key::Cpu | Key::Memory | Key::NicSpeed | Key::Vlan => !numbers(key, Unit::One, host).is_empty(),
-        Key::Disk => host
-            .hardware
-            .as_ref()
-            .is_some_and(|hardware| !hardware.disks.is_empty()),
-        _ => {
-            let mut is_known = false;
-            each_value(key, host, &mut |_| is_known = true);
-            is_known
+        Key::Label => host.each_label(&mut |_, _| is_known = true),
+        Key::Wait => is_known = host.wait().is_some(),
+        Key::Seen | Key::Since => is_known = true,
+        Key::Cpu | Key::Memory | Key::NicSpeed | Key::Vlan => {
+            each_number(key, Unit::One, host, &mut |_| is_known = true);
         }
+        Key::Disk => is_known = host.count(Field::DiskBytes) > 0,
+        _ => each_value(key, host, &mut |_| is_known = true),
     }
+    is_known
 }
 
 fn flag(flag: Option<bool>) -> &'static str {

@@ -342,6 +342,21 @@ fn has(key: &str, host: &HostSummary) -> bool {
     }
 }
 
+/// A filter of up to three terms.
+pub fn filters() -> impl Strategy<Value = String> {
+    vec((any::<bool>(), any_asked()), 0..4).prop_map(|terms| written(&terms))
+}
+
+/// The terms, with a minus sign where they are negated.
+fn written(terms: &[(bool, Asked)]) -> String {
+    let sign = |is_negated| if is_negated { "-" } else { "" };
+    let terms = terms.iter();
+    let terms: Vec<String> = terms
+        .map(|(is_negated, asked)| format!("{}{}", sign(*is_negated), asked.written()))
+        .collect();
+    terms.join(" ")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -349,11 +364,7 @@ proptest! {
     fn filters_let_the_same_hosts_pass_as_a_naive_reading(
         hosts in hosts(), terms in vec((any::<bool>(), any_asked()), 0..4),
     ) {
-        let written: Vec<String> = terms
-            .iter()
-            .map(|(is_negated, asked)| format!("{}{}", if *is_negated { "-" } else { "" }, asked.written()))
-            .collect();
-        let written = written.join(" ");
+        let written = written(&terms);
         for host in &hosts {
             let expected = terms.iter().all(|(is_negated, asked)| asked.fits(host) != *is_negated);
             prop_assert_eq!(passes(&written, host), expected, "{} {:?}", written, host);

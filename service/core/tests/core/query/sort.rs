@@ -135,7 +135,8 @@ fn cursors_are_of_one_order() {
 
 #[test]
 fn a_window_of_nothing_has_no_end() {
-    let none = window(&[], Sort::default(), None, 10);
+    let nobody: [HostSummary; 0] = [];
+    let none = window(&nobody, Sort::default(), None, 10);
     assert_eq!((none.hosts.len(), none.last, none.has_more), (0, None, false));
     let hosts = [host()];
     let cut = window(&hosts, Sort::default(), None, 0);

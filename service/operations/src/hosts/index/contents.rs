@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::query::{BmcSummary, HostSummary, Surroundings, summary};
+use muster_core::query::{BmcSummary, Facts, HostSummary, HostTable, HostView, Surroundings, summary};
 use muster_core::record::{Cluster, InfraEnv};
 use muster_store::{HostForm, Kind, StoreError, Subject};
 
@@ -27,15 +27,12 @@ const READ_AGAIN: Duration = Duration::from_secs(30);
 /// Polls are read again from a little before the last time: they are received at the same time.
 const OVERLAP: TimeDelta = TimeDelta::seconds(2);
 
-/// The summary of each host.
-pub(super) type Rows = HashMap<HostKey, Arc<HostSummary>>;
-
-/// The rows, and the place in the log that they show.
-pub(super) type Present = (Arc<Rows>, Position);
+/// The hosts, and the place in the log that they show.
+pub(super) type Present = (Arc<HostTable>, Position);
 
 /// The hosts as of a place in the log of changes.
 pub(super) struct Contents {
-    rows: Arc<Rows>,
+    table: Arc<HostTable>,
     position: Position,
     bmcs: HashMap<HostKey, BmcSummary>,
     /// Polls of this process until then are in the rows.
@@ -53,7 +50,7 @@ impl Contents {
         let polls_until = hosts.now();
         hosts.summarize_inventories().await?;
         let mut contents = Self {
-            rows: Arc::default(),
+            table: Arc::default(),
             position,
             bmcs: bmcs(hosts).await?,
             polls_until,
@@ -64,6 +61,12 @@ impl Contents {
             let keys = hosts.keys(infra_env.id).await?;
             contents.read_hosts(hosts, &keys).await?;
         }
+        let table = &contents.table;
+        tracing::debug!(
+            hosts = table.len(),
+            bytes = table.bytes(),
+            "hosts read for searches"
+        );
         Ok(contents)
     }
 
@@ -88,7 +91,7 @@ impl Contents {
         let keys: Vec<HostKey> = keys.into_iter().collect();
         let is_due = self.read_at.elapsed() > READ_AGAIN;
         // A host that registers may be the machine of a BMC.
-        if is_due || has_bmcs || keys.iter().any(|key| !self.rows.contains_key(key)) {
+        if is_due || has_bmcs || keys.iter().any(|(of, id)| self.table.get(*of, *id).is_none()) {
             self.read_bmcs(hosts).await?;
         }
         if is_due {
@@ -102,7 +105,7 @@ impl Contents {
     }
 
     pub(super) fn present(&self) -> Present {
-        (self.rows.clone(), self.position.clone())
+        (self.table.clone(), self.position.clone())
     }
 
     pub(super) fn is_unused_for(&self, time: Duration) -> bool {
@@ -112,36 +115,29 @@ impl Contents {
     /// The hosts of an InfraEnv that show something else of it than it has now.
     async fn of_infra_env(&self, hosts: &Hosts, id: InfraEnvId) -> Result<Vec<HostKey>, StoreError> {
         let found = hosts.infra_envs.find(id).await?;
-        let shows_it = |row: &HostSummary| {
+        let shows_it = |host: &HostView<'_>| {
             found.as_ref().is_some_and(|found| {
-                row.pool == HostSummary::pool_of(found)
-                    && row.approved.is_some() == HostSummary::needs_approval(found)
+                host.pool() == HostSummary::pool_of(found)
+                    && host.approved().is_some() == HostSummary::needs_approval(found)
             })
         };
-        let of_it = self.rows.iter().filter(|((of, _), _)| *of == id);
-        Ok(of_it
-            .filter(|(_, row)| !shows_it(row))
-            .map(|(key, _)| *key)
-            .collect())
+        let of_it = self.table.hosts().filter(move |host| host.infra_env_id() == id);
+        Ok(of_it.filter(|host| !shows_it(host)).map(key).collect())
     }
 
     /// The hosts of a cluster that show another name of it than it has now.
     async fn of_cluster(&self, hosts: &Hosts, id: ClusterId) -> Result<Vec<HostKey>, StoreError> {
-        let of_it: Vec<(&HostKey, &Arc<HostSummary>)> = self
-            .rows
-            .iter()
-            .filter(|(_, row)| row.cluster_id == Some(id))
-            .collect();
-        if of_it.is_empty() {
+        let of_it = || {
+            self.table
+                .hosts()
+                .filter(move |host| host.cluster_id() == Some(id))
+        };
+        if of_it().next().is_none() {
             return Ok(Vec::new());
         }
         let found = cluster(hosts, id).await?;
         let name = HostSummary::cluster_of(found.as_ref());
-        Ok(of_it
-            .into_iter()
-            .filter(|(_, row)| row.cluster != name)
-            .map(|(key, _)| *key)
-            .collect())
+        Ok(of_it().filter(|host| host.cluster() != name).map(key).collect())
     }
 
     /// Reads these hosts; those that do not exist any more are taken out.
@@ -177,12 +173,12 @@ impl Contents {
                     deadlines: &hosts.deadlines(&host),
                 };
                 gone.remove(&key);
-                read.push((key, Arc::new(summary(&host, hardware.remove(&key), &around))));
+                read.push(summary(&host, hardware.remove(&key), &around));
             }
-            let rows = Arc::make_mut(&mut self.rows);
-            rows.extend(read);
-            for key in gone {
-                rows.remove(&key);
+            let table = Arc::make_mut(&mut self.table);
+            read.iter().for_each(|host| table.insert(host));
+            for (infra_env_id, id) in gone {
+                table.remove(infra_env_id, id);
             }
         }
         Ok(())
@@ -195,13 +191,7 @@ impl Contents {
             return Ok(());
         }
         self.bmcs = found;
-        let rows = Arc::make_mut(&mut self.rows);
-        for (key, row) in rows.iter_mut() {
-            let bmc = self.bmcs.get(key);
-            if row.bmc.as_ref() != bmc {
-                Arc::make_mut(row).bmc = bmc.cloned();
-            }
-        }
+        Arc::make_mut(&mut self.table).set_bmcs(|infra_env_id, id| self.bmcs.get(&(infra_env_id, id)));
         Ok(())
     }
 
@@ -230,13 +220,24 @@ impl Contents {
     }
 
     fn seen(&mut self, polls: Vec<(HostKey, Timestamp)>) {
-        let rows = Arc::make_mut(&mut self.rows);
-        for (key, at) in polls {
-            if let Some(row) = rows.get_mut(&key).filter(|row| row.seen_at < at) {
-                Arc::make_mut(row).seen_at = at;
-            }
+        let is_new = |((of, id), at): &(HostKey, Timestamp)| {
+            let host = self.table.get(*of, *id);
+            host.is_some_and(|host| host.seen_at() < *at)
+        };
+        let new: Vec<(HostKey, Timestamp)> = polls.into_iter().filter(is_new).collect();
+        if new.is_empty() {
+            // A search that runs has this table: it is not copied for nothing.
+            return;
+        }
+        let table = Arc::make_mut(&mut self.table);
+        for ((infra_env_id, id), at) in new {
+            table.note_poll(infra_env_id, id, at);
         }
     }
+}
+
+fn key(host: HostView<'_>) -> HostKey {
+    (host.infra_env_id(), host.id())
 }
 
 /// The cluster, unless it is deleted.

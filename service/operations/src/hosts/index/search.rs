@@ -3,11 +3,10 @@
 use muster_api::ids::InfraEnvId;
 use muster_api::time::Timestamp;
 use muster_core::query::{
-    Cursor, Facet, Fit, HostSummary, Key, Query, Removal, Sort, Window, Words, facets, natural_order,
-    removals, window,
+    Cursor, Facet, Facts, Fit, HostSummary, HostTable, HostView, Key, Query, Removal, Sort, Window, Words,
+    facets, natural_order, removals, window,
 };
 
-use super::contents::Rows;
 use crate::changes::log::Position;
 
 /// A search for hosts.
@@ -49,17 +48,19 @@ pub struct FoundHosts {
     pub at: Timestamp,
 }
 
+/// The hosts of a table; with `scope` those of that InfraEnv alone.
+fn visible(table: &HostTable, scope: Option<InfraEnvId>) -> impl Iterator<Item = HostView<'_>> {
+    let hosts = table.hosts();
+    hosts.filter(move |host| scope.is_none_or(|scope| host.infra_env_id() == scope))
+}
+
 impl HostSearch {
-    pub(super) fn of(&self, rows: &Rows, revision: Position, now: Timestamp) -> FoundHosts {
-        let visible: Vec<&HostSummary> = rows
-            .values()
-            .map(|row| &**row)
-            .filter(|row| self.scope.is_none_or(|scope| row.infra_env_id == scope))
-            .collect();
-        let fit: Vec<&HostSummary> = visible
+    pub(super) fn of(&self, table: &HostTable, revision: Position, now: Timestamp) -> FoundHosts {
+        let visible: Vec<HostView<'_>> = visible(table, self.scope).collect();
+        let fit: Vec<HostView<'_>> = visible
             .iter()
             .copied()
-            .filter(|row| self.query.matches(row, now))
+            .filter(|host| self.query.matches(*host, now))
             .collect();
         let explained = fit.is_empty() && !visible.is_empty();
         let Window {
@@ -68,7 +69,7 @@ impl HostSearch {
             has_more,
         } = window(fit.iter().copied(), self.sort, self.after.as_ref(), self.limit);
         FoundHosts {
-            hosts: hosts.into_iter().cloned().collect(),
+            hosts: hosts.into_iter().map(HostView::summary).collect(),
             next: last.filter(|_| has_more),
             total: fit.len(),
             visible: visible.len(),
@@ -100,28 +101,25 @@ pub struct BestHosts {
 
 impl BestHosts {
     pub(super) fn of(
-        rows: &Rows,
+        table: &HostTable,
         scope: Option<InfraEnvId>,
         words: &Words,
         limit: usize,
         now: Timestamp,
     ) -> Self {
-        let mut fit: Vec<(Fit, &HostSummary)> = rows
-            .values()
-            .map(|row| &**row)
-            .filter(|row| scope.is_none_or(|scope| row.infra_env_id == scope))
-            .filter(|row| words.query().matches(row, now))
-            .map(|row| (words.fit_of(row), row))
+        let mut fit: Vec<(Fit, HostView<'_>)> = visible(table, scope)
+            .filter(|host| words.query().matches(*host, now))
+            .map(|host| (words.fit_of(host), host))
             .collect();
         let total = fit.len();
         fit.sort_unstable_by(|(a_fit, a), (b_fit, b)| {
             let by_fit = a_fit.cmp(b_fit);
-            let by_name = by_fit.then_with(|| natural_order(&a.name, &b.name));
-            by_name.then_with(|| (a.infra_env_id, a.id).cmp(&(b.infra_env_id, b.id)))
+            let by_name = by_fit.then_with(|| natural_order(a.name(), b.name()));
+            by_name.then_with(|| (a.infra_env_id(), a.id()).cmp(&(b.infra_env_id(), b.id())))
         });
         fit.truncate(limit);
         Self {
-            hosts: fit.into_iter().map(|(fit, row)| (fit, row.clone())).collect(),
+            hosts: fit.into_iter().map(|(fit, host)| (fit, host.summary())).collect(),
             total,
         }
     }
