@@ -4,6 +4,7 @@ mod agent_program;
 mod approve;
 mod bind;
 mod delete;
+mod erase;
 mod forget_failures;
 mod get;
 mod history;
@@ -40,6 +41,8 @@ pub fn additions() -> OpenApiRouter<Rest> {
         .routes(routes!(approve::approve_host))
         .routes(routes!(approve::revoke_approval))
         .routes(routes!(forget_failures::forget_failures))
+        .routes(routes!(erase::retry_erasure))
+        .routes(routes!(erase::skip_erasure))
 }
 
 /// The operations outside the protocol, for users of any scope.

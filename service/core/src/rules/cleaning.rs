@@ -93,6 +93,11 @@ pub fn chosen(host: &Host, settings: Settings) -> Result<Vec<CleanedDisk>, Strin
         .inventory
         .as_ref()
         .map_or(&[][..], |inventory| inventory.disks.as_slice());
+    if !settings.all_disks && !host.data.written_disks.iter().any(|disk| disk.is_written) {
+        return Err(
+            "it is not known which disks were installed to; erase them by hand, then skip it".to_owned(),
+        );
+    }
     let mut chosen = Vec::new();
     for ours in host.data.written_disks.iter().filter(|disk| disk.is_written) {
         let found = present(ours, disks)?;

@@ -13,7 +13,7 @@ mod pool;
 mod reason;
 mod selector;
 
-pub use candidate::{Candidate, Hardware, PastFailures, architecture_name};
+pub use candidate::{Candidate, Erasure, Hardware, PastFailures, architecture_name};
 pub use pool::{Least, least};
 pub use reason::NotTaken;
 pub use selector::{Operator, Requirement, Selector};
@@ -170,6 +170,11 @@ fn unfitness(need: &Need, one: &Candidate, now: Timestamp) -> Option<NotTaken> {
     }
     if one.bound != Some(false) {
         return Some(NotTaken::Bound(one.state.clone()));
+    }
+    match &one.erasure {
+        Some(Erasure::Pending) => return Some(NotTaken::BeingErased),
+        Some(Erasure::Failed(why)) => return Some(NotTaken::CannotBeErased(why.clone())),
+        None => {}
     }
     if one.connected != Some(true) {
         return Some(NotTaken::NotConnected(one.state.clone()));

@@ -29,6 +29,7 @@ fn candidate(name: &str) -> Candidate {
         hardware: Hardware::default(),
         architecture: None,
         failures: None,
+        erasure: None,
     }
 }
 

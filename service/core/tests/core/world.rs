@@ -43,6 +43,8 @@ pub struct World {
     pub limits: WaitLimits,
     pub deaf: Vec<DeafTime>,
     pub kernel_arguments: Vec<String>,
+    /// Another InfraEnv through which the machine is in a cluster.
+    pub in_cluster_through: Option<String>,
 }
 
 impl World {
@@ -67,6 +69,7 @@ impl World {
             limits: WaitLimits::default(),
             deaf: Vec::new(),
             kernel_arguments: vec!["quiet".into()],
+            in_cluster_through: None,
         }
     }
 
@@ -102,6 +105,7 @@ impl World {
                 host_fs_mount_dir: "/host",
                 kernel_arguments: &self.kernel_arguments,
             }),
+            in_cluster_through: self.in_cluster_through.as_deref(),
         }
     }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, beside};
 use muster_api::infra_env::{
-    HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
+    Cleaning, HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
 };
 use url::{Host, Url};
 
@@ -53,6 +53,11 @@ pub struct SettingsArgs {
     /// Kind of image: full-iso or minimal-iso
     #[arg(long, value_name = "KIND", value_parser = image_type)]
     pub image_type: Option<ImageType>,
+
+    /// Erasure of the disks of hosts that leave a cluster: metadata, full or none; with ,overwrite (after full: zeros are written over all
+    /// sectors) and ,all-disks (disks that were not installed to, too)
+    #[arg(long, value_name = "DEPTH[,overwrite][,all-disks]", value_parser = cleaning)]
+    pub cleaning: Option<Cleaning>,
 
     /// Argument that is appended to the command line of the kernel; may be given more than once
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
@@ -145,6 +150,23 @@ fn text_of(path: Option<&Path>, flag: &str) -> Result<Option<String>> {
     };
     let text = read().with_context(|| format!("{flag} {} cannot be read", path.display()))?;
     Ok(Some(text.trim().to_owned()))
+}
+
+fn cleaning(text: &str) -> Result<Cleaning, String> {
+    let mut words = text.split(',').map(str::trim);
+    let depth = words.next().unwrap_or_default().parse();
+    let mut read = Cleaning {
+        depth: depth.map_err(|_| "write metadata, full or none first".to_owned())?,
+        ..Cleaning::default()
+    };
+    for word in words {
+        match word {
+            "overwrite" => read.overwrite = true,
+            "all-disks" => read.all_disks = true,
+            other => return Err(format!("{other:?} is neither overwrite nor all-disks")),
+        }
+    }
+    Ok(read)
 }
 
 fn image_type(text: &str) -> Result<ImageType, String> {

@@ -1,7 +1,7 @@
 //! Checks of a host, its states and its events.
 
 use muster_api::event::Event;
-use muster_api::host::HostStateChange;
+use muster_api::host::{HostCleaned, HostStateChange};
 use muster_api::validation::{ValidationResult, ValidationStatus};
 
 use super::actions::Action;
@@ -49,6 +49,23 @@ pub struct EventRow {
     pub when: String,
     pub severity: &'static str,
     pub message: String,
+}
+
+/// An erasure that is over.
+pub struct PastErasure {
+    pub at: String,
+    pub when: String,
+    pub message: String,
+}
+
+impl PastErasure {
+    pub fn of(past: &HostCleaned, now: &str) -> Self {
+        Self {
+            at: past.at.clone(),
+            when: words::relative(&past.at, now),
+            message: past.message.clone(),
+        }
+    }
 }
 
 impl Checks {

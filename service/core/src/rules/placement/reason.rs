@@ -37,6 +37,10 @@ pub enum NotTaken {
     Bound(String),
     NotConnected(String),
     NotValidated(String),
+    /// Its disks are erased, since it left a cluster.
+    BeingErased,
+    /// Its disks could not be erased: it is not taken until it is freed.
+    CannotBeErased(String),
     /// An installation or its node failed on it; it is taken again from `until` on.
     FailedBefore {
         count: u32,
@@ -117,6 +121,11 @@ impl fmt::Display for NotTaken {
                 "it is in quarantine, since installations or its node failed on it{}: {why}",
                 times(*count)
             ),
+            Self::BeingErased => write!(
+                f,
+                "its disks are erased, since it left a cluster; status.cleaning of the Agent shows how far that is"
+            ),
+            Self::CannotBeErased(why) => write!(f, "its disks could not be erased: {why}"),
             Self::TooSmall(what) => write!(f, "it is too small: {what}"),
             Self::WithoutImage(architecture) => write!(
                 f,
