@@ -13,8 +13,10 @@ use muster_api::time::Timestamp;
 use super::disks;
 use super::facts::Deadlines;
 use super::findings::CANNOT_BE_ERASED;
-use crate::record::{Cleaned, CleanedDisk, Cleaning, CleaningOutcome, CleaningStage, Host, WrittenDisk};
-use crate::text::one_line;
+use crate::record::{
+    Cleaned, CleanedDisk, Cleaning, CleaningOutcome, CleaningStage, Host, MAX_MESSAGE, WrittenDisk,
+};
+use crate::text::{cut, one_line};
 
 /// Most disks of one erasure. Of more, the first in the inventory are erased.
 pub const MAX_DISKS: usize = 64;
@@ -402,7 +404,7 @@ pub fn describe_end(cleaned: &Cleaned) -> String {
         [] => String::new(),
         disks => format!(". {}", disks.join("; ")),
     };
-    format!("{how}{message}{disks}")
+    cut(&format!("{how}{message}{disks}"), MAX_MESSAGE).to_owned()
 }
 
 /// The finding about an erasure that failed.
