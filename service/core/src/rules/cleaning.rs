@@ -12,6 +12,7 @@ use muster_api::time::Timestamp;
 
 use super::disks;
 use super::facts::Deadlines;
+use super::failures::NO_PARTS;
 use super::findings::CANNOT_BE_ERASED;
 use crate::record::{
     Cleaned, CleanedDisk, Cleaning, CleaningOutcome, CleaningStage, Host, MAX_MESSAGE, WrittenDisk,
@@ -35,9 +36,6 @@ const SLOWEST: i64 = 50_000_000;
 
 /// Longest time of an erasure, whatever progress it reports.
 const WHOLE_LIMIT: Duration = Duration::days(7);
-
-/// Disks of these types may be in use by other machines, or are no part of the machine.
-const SHARED: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual"];
 
 /// The disk that the host's installation writes to; `None`: it is not known well enough to find it again.
 pub fn target(host: &Host) -> Option<WrittenDisk> {
@@ -160,7 +158,7 @@ fn may_be_erased(host: &Host, disk: &Disk, disks: &[Disk]) -> bool {
         && !disk.is_installation_media
         && !disk.by_path.contains("mmcblk")
         && !matches!(disk.drive_type.as_str(), "ODD" | "FDD")
-        && !SHARED.contains(&disk.drive_type.as_str())
+        && !NO_PARTS.contains(&disk.drive_type.as_str())
         && !disks::is_protected(&disk.id, &host.data.skip_formatting_disks, disks)
 }
 

@@ -52,3 +52,56 @@ fn cards(inventory: &Inventory) -> BTreeSet<String> {
     let macs = physical.map(|card| card.mac_address.to_ascii_lowercase());
     macs.filter(|mac| !mac.is_empty()).take(MAX_CARDS).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_core::lifecycle::host::{HostEvent, Machine};
+    use muster_core::record::{Cleaning, CleaningStage, Host};
+
+    use crate::testing::world::World;
+
+    async fn record(world: &World, pool: InfraEnvId, id: HostId, cluster: Option<ClusterId>) -> Host {
+        let hosts = &world.operations.hosts;
+        hosts
+            .register(pool, id, "agent", Machine::default())
+            .await
+            .unwrap();
+        let mut host = hosts.get(pool, id).await.unwrap();
+        host.cluster_id = cluster;
+        world.operations.store.save_host(&host, None, &[]).await.unwrap();
+        hosts.get(pool, id).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_machine_in_a_cluster_through_another_infra_env_is_found() {
+        let world = World::new().await;
+        let (pool, other) = (
+            world.infra_env("hw", None).await,
+            world.infra_env("other", None).await,
+        );
+        let id = HostId::random();
+        let mut left = record(&world, pool, id, None).await;
+        let cluster = world.cluster().await;
+        record(&world, other, id, Some(cluster)).await;
+        let hosts = &world.operations.hosts;
+        let event = HostEvent::CheckedIn;
+        assert_eq!(
+            hosts.in_cluster_through(&left, &event).await.unwrap(),
+            None,
+            "nothing is to be erased"
+        );
+        left.data.cleaning = Some(Cleaning {
+            id: "1".into(),
+            since: world.operations.now(),
+            attempt: 1,
+            settings: Default::default(),
+            stage: CleaningStage::Waiting { why: String::new() },
+            disks: Vec::new(),
+        });
+        let found = hosts.in_cluster_through(&left, &event).await.unwrap();
+        assert_eq!(found.as_deref(), Some("other"));
+        left.id = HostId::random();
+        assert_eq!(hosts.in_cluster_through(&left, &event).await.unwrap(), None);
+    }
+}

@@ -12,7 +12,7 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Try again to erase the disks of a host
+/// Request another attempt to erase the disks of a host
 ///
 /// For a host in quarantine because its disks could not be erased after it left a cluster. The InfraEnv's present `cleaning` is used.
 #[utoipa::path(
@@ -36,7 +36,7 @@ pub async fn retry_erasure(
     Ok(Json(views.host(&host).await?))
 }
 
-/// Make a host available without erasing its disks
+/// Set a host free without erasing its disks
 ///
 /// What its last cluster left is still on them. Refused while an agent may be erasing: an installation would write to the same disk.
 #[utoipa::path(

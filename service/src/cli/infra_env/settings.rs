@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, beside};
 use muster_api::infra_env::{
-    Cleaning, HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
+    Cleaning, CleaningDepth, HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument,
+    KernelArgumentOperation, Proxy,
 };
 use url::{Host, Url};
 
@@ -154,7 +155,7 @@ fn text_of(path: Option<&Path>, flag: &str) -> Result<Option<String>> {
 
 fn cleaning(text: &str) -> Result<Cleaning, String> {
     let mut words = text.split(',').map(str::trim);
-    let depth = words.next().unwrap_or_default().parse();
+    let depth = words.next().unwrap_or_default().parse::<CleaningDepth>();
     let mut read = Cleaning {
         depth: depth.map_err(|_| "write metadata, full or none first".to_owned())?,
         ..Cleaning::default()
