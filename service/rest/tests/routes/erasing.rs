@@ -1,6 +1,5 @@
 //! A host that leaves a cluster is erased before it is available again.
 
-use chrono::TimeDelta;
 use muster_api::MUSTER_PATH;
 use muster_api::host::{HostKind, HostStage};
 use muster_api::ids::{HostId, InfraEnvId};
@@ -26,7 +25,7 @@ async fn written(world: &World, pool: InfraEnvId) -> String {
         stage: HostStage::WritingImageToDisk,
         percentage: 60,
         info: String::new(),
-        stage_started_at: now() - TimeDelta::minutes(1),
+        stage_started_at: now(),
         stage_updated_at: now(),
     });
     world

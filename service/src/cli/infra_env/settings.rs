@@ -230,6 +230,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_erasure_is_a_depth_with_what_it_is_combined_with() {
+        let read = cleaning("full,overwrite,all-disks").unwrap();
+        assert_eq!(read.depth, CleaningDepth::Full);
+        assert!(read.overwrite && read.all_disks);
+        assert_eq!(cleaning("metadata").unwrap(), Cleaning::default());
+        for (text, words) in [("", "metadata"), ("deep", "metadata"), ("full,twice", "twice")] {
+            let refused = cleaning(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+
+    #[test]
     fn loopback_is_told_apart() {
         assert!(is_loopback("http://127.0.0.1:8091/boot/x") && is_loopback("http://[::1]/"));
         assert!(!is_loopback("http://192.0.2.1:8091/boot/x") && !is_loopback("nonsense"));

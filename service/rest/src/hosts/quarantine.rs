@@ -12,6 +12,26 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
+/// Forget the failures of a host
+///
+/// For an operator who has looked at the machine: machines of Cluster API may take it again at once, also from quarantine.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/forget-failures", operation_id = "MusterForgetHostFailures",
+    tag = "hosts",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    responses((status = 200, body = Host), (status = 404, body = ApiError))
+)]
+pub async fn forget_failures(
+    State(hosts): State<Arc<Hosts>>,
+    views: Views,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+) -> Result<Json<Host>, Problem> {
+    let host = hosts
+        .apply(infra_env_id, host_id, HostEvent::FailuresForgotten)
+        .await?;
+    Ok(Json(views.host(&host).await?))
+}
+
 /// Request another attempt to erase the disks of a host
 ///
 /// For a host in quarantine because its disks could not be erased after it left a cluster. The InfraEnv's present `cleaning` is used.
