@@ -35,7 +35,7 @@ fn a_node_that_returns_is_erased_and_its_other_disk_is_not() {
         slots.with(),
     )];
     let before = digest(&hosts[0].machine.disk(OTHER_DISK));
-    let mut walk = NodePoolWalk::begin(hub);
+    let walk = NodePoolWalk::begin(hub);
     walk.announce("one");
     walk.hub.approve(&mut hosts);
     walk.publish("one");
