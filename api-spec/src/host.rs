@@ -1,10 +1,12 @@
 //! Hosts on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#3 and §5, docs/protocol/host-lifecycle.md#1.
 
+mod cleaning;
 mod history;
 mod logs;
 mod os_image;
 mod stage;
 
+pub use cleaning::{HostCleaned, HostCleanedDisk, HostCleaning};
 pub use history::HostStateChange;
 pub use logs::{HostLogArchive, HostLogs, HostLogsState};
 pub use os_image::{HostOsImage, OsImageChoice};
@@ -365,6 +367,12 @@ pub struct Host {
     /// An addition: installations and nodes that failed on the host since its last success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<HostFailures>,
+    /// An addition: the erasure of its disks after it left a cluster; it is not available as long as there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<HostCleaning>,
+    /// An addition: the last erasures that are over, the latest last.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cleaned: Vec<HostCleaned>,
 }
 
 /// Installations and nodes that failed on a host since its last success.

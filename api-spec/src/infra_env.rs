@@ -131,6 +131,45 @@ pub fn no_pull_secret() -> String {
     r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#.into()
 }
 
+/// Erasure of the disks of a host that leaves a cluster, before it is available again. An addition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Cleaning {
+    pub depth: CleaningDepth,
+    /// Only with `full`: zeros are written over all sectors, even where the disk has a command of its own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overwrite: bool,
+    /// The other disks of the host, too, which no installation wrote to: except those that a user protects, removable ones, and those that
+    /// several hosts may share.
+    #[serde(skip_serializing_if = "is_default")]
+    pub all_disks: bool,
+}
+
+/// How thoroughly disks are erased.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum CleaningDepth {
+    /// Partition tables, signatures, and the places of keys and seeds that an installation wrote.
+    #[default]
+    Metadata,
+    /// All sectors.
+    Full,
+    /// Nothing is erased.
+    None,
+}
+
+impl CleaningDepth {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// Body of `POST /v2/infra-envs`. `null` is the same as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -142,6 +181,8 @@ pub struct InfraEnvCreateParams {
     pub pull_secret: String,
     pub additional_ntp_sources: Option<String>,
     pub additional_trust_bundle: Option<String>,
+    /// An addition: erasure of the disks of hosts that leave a cluster.
+    pub cleaning: Option<Cleaning>,
     pub cluster_id: Option<ClusterId>,
     pub cpu_architecture: Option<CpuArchitecture>,
     pub ignition_config_override: Option<String>,
@@ -165,6 +206,8 @@ pub struct InfraEnvCreateParams {
 pub struct InfraEnvUpdateParams {
     pub additional_ntp_sources: Option<String>,
     pub additional_trust_bundle: Option<String>,
+    /// An addition: erasure of the disks of hosts that leave a cluster.
+    pub cleaning: Option<Cleaning>,
     pub ignition_config_override: Option<String>,
     pub image_type: Option<ImageType>,
     pub kernel_arguments: Option<Vec<KernelArgument>>,
@@ -216,6 +259,9 @@ pub struct InfraEnv {
     /// An addition.
     #[serde(default, skip_serializing_if = "is_default")]
     pub require_host_keys: bool,
+    /// An addition; absent: the default.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cleaning: Cleaning,
     /// An addition: `NAMESPACE/NAME` of the InfraEnv resource that may take this one over.
     #[serde(default, skip_serializing_if = "is_default")]
     pub offered_to: String,

@@ -11,6 +11,7 @@ mod cloud_init;
 mod connectivity;
 mod disk_speed;
 mod domains;
+mod erase;
 mod images;
 mod install;
 mod logs;
@@ -30,6 +31,7 @@ pub use cloud_init::*;
 pub use connectivity::*;
 pub use disk_speed::*;
 pub use domains::*;
+pub use erase::*;
 pub use images::*;
 pub use install::*;
 pub use logs::*;
@@ -39,7 +41,7 @@ pub use tang::*;
 pub use upgrade::*;
 pub use vips::*;
 
-/// Kind of instruction for a host. Wire names are kebab-case. `reboot-node` is our addition to the protocol's.
+/// Kind of instruction for a host. Wire names are kebab-case. `reboot-node` and `erase-disks` are our additions to the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -66,6 +68,7 @@ pub enum StepType {
     RebootForReclaim,
     VerifyVips,
     RebootNode,
+    EraseDisks,
 }
 
 impl StepType {

@@ -96,6 +96,7 @@ mod boot {
 mod install {
     mod aarch64;
     mod cloud_image;
+    mod erase;
     mod machine_deployment;
     mod node_pool;
 }

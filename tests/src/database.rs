@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::service::{Service, Settings};
 use postgres::Postgres;
 
-pub use crate::hosts::plain::{host_id, infra_env, inventory, known_host, register, reply};
+pub use crate::hosts::plain::{erased, host_id, infra_env, inventory, known_host, register, reply};
 
 /// A service's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

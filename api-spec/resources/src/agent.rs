@@ -175,6 +175,70 @@ pub struct AgentStatus {
     /// Installations and nodes that failed on the host since its last success. AgentMachines take other Agents meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<AgentFailures>,
+    /// The erasure of the host's disks after it left a cluster, or the last one that is over. AgentMachines take other Agents as long as it
+    /// is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<AgentCleaning>,
+}
+
+/// The erasure of the disks of a host that left a cluster. The annotation `agent.agent-install.openshift.io/erase` with the value `retry` or
+/// `skip` on the Agent frees a host on which it failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCleaning {
+    /// `Waiting`, `Erasing` or `Failed` of one that is pending; `Erased`, `NotErased` or `Skipped` of one that is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// How far it is, why it failed, or the evidence, as sentences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// `metadata`, `full` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<String>,
+    /// Time at which the host left its cluster, or at which it was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// Time by which it must have progressed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_time: Option<Time>,
+    /// The disks of the erasure, once it has begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<AgentCleanedDisk>,
+}
+
+/// A disk of an erasure, and what the host's agent reported about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCleanedDisk {
+    /// `id` of the inventory.
+    pub id: String,
+    /// Serial number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    /// World-wide name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wwn: Option<String>,
+    /// Size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<i64>,
+    /// `waiting`, `erasing`, `erased`, `failed`, or `not-present`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// `metadata`, `nvme-sanitize`, `nvme-format`, `ata-secure-erase`, `discard` or `overwrite`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Bytes that are erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_done: Option<i64>,
+    /// Seconds since the erasure of the disk began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<i64>,
+    /// Sectors that were read back after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<i64>,
+    /// Reason of a failure, or why another method was not possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Installations and nodes that failed on a host. The annotation `agent.agent-install.openshift.io/forget-failures` with the value

@@ -92,6 +92,9 @@ pub struct InfraEnvSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub network_discovery_delay_seconds: Option<i64>,
+    /// Erasure of the disks of a host that leaves a cluster, before its Agent is available again. Without it: of metadata.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<InfraEnvCleaning>,
 }
 absent_is_default!(InfraEnvSpec);
 
@@ -117,12 +120,42 @@ impl Default for InfraEnvSpec {
             ipxe_script_type: IpxeScriptType::default(),
             mirror_registry_ref: None,
             network_discovery_delay_seconds: None,
+            cleaning: None,
         }
     }
 }
 
 fn x86_64() -> String {
     "x86_64".to_owned()
+}
+
+/// Erasure of the disks of a host that leaves a cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InfraEnvCleaning {
+    /// `metadata` (partition tables, signatures, and the places of keys and seeds that an installation wrote), `full` (all sectors) or
+    /// `none`. Without it: `metadata`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<CleaningDepth>,
+    /// Only with `full`: zeros are written over all sectors, even where the disk has a command of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overwrite: bool,
+    /// The other disks of the host, too, which no installation wrote to: except those that a user protects, removable ones, and those that
+    /// several hosts may share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_disks: bool,
+}
+
+/// How thoroughly disks are erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CleaningDepth {
+    /// Partition tables, signatures, and the places of keys and seeds.
+    Metadata,
+    /// All sectors.
+    Full,
+    /// Nothing.
+    None,
 }
 
 /// A change of the kernel's arguments.

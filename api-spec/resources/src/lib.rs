@@ -36,8 +36,8 @@ mod selector;
 mod validation;
 
 pub use agent::{
-    Agent, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome, AgentSpec, AgentStatus,
-    ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
+    Agent, AgentCleanedDisk, AgentCleaning, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome,
+    AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{
@@ -76,8 +76,8 @@ pub use cluster_deployment::{
 pub use cluster_image_set::{ClusterImageSet, ClusterImageSetSpec, ClusterImageSetStatus};
 pub use condition::{Condition, HiveCondition, Initialization, StandardCondition};
 pub use infra_env::{
-    AgentApproval, BootArtifacts, InfraEnv, InfraEnvDebugInfo, InfraEnvSpec, InfraEnvStatus, IpxeScriptType,
-    KernelArgument, KernelArgumentOperation,
+    AgentApproval, BootArtifacts, CleaningDepth, InfraEnv, InfraEnvCleaning, InfraEnvDebugInfo, InfraEnvSpec,
+    InfraEnvStatus, IpxeScriptType, KernelArgument, KernelArgumentOperation,
 };
 pub use nm_state_config::{NMStateConfig, NMStateConfigInterface, NMStateConfigSpec};
 pub use proxy::Proxy;

@@ -104,6 +104,8 @@ pub mod annotation {
     pub const REQUIRE_HOST_KEYS: &str = "infraenv.agent-install.openshift.io/require-host-keys";
     /// On Agents, `true`: failures of the host count no more. Removed when that is done. Specific to Muster.
     pub const AGENT_FORGET_FAILURES: &str = "agent.agent-install.openshift.io/forget-failures";
+    /// On Agents, `retry` or `skip`: another attempt to erase the disks of the host, or none. Removed when that is done. Specific to Muster.
+    pub const AGENT_ERASE: &str = "agent.agent-install.openshift.io/erase";
     /// On Agents: the reason for which the Machine of the host's node was replaced. Removed when the failure is counted. Specific to
     /// Muster.
     pub const AGENT_NODE_FAILED: &str = "agent.agent-install.openshift.io/node-failed";

@@ -6,6 +6,7 @@ mod asked_reboot;
 mod bmc;
 mod bmc_power;
 mod check_id;
+mod cleaning;
 mod cluster;
 mod deaf_time;
 mod event;
@@ -31,6 +32,7 @@ pub use bmc::{
 pub use bmc_power::{BmcPower, PowerRequest, PowerSeen};
 pub use check_id::CheckId;
 pub(crate) use check_id::readable as readable_checks;
+pub use cleaning::{Cleaned, CleanedDisk, Cleaning, CleaningOutcome, CleaningStage, WrittenDisk};
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;
 pub use event::{MAX_MESSAGE, NewEvent};

@@ -6,6 +6,7 @@ pub(crate) mod architecture;
 pub mod boot_argument;
 pub mod bootstrap_data;
 pub mod checks;
+pub mod cleaning;
 pub mod cluster_peers;
 pub mod disks;
 pub mod facts;

@@ -8,6 +8,7 @@ pub mod check_ins;
 mod claims;
 mod decided;
 mod delete;
+mod elsewhere;
 mod environment;
 mod handover;
 mod index;

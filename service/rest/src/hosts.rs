@@ -4,7 +4,6 @@ mod agent_program;
 mod approve;
 mod bind;
 mod delete;
-mod forget_failures;
 mod get;
 mod history;
 mod ignition;
@@ -14,6 +13,7 @@ mod instructions;
 mod list;
 mod logs_progress;
 mod progress;
+mod quarantine;
 mod register;
 mod reply;
 mod reset;
@@ -39,7 +39,9 @@ pub fn additions() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(approve::approve_host))
         .routes(routes!(approve::revoke_approval))
-        .routes(routes!(forget_failures::forget_failures))
+        .routes(routes!(quarantine::forget_failures))
+        .routes(routes!(quarantine::retry_erasure))
+        .routes(routes!(quarantine::skip_erasure))
 }
 
 /// The operations outside the protocol, for users of any scope.

@@ -8,6 +8,7 @@ mod checks;
 mod chosen;
 mod delete;
 mod edit;
+mod erase;
 mod filter;
 mod forget_failures;
 mod history;
@@ -45,6 +46,8 @@ pub enum HostCommand {
     Unbind(unbind::UnbindArgs),
     /// Install known hosts into their clusters
     Install(install::InstallArgs),
+    /// Free hosts whose disks could not be erased after they left a cluster: try again, or leave the disks as they are
+    Erase(erase::EraseArgs),
     /// Let machines of Cluster API take hosts again on which installations or nodes failed
     ForgetFailures(forget_failures::ForgetFailuresArgs),
     /// Switch a host on or off through its BMC, reset it, or query its power state
@@ -70,6 +73,7 @@ pub async fn run(command: HostCommand) -> Result<()> {
         HostCommand::Bind(args) => bind::run(args).await,
         HostCommand::Unbind(args) => unbind::run(args).await,
         HostCommand::Install(args) => install::run(args).await,
+        HostCommand::Erase(args) => erase::run(args).await,
         HostCommand::ForgetFailures(args) => forget_failures::run(args).await,
         HostCommand::Delete(args) => delete::run(args).await,
         HostCommand::Logs(args) => logs::run(args).await,

@@ -25,7 +25,7 @@ use self::actions::{Action, After, Done, Target, agent_command};
 use self::hardware::{CardRow, DiskRow, Raw};
 use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
-use self::past::{Change, CheckRow, Checks};
+use self::past::{Change, CheckRow, Checks, PastErasure};
 use self::power::PowerView;
 use crate::events::EventRows;
 use crate::hosts::{Row, Trail, address, query_from, stage};
@@ -66,6 +66,10 @@ struct HostPage {
     next: &'static str,
     offers: Vec<Offer>,
     findings: Vec<HostFinding>,
+    /// How far the erasure of its disks is; empty: none is pending.
+    erasure: String,
+    /// Erasures that are over, the latest first.
+    erasures: Vec<PastErasure>,
     checks: Vec<Checks>,
     disks: Vec<DiskRow>,
     cards: Vec<CardRow>,
@@ -289,6 +293,16 @@ impl HostPage {
             next,
             offers: around.offers(action),
             findings,
+            erasure: host
+                .cleaning
+                .as_ref()
+                .map_or_else(String::new, |pending| pending.message.clone()),
+            erasures: host
+                .cleaned
+                .iter()
+                .rev()
+                .map(|past| PastErasure::of(past, now))
+                .collect(),
             checks: checks(host),
             disks: hardware::disks(&inventory, host),
             cards: hardware::cards(&inventory),

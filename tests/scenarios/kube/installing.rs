@@ -5,7 +5,7 @@ use muster_tests::condition::{assert_throughout, await_condition};
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
-use muster_tests::database::{host_id, known_host, register, reply};
+use muster_tests::database::{erased, host_id, known_host, register, reply};
 use muster_tests::hosts::clusters::report;
 use muster_tests::kube::world::{SOON, World, imported_cluster, is, message};
 use muster_tests::kube::{Api, on_each_api};
@@ -148,9 +148,24 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
     assert_eq!(asked(&world, &host), ["reboot-for-reclaim"]);
     register(&client, &path, 1);
     report_alone(&world, &host);
+    world
+        .kubectl
+        .await_that("its disk to be erased", &["agent", &agent], SOON, |agent| {
+            (agent["status"]["cleaning"]["state"] == "Erasing").then_some(())
+        });
+    assert!(asked(&world, &host).contains(&"erase-disks".to_owned()));
+    let told = client.get(&format!("{host}/instructions")).expect(200).json();
+    let told: Value = serde_json::from_str(told["instructions"][0]["args"][0].as_str().unwrap()).unwrap();
+    client
+        .post(
+            &format!("{host}/instructions"),
+            &reply("erase-disks", &erased(&told)),
+        )
+        .expect(204);
     await_status(&world, &host, "known-unbound");
     world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
     let seen = client.get(&host).json();
+    assert_eq!(seen["cleaned"][0]["outcome"], "erased");
     assert_eq!(seen["requested_hostname"], "worker-1");
     for kind in ["agents", "events"] {
         let printed = world.kubectl.run(&["get", kind, "-o", "json"]);

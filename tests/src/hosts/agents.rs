@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
-use crate::database::{host_id, inventory};
+use crate::database::{erased, host_id, inventory};
 use crate::http::{Answer, HttpClient};
 
 /// Interval between two polls, whatever the service requests: tests need short waits.
@@ -236,6 +236,7 @@ impl Machine {
                 let images = images["images"].as_array().expect("images").iter();
                 json!({"images": images.map(|name| json!({"name": name, "result": "success", "size_bytes": 1e8, "time": 1.0, "download_rate": 1e8})).collect::<Vec<_>>()})
             }
+            "erase-disks" => erased(&structured()),
             "installation-disk-speed-check" => json!({"path": structured()["path"], "io_sync_duration": 2}),
             "verify-vips" => {
                 let vips = structured();

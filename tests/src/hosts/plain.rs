@@ -63,6 +63,18 @@ pub fn reply(step: &str, output: &Value) -> Value {
     json!({"step_type": step, "step_id": format!("{step}-1"), "exit_code": 0, "output": output.to_string(), "error": ""})
 }
 
+/// The output of an agent that has erased the disks of a request.
+pub fn erased(request: &Value) -> Value {
+    let disks = request["disks"].as_array().into_iter().flatten();
+    let disks = disks.map(|disk| {
+        json!({
+            "id": disk["id"], "state": "erased", "method": "metadata", "bytes_done": 1_048_576, "bytes_total": 1_048_576,
+            "seconds": 1, "samples": 8,
+        })
+    });
+    json!({"id": request["id"], "is_over": true, "disks": disks.collect::<Vec<_>>()})
+}
+
 /// Registers the host number `n` and reports its inventory; returns its path below the API.
 #[track_caller]
 pub fn known_host(client: &impl Requests, infra_env: &str, n: u64) -> String {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 
 const AGENTS: &str = "agents.agent-install.openshift.io";
+const INFRA_ENVS: &str = "infraenvs.agent-install.openshift.io";
 const AGENT_MACHINE_TEMPLATES: &str = "agentmachinetemplates.capi-provider.agent-install.openshift.io";
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
 const AGENT_CLUSTERS: &str = "agentclusters.capi-provider.agent-install.openshift.io";
@@ -64,6 +65,132 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "status.failures.quarantined",
         "field",
         "it says why AgentMachines take other Agents",
+    ),
+    (
+        AGENTS,
+        "status.cleaning",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.state",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.message",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.depth",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.since",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.untilTime",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].id",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].serial",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].wwn",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].sizeBytes",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].state",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].method",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].bytesDone",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].seconds",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].samples",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
+        "status.cleaning.disks[].message",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        INFRA_ENVS,
+        "spec.cleaning",
+        "field",
+        "it chooses how the disks of hosts are erased that leave a cluster",
+    ),
+    (
+        INFRA_ENVS,
+        "spec.cleaning.depth",
+        "field",
+        "it chooses how the disks of hosts are erased that leave a cluster",
+    ),
+    (
+        INFRA_ENVS,
+        "spec.cleaning.overwrite",
+        "field",
+        "it chooses how the disks of hosts are erased that leave a cluster",
+    ),
+    (
+        INFRA_ENVS,
+        "spec.cleaning.allDisks",
+        "field",
+        "it chooses how the disks of hosts are erased that leave a cluster",
     ),
     (
         AGENT_MACHINES,

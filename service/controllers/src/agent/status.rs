@@ -1,6 +1,7 @@
 //! Computes an Agent's status from its host. Source: docs/protocol/kube-controllers.md#4.3 and recorded
 //! objects.
 
+pub mod cleaning;
 pub mod conditions;
 pub mod inventory;
 pub(super) mod links;
@@ -71,6 +72,7 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
             state_info: Some(state_info(data)),
         }),
         failures: data.failures.as_ref().map(shown_failures),
+        cleaning: cleaning::shown(data),
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),

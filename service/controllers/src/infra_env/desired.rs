@@ -2,12 +2,13 @@
 //! docs/protocol/crd-fields.json.
 
 use muster_api::infra_env::{
-    CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams, KernelArgument, Proxy,
+    Cleaning, CleaningDepth, CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams,
+    KernelArgument, Proxy,
 };
 use muster_core::record::{Cluster, InfraEnv as Kept, Secret};
 use muster_core::rules::input::Invalid;
 use muster_core::rules::labels;
-use muster_resources::InfraEnvSpec;
+use muster_resources::{CleaningDepth as Depth, InfraEnvSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -58,6 +59,7 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
         pull_secret: world.pull_secret.reveal().to_owned(),
         additional_ntp_sources: Some(spec.additional_ntp_sources.join(",")),
         additional_trust_bundle: spec.additional_trust_bundle.clone(),
+        cleaning: Some(cleaning(spec)),
         cluster_id: world.cluster.map(|cluster| cluster.id),
         cpu_architecture: Some(architecture),
         ignition_config_override: spec.ignition_config_override.clone(),
@@ -121,6 +123,20 @@ pub fn check_unchangeable(
         ));
     }
     Ok(())
+}
+
+/// The erasure of disks; the default, if the resource has none.
+fn cleaning(spec: &InfraEnvSpec) -> Cleaning {
+    let given = spec.cleaning.unwrap_or_default();
+    Cleaning {
+        depth: match given.depth {
+            Some(Depth::Full) => CleaningDepth::Full,
+            Some(Depth::None) => CleaningDepth::None,
+            Some(Depth::Metadata) | None => CleaningDepth::Metadata,
+        },
+        overwrite: given.overwrite,
+        all_disks: given.all_disks,
+    }
 }
 
 /// The requested version, else the cluster's, else the newest.

@@ -3,12 +3,13 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
-use muster_api::infra_env::HostStaticNetworkConfig;
+use muster_api::infra_env::{Cleaning, CleaningDepth, HostStaticNetworkConfig};
 use muster_controller::references::owner_reference;
 use muster_core::record::{InfraEnv as Kept, KubeRef, Settings};
 use muster_resources::names::{finalizer, label};
 use muster_resources::{
-    InfraEnv, InfraEnvSpec, LocalReference, NMStateConfig, NMStateConfigInterface, NMStateConfigSpec, Proxy,
+    CleaningDepth as Depth, InfraEnv, InfraEnvCleaning, InfraEnvSpec, LocalReference, NMStateConfig,
+    NMStateConfigInterface, NMStateConfigSpec, Proxy,
 };
 use serde_json::{Value, json};
 
@@ -59,8 +60,23 @@ pub fn shown(settings: &Settings, before: &InfraEnvSpec) -> InfraEnvSpec {
         image_type: serde_json::from_value(json!(settings.image_type)).ok(),
         os_image_version: text(&settings.openshift_version),
         network_discovery_delay_seconds: settings.network_discovery_delay_seconds,
+        cleaning: cleaning(settings.cleaning),
         ..before.clone()
     }
+}
+
+/// `None` for the default.
+fn cleaning(settings: Cleaning) -> Option<InfraEnvCleaning> {
+    let depth = match settings.depth {
+        CleaningDepth::Metadata => Depth::Metadata,
+        CleaningDepth::Full => Depth::Full,
+        CleaningDepth::None => Depth::None,
+    };
+    (settings != Cleaning::default()).then_some(InfraEnvCleaning {
+        depth: Some(depth),
+        overwrite: settings.overwrite,
+        all_disks: settings.all_disks,
+    })
 }
 
 /// Selects the NMStateConfigs of [`network_objects`].

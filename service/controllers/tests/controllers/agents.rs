@@ -3,6 +3,7 @@
 
 mod deletions;
 mod edits;
+mod erasing;
 mod images;
 mod infra_envs;
 mod moves;

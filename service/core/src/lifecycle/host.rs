@@ -3,6 +3,7 @@
 mod advance;
 mod bind;
 mod bmc_boot;
+mod cleaning;
 pub mod deadline;
 pub mod edit;
 mod event;

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
 use super::asked_reboot::AskedReboot;
+use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
@@ -133,6 +134,15 @@ pub struct HostData {
     /// Installations and nodes that failed on it since its last success; `None`: none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
+    /// Disks that installations wrote to, and that were not erased since, with the disk of the present installation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written_disks: Vec<WrittenDisk>,
+    /// The erasure of its disks after it left a cluster; `None`: none is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<Cleaning>,
+    /// Erasures that are over, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleaned: Vec<Cleaned>,
     /// Name and addresses of its node; `None` before the installation is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installed_as: Option<InstalledAs>,
@@ -257,6 +267,9 @@ impl HostData {
             bootstrap: false,
             progress: None,
             failures: None,
+            written_disks: Vec::new(),
+            cleaning: None,
+            cleaned: Vec::new(),
             installed_as: None,
             logs: LogsState::default(),
             asked_logs: None,

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
-use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy};
+use muster_api::infra_env::{
+    Cleaning, CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy,
+};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +43,8 @@ impl InfraEnv {
         self.kube.is_some() && self.mirror.is_none()
     }
 
-    /// True when `next` differs in nothing but the custom resource that it belongs to, or is offered to, which is no change of its images.
+    /// True when `next` differs in nothing that its images have: only in the custom resource that it belongs to or is offered to, or in the
+    /// erasure of disks.
     pub fn is_only_linked(&self, next: &Self) -> bool {
         let linked = Self {
             kube: next.kube.clone(),
@@ -49,6 +52,7 @@ impl InfraEnv {
             updated_at: next.updated_at,
             settings: Settings {
                 offered_to: next.settings.offered_to.clone(),
+                cleaning: next.settings.cleaning,
                 ..self.settings.clone()
             },
             ..self.clone()
@@ -107,6 +111,8 @@ pub struct Settings {
     /// Hosts register with a key of their own, or not at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub require_host_keys: bool,
+    /// Erasure of the disks of hosts that leave a cluster.
+    pub cleaning: Cleaning,
     /// Tokens of agents that were made for an earlier generation are refused.
     #[serde(skip_serializing_if = "is_first")]
     pub token_generation: u32,

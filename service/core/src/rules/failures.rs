@@ -31,7 +31,7 @@ const MAX_ID: usize = 80;
 const MAX_PARTS: usize = 256;
 
 /// Disks of these types may be seen by several hosts, or are no part of the machine.
-const NO_PARTS: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual"];
+pub(super) const NO_PARTS: [&str; 6] = ["FC", "iSCSI", "Multipath", "LVM", "RAID", "virtual"];
 
 /// Stages in which nothing of a cluster plays a part but the operator's image.
 const WRITING: [HostStage; 2] = [

@@ -18,7 +18,7 @@ mod quota;
 mod reason;
 mod selector;
 
-pub use candidate::{Candidate, Hardware, PastFailures, architecture_name};
+pub use candidate::{Candidate, Erasure, Hardware, PastFailures, architecture_name};
 pub use line::{Line, Waiting, place_in_line};
 pub use pool::{Least, least};
 pub use quota::{Quota, Usage, in_force, usage};
@@ -207,6 +207,11 @@ fn unreadiness(one: &Candidate) -> Option<NotTaken> {
     }
     if one.bound != Some(false) {
         return Some(NotTaken::Bound(one.state.clone()));
+    }
+    match &one.erasure {
+        Some(Erasure::Pending) => return Some(NotTaken::BeingErased),
+        Some(Erasure::Failed(why)) => return Some(NotTaken::CannotBeErased(why.clone())),
+        None => {}
     }
     if one.connected != Some(true) {
         return Some(NotTaken::NotConnected(one.state.clone()));

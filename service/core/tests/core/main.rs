@@ -7,6 +7,7 @@
 
 mod asked_logs;
 mod bmcs;
+mod cleaning;
 mod cloud_config;
 mod disks;
 mod edits;

@@ -7,8 +7,8 @@ use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Least, Need, NotTaken, Open, Operator, PastFailures, Requirement, Selector, least,
-    place,
+    Candidate, Erasure, Hardware, Least, Need, NotTaken, Open, Operator, PastFailures, Requirement, Selector,
+    least, place,
 };
 use proptest::prelude::*;
 
@@ -30,6 +30,7 @@ fn candidate(name: &str) -> Candidate {
         hardware: Hardware::default(),
         architecture: None,
         failures: None,
+        erasure: None,
     }
 }
 
@@ -601,4 +602,22 @@ fn a_pool_without_a_host_that_may_be_taken_promises_nothing() {
     }]);
     assert_eq!(least(&selecting, &[sized("e")]), None);
     assert!(least(&need("pool"), &[sized("e")]).is_some());
+}
+
+#[test]
+fn a_host_whose_disks_are_erased_or_cannot_be_is_not_taken() {
+    let of = |name: &str, erasure| Candidate {
+        erasure: Some(erasure),
+        ..candidate(name)
+    };
+    let all = [
+        of("a", Erasure::Pending),
+        of("b", Erasure::Failed("sda: it is frozen".into())),
+        candidate("c"),
+    ];
+    let now = Timestamp::UNIX_EPOCH;
+    let placement = place(&need("m"), &all, now);
+    assert_eq!(placement.ranked.len(), 1);
+    let reasons: Vec<&str> = placement.unfit.iter().map(|(_, why)| why.name()).collect();
+    assert_eq!(reasons, ["BeingErased", "CannotBeErased"]);
 }

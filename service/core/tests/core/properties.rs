@@ -180,6 +180,11 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
                 reason: "not ready".into()
             },
             HostEvent::FailuresForgotten,
+            HostEvent::ErasureRetried,
+            HostEvent::ErasureSkipped,
+            HostEvent::ErasureRefused {
+                reason: "unknown step".into()
+            },
         ]),
         (stage(), word()).prop_map(|(stage, info)| HostEvent::Progressed { stage, info }),
         word().prop_map(HostEvent::TangReported),
@@ -212,6 +217,8 @@ fn is_told_each_time(event: &HostEvent) -> bool {
             | HostEvent::LogsUploaded
             | HostEvent::AskedLogsUploaded
             | HostEvent::UpgradeReported(_)
+            // Another attempt each time, if each fails at once.
+            | HostEvent::ErasureRetried
     )
 }
 
@@ -321,7 +328,7 @@ fn tells_everything(old: &Host, step: &Step) {
     }
 }
 
-const REPORTS: [StepType; 11] = [
+const REPORTS: [StepType; 12] = [
     StepType::Inventory,
     StepType::NtpSynchronizer,
     StepType::VerifyVips,
@@ -333,6 +340,7 @@ const REPORTS: [StepType; 11] = [
     StepType::ContainerImageAvailability,
     StepType::FreeNetworkAddresses,
     StepType::UpgradeAgent,
+    StepType::EraseDisks,
 ];
 
 /// Any JSON, with the names of real fields among the keys.

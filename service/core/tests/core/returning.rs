@@ -72,6 +72,12 @@ fn a_node_with_our_agent_boots_into_discovery_by_itself() {
         (&HostState::DiscoveringUnbound, NodeAgent::Absent)
     );
     let host = world.after(&host, &HostEvent::InventoryReported(good_inventory()));
+    assert_eq!(
+        host.state,
+        HostState::DiscoveringUnbound,
+        "its disk is erased first"
+    );
+    let host = world.after(&host, &world.erased(&host));
     assert_eq!(host.state, HostState::KnownUnbound);
 }
 
@@ -360,6 +366,7 @@ fn name_approval_and_choices_survive_the_way_in_and_out() {
         assert!(host.data.approved, "{}", event.name());
         assert_eq!(host.data.requested_hostname.as_deref(), Some("worker-7"));
     }
+    host = world.after(&host, &world.erased(&host));
     assert_eq!(host.state, HostState::KnownUnbound);
 }
 

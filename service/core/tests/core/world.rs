@@ -5,7 +5,9 @@ use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnvCreateParams;
 use muster_api::inventory::{Cpu, Disk, Eligibility, Interface, Inventory, Memory, Route, SystemVendor};
-use muster_api::steps::{StepReply, StepType, Steps};
+use muster_api::steps::{
+    DiskErasure, EraseDisksResponse, ErasureMethod, ErasureState, StepReply, StepType, Steps,
+};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Machine, Refused, Step, advance, instructions, register};
@@ -43,6 +45,8 @@ pub struct World {
     pub limits: WaitLimits,
     pub deaf: Vec<DeafTime>,
     pub kernel_arguments: Vec<String>,
+    /// Another InfraEnv through which the machine is in a cluster.
+    pub in_cluster_through: Option<String>,
 }
 
 impl World {
@@ -67,6 +71,7 @@ impl World {
             limits: WaitLimits::default(),
             deaf: Vec::new(),
             kernel_arguments: vec!["quiet".into()],
+            in_cluster_through: None,
         }
     }
 
@@ -102,6 +107,7 @@ impl World {
                 host_fs_mount_dir: "/host",
                 kernel_arguments: &self.kernel_arguments,
             }),
+            in_cluster_through: self.in_cluster_through.as_deref(),
         }
     }
 
@@ -172,6 +178,26 @@ impl World {
     /// The host after `event`, which must be accepted.
     pub fn after(&self, host: &Host, event: &HostEvent) -> Host {
         self.step(host, event).unwrap().host
+    }
+
+    /// The reply of an agent that has erased what it was to erase.
+    pub fn erased(&self, host: &Host) -> HostEvent {
+        let cleaning = host.data.cleaning.as_ref().expect("an erasure");
+        let disks = cleaning.disks.iter().map(|known| DiskErasure {
+            id: known.disk.id.clone(),
+            state: ErasureState::Erased,
+            method: Some(ErasureMethod::Metadata),
+            bytes_done: 1 << 20,
+            bytes_total: 1 << 20,
+            seconds: 2,
+            samples: 8,
+            message: String::new(),
+        });
+        HostEvent::ErasureReported(EraseDisksResponse {
+            id: cleaning.id.clone(),
+            is_over: true,
+            disks: disks.collect(),
+        })
     }
 
     pub fn poll(&mut self) {

@@ -87,7 +87,8 @@ impl Hosts {
         };
         let seen = self.check_ins.last((infra_env.id, id));
         let state = Some(&found.state);
-        let environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
+        let mut environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
+        environment.in_cluster_through = self.in_cluster_through(found, event).await?;
         let step = match host::advance(found, event, &self.facts(&environment), now) {
             Ok(step) => step,
             Err(refused) => {

@@ -28,6 +28,8 @@ pub(super) struct Environment {
     os_images: Arc<Vec<OsImage>>,
     returning: Option<Returning>,
     heard: Heard,
+    /// Name of another InfraEnv through which the machine is in a cluster, for a decision about the erasure of its disks.
+    pub(super) in_cluster_through: Option<String>,
 }
 
 /// Boot artifacts with which a node returns to discovery.
@@ -64,6 +66,7 @@ impl Hosts {
             os_images: self.images.os_images.list(),
             returning,
             heard: self.outages.heard(),
+            in_cluster_through: None,
         })
     }
 
@@ -117,6 +120,7 @@ impl Hosts {
             os_images,
             returning,
             heard,
+            in_cluster_through,
         } = environment;
         let (settings, usual) = (&self.settings, InstallImages::default());
         let cluster = cluster.as_ref().and_then(ClusterContext::facts);
@@ -148,6 +152,7 @@ impl Hosts {
                 host_fs_mount_dir: NODE_ROOT,
                 kernel_arguments: &returning.kernel_arguments,
             }),
+            in_cluster_through: in_cluster_through.as_deref(),
         }
     }
 }

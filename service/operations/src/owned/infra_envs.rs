@@ -7,7 +7,7 @@ use muster_api::infra_env::InfraEnvUpdateParams;
 use muster_core::lifecycle::infra_env::update;
 use muster_core::record::{InfraEnv, KubeRef};
 use muster_core::rules::input::Invalid;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Owned, SpecWay, Ways, changing, command, holds_password, list};
 use crate::Result;
@@ -86,6 +86,7 @@ fn ways(found: &InfraEnv, kube: &KubeRef, params: &InfraEnvUpdateParams) -> Ways
             "additional_ntp_sources" => spec.set("additionalNTPSources", list(&value)),
             "ntp_sources" => spec.set("ntpSources", list(&value)),
             "additional_trust_bundle" => spec.set("additionalTrustBundle", value),
+            "cleaning" => spec.set("cleaning", cleaning(&value)),
             "image_type" => spec.set("imageType", value),
             "kernel_arguments" => spec.set("kernelArguments", value),
             "network_discovery_delay_seconds" => spec.set("networkDiscoveryDelaySeconds", value),
@@ -119,6 +120,12 @@ fn ways(found: &InfraEnv, kube: &KubeRef, params: &InfraEnvUpdateParams) -> Ways
     let mut ways = spec.ways(kube, &object);
     ways.extend(others);
     ways
+}
+
+/// With the names that the resource has.
+fn cleaning(value: &Value) -> Value {
+    let member = |name: &str| value.get(name).cloned().unwrap_or_default();
+    json!({"depth": member("depth"), "overwrite": member("overwrite"), "allDisks": member("all_disks")})
 }
 
 fn proxy(spec: &mut SpecWay, value: &Value) {

@@ -9,6 +9,7 @@ mod world;
 mod infra_envs;
 
 mod agent_program;
+mod erasing;
 mod findings;
 mod hosts;
 mod returning;

@@ -8,7 +8,7 @@ use muster_api::host::{HostFailures, HostOsImage};
 use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
-use muster_core::rules::findings::{FAILED_BEFORE, WAITING, has_problem};
+use muster_core::rules::findings::{CANNOT_BE_ERASED, FAILED_BEFORE, WAITING, has_problem};
 
 use super::checks::checks;
 use super::filter::search_path;
@@ -145,9 +145,18 @@ fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: D
         .iter()
         .filter(|finding| !is_shown || finding.kind != WAITING)
         .filter(|finding| member.host.failures.is_none() || finding.kind != FAILED_BEFORE)
+        .filter(|finding| member.host.cleaning.is_none() || finding.kind != CANNOT_BE_ERASED)
         .map(|finding| format!("{} ({})", finding.message, finding.kind))
         .collect();
     details.sentences("Noteworthy", &findings);
+    let erasures: Vec<String> = member
+        .host
+        .cleaned
+        .iter()
+        .rev()
+        .map(|cleaned| format!("{}: {}", cleaned.at, cleaned.message))
+        .collect();
+    details.sentences("Erasures", &erasures);
     details
 }
 
@@ -190,6 +199,12 @@ fn state(details: &mut Details, member: &Member, found: Option<&FoundHost>, now:
         .line(
             "failures",
             &host.failures.as_ref().map(failed).unwrap_or_default(),
+        )
+        .line(
+            "erasure",
+            host.cleaning
+                .as_ref()
+                .map_or("", |cleaning| cleaning.message.as_str()),
         )
         .line("role", host.role.name())
         .line("node labels", &labels.join(", "))

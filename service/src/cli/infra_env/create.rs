@@ -61,6 +61,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
         additional_ntp_sources: settings.ntp_sources,
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
+        cleaning: settings.cleaning,
         cpu_architecture: args.architecture,
         cluster_id: names::cluster_id(&client, args.cluster.as_deref()).await?,
         name,

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_api::boot::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, beside};
 use muster_api::infra_env::{
-    HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
+    Cleaning, CleaningDepth, HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument,
+    KernelArgumentOperation, Proxy,
 };
 use url::{Host, Url};
 
@@ -53,6 +54,11 @@ pub struct SettingsArgs {
     /// Kind of image: full-iso or minimal-iso
     #[arg(long, value_name = "KIND", value_parser = image_type)]
     pub image_type: Option<ImageType>,
+
+    /// Erasure of the disks of hosts that leave a cluster: metadata, full or none; with ,overwrite (after full: zeros are written over all
+    /// sectors) and ,all-disks (disks that were not installed to, too)
+    #[arg(long, value_name = "DEPTH[,overwrite][,all-disks]", value_parser = cleaning)]
+    pub cleaning: Option<Cleaning>,
 
     /// Argument that is appended to the command line of the kernel; may be given more than once
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
@@ -147,6 +153,23 @@ fn text_of(path: Option<&Path>, flag: &str) -> Result<Option<String>> {
     Ok(Some(text.trim().to_owned()))
 }
 
+fn cleaning(text: &str) -> Result<Cleaning, String> {
+    let mut words = text.split(',').map(str::trim);
+    let depth = words.next().unwrap_or_default().parse::<CleaningDepth>();
+    let mut read = Cleaning {
+        depth: depth.map_err(|_| "write metadata, full or none first".to_owned())?,
+        ..Cleaning::default()
+    };
+    for word in words {
+        match word {
+            "overwrite" => read.overwrite = true,
+            "all-disks" => read.all_disks = true,
+            other => return Err(format!("{other:?} is neither overwrite nor all-disks")),
+        }
+    }
+    Ok(read)
+}
+
 fn image_type(text: &str) -> Result<ImageType, String> {
     match text {
         "full-iso" => Ok(ImageType::FullIso),
@@ -205,6 +228,18 @@ fn port(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_erasure_is_a_depth_with_what_it_is_combined_with() {
+        let read = cleaning("full,overwrite,all-disks").unwrap();
+        assert_eq!(read.depth, CleaningDepth::Full);
+        assert!(read.overwrite && read.all_disks);
+        assert_eq!(cleaning("metadata").unwrap(), Cleaning::default());
+        for (text, words) in [("", "metadata"), ("deep", "metadata"), ("full,twice", "twice")] {
+            let refused = cleaning(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
 
     #[test]
     fn loopback_is_told_apart() {

@@ -43,6 +43,7 @@ pub async fn run(args: UpdateArgs) -> Result<()> {
         additional_ntp_sources: settings.ntp_sources,
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
+        cleaning: settings.cleaning,
         offered_to: args.offer_to,
         ..Default::default()
     };

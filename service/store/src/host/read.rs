@@ -65,6 +65,17 @@ impl Store {
         row.map(|row| brief_from(self.vault(), &row.row)).transpose()
     }
 
+    /// The hosts of this id in all InfraEnvs, without their inventories.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn find_hosts_of_id(&self, id: HostId) -> Result<Vec<HostBrief>> {
+        let rows = self.rows_of(id, HostForm::Brief).await?;
+        rows.iter()
+            .map(|row| brief_from(self.vault(), &row.row))
+            .collect()
+    }
+
     async fn row_of(&self, (infra_env_id, id): HostKey, form: HostForm) -> Result<Option<Arc<FoundRow>>> {
         for row in self.rows_of(id, form).await? {
             let of: InfraEnvId = Reading::new(&row.row, HostRow::TABLE, HOST_KEY).get("infra_env_id")?;

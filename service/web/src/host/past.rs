@@ -1,6 +1,6 @@
 //! Checks of a host, and its states.
 
-use muster_api::host::HostStateChange;
+use muster_api::host::{HostCleaned, HostStateChange};
 use muster_api::validation::{ValidationResult, ValidationStatus};
 
 use super::actions::Action;
@@ -41,6 +41,23 @@ pub struct Change {
     pub mood: &'static str,
     pub who: String,
     pub reason: String,
+}
+
+/// An erasure that is over.
+pub struct PastErasure {
+    pub at: String,
+    pub when: String,
+    pub message: String,
+}
+
+impl PastErasure {
+    pub fn of(past: &HostCleaned, now: &str) -> Self {
+        Self {
+            at: past.at.clone(),
+            when: words::relative(&past.at, now),
+            message: past.message.clone(),
+        }
+    }
 }
 
 impl Checks {

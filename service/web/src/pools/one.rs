@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use muster_api::boot::{BootingMachine, PATIENCE};
 use muster_api::ids::InfraEnvId;
-use muster_api::infra_env::{InfraEnv, PresignedUrl};
+use muster_api::infra_env::{CleaningDepth, InfraEnv, PresignedUrl};
 use muster_api::time::{millis, now};
 
 use super::bmcs::{Bmcs, bmcs};
@@ -144,10 +144,24 @@ fn facts(pool: &InfraEnv) -> Vec<(&'static str, String)> {
         ),
         ("Time sources in place of those of DHCP", pool.ntp_sources.clone()),
         ("Keys of their own", keys),
+        ("Disks of hosts that leave a cluster", erasure(pool)),
         ("Offered to the resource", pool.offered_to.clone()),
         ("Id", pool.id.to_string()),
     ];
     all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The erasure of disks, in words.
+fn erasure(pool: &InfraEnv) -> String {
+    let given = &pool.cleaning;
+    let depth = match given.depth {
+        CleaningDepth::Metadata => "metadata is erased",
+        CleaningDepth::Full => "all sectors are erased",
+        CleaningDepth::None => "nothing is erased",
+    };
+    let overwrite = if given.overwrite { ", by overwriting" } else { "" };
+    let all = if given.all_disks { ", on all disks" } else { "" };
+    format!("{depth}{overwrite}{all}")
 }
 
 impl Done {

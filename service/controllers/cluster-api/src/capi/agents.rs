@@ -9,7 +9,7 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_core::record::KubeRef;
-use muster_core::rules::placement::{Candidate, Hardware, PastFailures};
+use muster_core::rules::placement::{Candidate, Erasure, Hardware, PastFailures};
 use muster_resources::names::{annotation, label};
 use muster_resources::{Agent, AgentDebugInfo, AgentFailures, AgentSpec, Condition};
 use serde::Deserialize;
@@ -72,6 +72,14 @@ struct Status {
     progress: Option<Progress>,
     inventory: Option<Inventory>,
     failures: Option<AgentFailures>,
+    cleaning: Option<Cleaning>,
+}
+
+/// Without the disks, which may be many.
+#[derive(Deserialize)]
+struct Cleaning {
+    state: Option<String>,
+    message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -159,6 +167,7 @@ impl From<Read> for AgentView {
             hardware: hardware(&inventory),
             architecture: architecture(&inventory),
             failures: status.failures.and_then(failures),
+            erasure: status.cleaning.and_then(erasure),
         };
         metadata.annotations = Some(annotations);
         let requested = read.spec.hostname.clone().filter(|name| !name.is_empty());
@@ -199,6 +208,15 @@ fn failures(shown: AgentFailures) -> Option<PastFailures> {
         until: until.and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0)),
         is_quarantined: shown.quarantined,
     })
+}
+
+/// `None` for an erasure that is over.
+fn erasure(shown: Cleaning) -> Option<Erasure> {
+    match shown.state?.as_str() {
+        "Waiting" | "Erasing" => Some(Erasure::Pending),
+        "Failed" => Some(Erasure::Failed(shown.message.unwrap_or_default())),
+        _ => None,
+    }
 }
 
 impl AgentView {
@@ -252,6 +270,7 @@ mod tests {
                     {"type": "Connected", "status": "True"},
                 ],
                 "debugInfo": {"state": "known"}, "progress": {"currentStage": "Waiting for ignition"},
+                "cleaning": {"state": "Failed", "message": "sda: it is frozen", "disks": [{"id": "a"}]},
                 "failures": {"count": 2, "message": "why", "untilTime": "2026-11-22T08:00:00Z"},
                 "inventory": {
                     "hostname": "worker-0", "cpu": {"count": 8, "architecture": "x86_64"}, "memory": {"physicalBytes": 1024},
@@ -274,6 +293,10 @@ mod tests {
             }
         );
         assert_eq!(candidate.architecture.as_deref(), Some("x86_64"));
+        assert_eq!(
+            candidate.erasure,
+            Some(Erasure::Failed("sda: it is frozen".into()))
+        );
         let failures = candidate.failures.as_ref().unwrap();
         assert_eq!((failures.count, failures.message.as_str()), (2, "why"));
         let until = failures.until.unwrap().to_rfc3339();

@@ -25,7 +25,7 @@ use crate::error::Error;
 pub enum Fate {
     /// The host is taken out of its cluster, and its node agent brings it back.
     Reclaimed,
-    /// The host is on its way back; the deletion waits for it.
+    /// The host is on its way back, or its disks are erased; the deletion waits for it.
     Awaited,
     /// The host is forgotten while its machine runs something else than the discovery image; an Event reports that to users.
     LeftBehind,
@@ -39,6 +39,8 @@ pub fn fate(host: &Host, may_reclaim: bool) -> Fate {
     match host.state {
         HostState::AddedToExistingCluster if may_reclaim && has_node_agent => Fate::Reclaimed,
         HostState::Reclaiming | HostState::ReclaimingRebooting if may_reclaim => Fate::Awaited,
+        // Without its record the machine would be available at once.
+        HostState::DiscoveringUnbound if may_reclaim && host.data.cleaning.is_some() => Fate::Awaited,
         HostState::AddedToExistingCluster
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
+use muster_controller::events::warning;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::Host;
+use muster_operations::OperationError;
 use muster_resources::names::annotation;
 use serde_json::{Map, Value, json};
 
@@ -24,7 +26,13 @@ fn requested(annotations: &BTreeMap<String, String>) -> Vec<(&'static str, HostE
     let forget = forget
         .filter(|value| *value == "true")
         .map(|_| (annotation::AGENT_FORGET_FAILURES, HostEvent::FailuresForgotten));
-    failed.into_iter().chain(forget).collect()
+    let erase = annotations.get(annotation::AGENT_ERASE);
+    let erase = erase.and_then(|value| match value.as_str() {
+        "retry" => Some((annotation::AGENT_ERASE, HostEvent::ErasureRetried)),
+        "skip" => Some((annotation::AGENT_ERASE, HostEvent::ErasureSkipped)),
+        _ => None,
+    });
+    failed.into_iter().chain(forget).chain(erase).collect()
 }
 
 impl Reconciler {
@@ -46,12 +54,27 @@ impl Reconciler {
         for (key, event) in requested {
             if !begins_anew {
                 let operations = &self.context.operations;
-                *host = operations.hosts.apply_registered(host, event).await?;
+                match operations.hosts.apply_registered(host, event).await {
+                    Ok(changed) => *host = changed,
+                    // Nothing is to be erased, or not now: the annotation is no request that lasts.
+                    Err(OperationError::Refused(refused)) if key == annotation::AGENT_ERASE => {
+                        self.not_followed(&known, &refused.reason);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
             }
             done.insert(key.to_owned(), Value::Null);
         }
         self.patch(&known, &json!({"metadata": {"annotations": done}}))
             .await
+    }
+}
+
+impl Reconciler {
+    /// Reports a request that was refused.
+    fn not_followed(&self, known: &CachedAgent, why: &str) {
+        let event = warning("Erase", "NotFollowed", why);
+        self.context.events.publish(event, known.object_ref(&()));
     }
 }
 
@@ -70,6 +93,15 @@ mod tests {
         };
         assert_eq!(of(&[("other", "true")]), []);
         assert_eq!(of(&[(annotation::AGENT_FORGET_FAILURES, "no")]), []);
+        assert_eq!(of(&[(annotation::AGENT_ERASE, "true")]), []);
+        assert_eq!(
+            of(&[(annotation::AGENT_ERASE, "retry")]),
+            [HostEvent::ErasureRetried]
+        );
+        assert_eq!(
+            of(&[(annotation::AGENT_ERASE, "skip")]),
+            [HostEvent::ErasureSkipped]
+        );
         let failed = HostEvent::NodeFailed {
             reason: "not ready".into(),
         };

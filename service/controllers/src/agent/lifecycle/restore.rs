@@ -20,6 +20,7 @@ use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
 
 use crate::agent::metadata::KnownMachine;
+use crate::agent::status::cleaning;
 
 /// The host's id, InfraEnv and cluster.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +87,10 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
             stage_updated_at: now,
         }),
         failures: failures(agent, now),
+        cleaning: cleaning::restored(
+            agent.status.as_ref().and_then(|status| status.cleaning.as_ref()),
+            now,
+        ),
         ..HostData::new(now)
     };
     Some(Host {

@@ -4,7 +4,8 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::Synced;
 use muster_controller::waits::{Until, Wait};
-use muster_core::record::{Host, HostState, Progress};
+use muster_core::record::{CleaningStage, Host, HostState, Progress};
+use muster_core::rules::cleaning;
 
 use crate::join::awaited::Awaited;
 
@@ -74,6 +75,7 @@ fn of_state(
             waits("WaitingForInventory", "The host has registered, and its inventory is awaited")
                 .map(|wait| with_todo(wait, "If it does not come, see the agent's log on the machine."))
         }
+        HostState::DiscoveringUnbound if host.data.cleaning.is_some() => of_cleaning(host, end),
         HostState::Insufficient { .. } => user("ChecksFail", info(), "Mend what the checks name, or take the host out of its cluster."),
         HostState::PendingForInput { .. } => user("WaitingForSettings", info(), "Give the cluster what the checks name."),
         HostState::Disconnected => user(
@@ -140,6 +142,28 @@ fn of_state(
         | HostState::AddedToExistingCluster
         | HostState::Error
         | HostState::Cancelled => None,
+    }
+}
+
+fn of_cleaning(host: &Host, end: Option<Timestamp>) -> Option<Wait> {
+    let pending = host.data.cleaning.as_ref()?;
+    match &pending.stage {
+        CleaningStage::Failed { at, .. } => Some(Wait {
+            todo: "Annotate the Agent with agent.agent-install.openshift.io/erase=retry, or =skip to leave what is on its disks."
+                .to_owned(),
+            needs_user: true,
+            ..wait("CannotBeErased", *at, cleaning::describe(pending))
+        }),
+        CleaningStage::Waiting { .. } | CleaningStage::Erasing { .. } => Some(until(
+            // Without the progress, which would be another text each time.
+            wait(
+                "BeingErased",
+                host.data.status_updated_at,
+                "The host has left a cluster, and its disks are erased before it is available again",
+            ),
+            end,
+            "it is kept out of the pool as one that cannot be erased then",
+        )),
     }
 }
 

@@ -11,8 +11,8 @@ use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    bind, bmc_boot, deadline, edit, events, failures, install, media, reboot, register, reports, set_back,
-    waiting,
+    bind, bmc_boot, cleaning, deadline, edit, events, failures, install, media, reboot, register, reports,
+    set_back, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -177,6 +177,27 @@ fn happens(
             failures::forget(next);
             Ok(())
         }
+        HostEvent::ErasureReported(response) => {
+            media::back(next);
+            cleaning::reported(next, response, now);
+            refresh(next, facts, now);
+            Ok(())
+        }
+        HostEvent::ErasureRefused { reason } => {
+            cleaning::refused(next, reason);
+            refresh(next, facts, now);
+            Ok(())
+        }
+        HostEvent::ErasureRetried => {
+            cleaning::retried(next, facts, now)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
+        HostEvent::ErasureSkipped => {
+            cleaning::skipped(next, now)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
         HostEvent::IdClaimed(finding) => {
             identity::note(next, finding.clone());
             Ok(())
@@ -202,6 +223,7 @@ fn finish(
         next.data.status_updated_at = now;
     }
     failures::follow(old, &mut next, event, facts, now);
+    cleaning::follow(old, &mut next, event, facts, now);
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;
@@ -275,6 +297,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     }
     finding_events(old, next, now, &mut events);
     reboot::events_of_change(old, next, now, &mut events);
+    cleaning::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

@@ -4,7 +4,7 @@ use chrono::Duration;
 use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
-use super::waiting;
+use super::{cleaning, waiting};
 use crate::record::{Host, HostState, RebootWay};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
@@ -31,6 +31,7 @@ pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> 
         HostState::Installing => Some(start_limit(host, deadlines)),
         HostState::InstallingInProgress => stage_limit(host, deadlines),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(reclaim_limit(host, deadlines)),
+        HostState::DiscoveringUnbound => cleaning::deadline(host, deadlines),
         _ => None,
     }
 }
@@ -39,8 +40,8 @@ pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> 
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let end_of_wait = || end_of_wait(host, &facts.deadlines());
     let own = match &host.state {
-        HostState::DiscoveringUnbound
-        | HostState::KnownUnbound
+        HostState::DiscoveringUnbound => earliest(end_of_wait(), Some(facts.silent_at(host))),
+        HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
         | HostState::Discovering
         | HostState::Known

@@ -6,7 +6,8 @@ use muster_api::ids::{ClusterId, HostId};
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskSpeedCheckResponse,
-    DomainResolutionResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse, VerifiedVip,
+    DomainResolutionResponse, EraseDisksResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse,
+    VerifiedVip,
 };
 use muster_api::time::Timestamp;
 
@@ -154,6 +155,17 @@ pub enum HostEvent {
         /// As the controller reports it.
         reason: String,
     },
+    /// How far the erasure of its disks is.
+    ErasureReported(EraseDisksResponse),
+    /// The step that erases its disks failed as a whole.
+    ErasureRefused {
+        /// As the host reported it.
+        reason: String,
+    },
+    /// A user requests another attempt to erase its disks.
+    ErasureRetried,
+    /// A user makes the host available although its disks were not erased.
+    ErasureSkipped,
     /// A user has looked at the host: its failures count no more.
     FailuresForgotten,
     /// Its BMC is booting it, or could not; only of hosts that wait for a boot.
@@ -223,6 +235,10 @@ impl HostEvent {
             Self::IdClaimed(_) => "claimed id",
             Self::IdentitySettled { .. } => "settled identity",
             Self::NodeFailed { .. } => "failed node",
+            Self::ErasureReported(_) => "erasure",
+            Self::ErasureRefused { .. } => "failed erasure",
+            Self::ErasureRetried => "retry of the erasure",
+            Self::ErasureSkipped => "skipped erasure",
             Self::FailuresForgotten => "forgotten failures",
             Self::BmcTold(_) => "BMC",
             Self::FactsChanged => "changed facts",
@@ -258,6 +274,8 @@ impl HostEvent {
             | Self::AskedLogsUploaded
             | Self::LogsNotSent { .. }
             | Self::RebootReported { .. }
+            | Self::ErasureReported(_)
+            | Self::ErasureRefused { .. }
             | Self::IdClaimed(_) => "agent",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_)
@@ -276,6 +294,8 @@ impl HostEvent {
             | Self::RebootWithdrawn
             | Self::Cancelled { .. }
             | Self::ResetRequested
+            | Self::ErasureRetried
+            | Self::ErasureSkipped
             | Self::FailuresForgotten
             | Self::IdentitySettled { .. } => "user",
             Self::BmcTold(_) | Self::RebootedByBmc { .. } => "bmc",

@@ -55,7 +55,13 @@ pub fn host_deregistered(host: &Host, now: Timestamp) -> NewEvent {
             "; a machine that is still on registers again by itself within minutes, as a new host without its name and disk"
         }
     };
-    let message = format!("Host {} was deleted{left}", hostname::display(host));
+    let dirty = host.data.cleaning.is_some() || host.data.written_disks.iter().any(|disk| disk.is_written);
+    let dirty = if dirty {
+        ". The disks that it was installed to are not erased: what clusters left is on them"
+    } else {
+        ""
+    };
+    let message = format!("Host {} was deleted{left}{dirty}", hostname::display(host));
     about(host, "host_deregistered", Severity::Info, &message, now)
 }
 

@@ -11,7 +11,7 @@ use muster_api::time::Timestamp;
 use super::refresh::refresh;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
-use super::{events, failures};
+use super::{cleaning, events, failures};
 use crate::record::{Host, HostState, InstalledAs, LogsState, NewEvent, NodeAgent, Phase};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
@@ -79,6 +79,7 @@ pub(super) fn requested(
     host.data.progress = None;
     host.data.installed_as = Some(installed_as(host));
     failures::installation_begins(host);
+    cleaning::installation_begins(host);
     // Ignition puts it onto the node.
     let takes_agent = os_image::configuration(host, facts) == ImageConfiguration::Ignition
         && agent_version::is_own(&host.data.discovery_agent_version);

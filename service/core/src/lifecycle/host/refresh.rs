@@ -14,7 +14,7 @@ use muster_api::validation::ValidationsInfo;
 use super::install::not_booted;
 use super::reports::logs;
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{bind, deadline, reboot};
+use super::{bind, cleaning, deadline, reboot};
 use crate::record::{CheckId, Host, HostState, NodeAgent, Phase, Progress};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::HostFacts;
@@ -55,7 +55,12 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 fn refresh_unbound(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     disks::settle(host, facts);
     evaluate(host, facts, now);
-    let (state, info) = unbound_state(host);
+    let conditions = Conditions::of(&host.data.validations, &[]);
+    let lack = lacks(host, &conditions);
+    if lack.is_none() {
+        cleaning::proceed(host, facts, now);
+    }
+    let (state, info) = unbound_state(host, lack, &conditions);
     move_to(host, state, &info);
 }
 
@@ -87,12 +92,14 @@ enum Lack {
     Inventory(String),
 }
 
-fn unbound_state(host: &Host) -> (HostState, String) {
-    let conditions = Conditions::of(&host.data.validations, &[]);
-    match lacks(host, &conditions) {
+fn unbound_state(host: &Host, lack: Option<Lack>, conditions: &Conditions) -> (HostState, String) {
+    match lack {
         Some(Lack::Contact(why)) => return (HostState::DisconnectedUnbound, why),
         Some(Lack::Inventory(why)) => return (HostState::DiscoveringUnbound, why),
         None => {}
+    }
+    if let Some(info) = cleaning::info(host) {
+        return (HostState::DiscoveringUnbound, info);
     }
     let failed = conditions.failed_unbound();
     if failed.is_empty() {

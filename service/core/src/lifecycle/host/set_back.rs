@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
-use crate::record::Host;
+use crate::record::{CleaningStage, Host};
 
 /// Tolerated difference between the clocks of replicas.
 const TOLERANCE: Duration = Duration::seconds(30);
@@ -19,6 +19,16 @@ pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
     times.extend(data.asked_logs.as_mut().map(|asked| &mut asked.asked_at));
     times.extend(data.failures.as_mut().map(|failures| &mut failures.last_at));
     times.extend(data.asked_reboot.as_mut().map(|asked| &mut asked.asked_at));
+    if let Some(cleaning) = &mut data.cleaning {
+        times.push(&mut cleaning.since);
+        match &mut cleaning.stage {
+            CleaningStage::Erasing {
+                began_at, moved_at, ..
+            } => times.extend([began_at, moved_at]),
+            CleaningStage::Failed { at, .. } => times.push(at),
+            CleaningStage::Waiting { .. } => {}
+        }
+    }
     if let Some(progress) = &mut data.progress {
         times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
     }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
 use muster_api::host::{
-    Host as HostView, HostFailures, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole,
-    NextStepRunnerCommand,
+    Host as HostView, HostCleaned, HostCleanedDisk, HostCleaning, HostFailures, HostKind, HostProgressInfo,
+    HostRegistrationResponse, HostRole, NextStepRunnerCommand,
 };
 use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
-use crate::record::{Failures, Host, HostTexts, Progress};
+use crate::record::{Cleaned, CleanedDisk, Cleaning, Failures, Host, HostTexts, Progress};
 use crate::rules::checks::without_secrets;
-use crate::rules::{failures, hostname, stages};
+use crate::rules::{cleaning, failures, hostname, stages};
 
 /// Facts that a view needs in addition to the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -120,6 +120,44 @@ pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView 
         findings: data.findings.clone(),
         os_image: data.os_image.clone(),
         failures: data.failures.as_ref().map(shown_failures),
+        cleaning: data.cleaning.as_ref().map(shown_cleaning),
+        cleaned: data.cleaned.iter().map(shown_cleaned).collect(),
+    }
+}
+
+fn shown_cleaning(pending: &Cleaning) -> HostCleaning {
+    HostCleaning {
+        stage: cleaning::stage_name(&pending.stage).to_owned(),
+        message: cleaning::describe(pending),
+        since: millis(Some(pending.since)),
+        until: cleaning::until(pending).map(|until| millis(Some(until))),
+        attempt: pending.attempt,
+        settings: pending.settings,
+        disks: pending.disks.iter().map(shown_disk).collect(),
+    }
+}
+
+fn shown_cleaned(cleaned: &Cleaned) -> HostCleaned {
+    HostCleaned {
+        at: millis(Some(cleaned.at)),
+        outcome: cleaning::outcome_name(cleaned.outcome).to_owned(),
+        message: cleaning::describe_end(cleaned),
+        settings: cleaned.settings,
+        disks: cleaned.disks.iter().map(shown_disk).collect(),
+    }
+}
+
+fn shown_disk(known: &CleanedDisk) -> HostCleanedDisk {
+    let disk = &known.disk;
+    HostCleanedDisk {
+        id: disk.id.clone(),
+        name: disk.name.clone(),
+        serial: disk.serial.clone(),
+        wwn: disk.wwn.clone(),
+        size_bytes: disk.size_bytes,
+        was_written: disk.is_written,
+        is_present: known.is_present,
+        report: known.report.clone(),
     }
 }
 
@@ -219,6 +257,8 @@ pub fn repeated_registration_view(
         findings: Vec::new(),
         os_image: None,
         failures: None,
+        cleaning: None,
+        cleaned: Vec::new(),
         inventory: String::new(),
         ntp_sources: String::new(),
         role,

@@ -125,6 +125,11 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
             until("somebody must boot the host"),
             SEE_CONSOLE,
         ),
+        HostState::DiscoveringUnbound if deadline::end_of_wait(host, deadlines).is_some() => of_state(
+            "its disks to be erased",
+            until("the host is kept out of the pool as one that cannot be erased"),
+            "muster host show lists how far each disk is",
+        ),
         HostState::DiscoveringUnbound
         | HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }

@@ -31,6 +31,7 @@ pub fn create(
     let rest = InfraEnvUpdateParams {
         additional_ntp_sources: params.additional_ntp_sources,
         additional_trust_bundle: params.additional_trust_bundle,
+        cleaning: params.cleaning,
         ignition_config_override: params.ignition_config_override,
         image_type: params.image_type,
         kernel_arguments: params.kernel_arguments,

@@ -1,7 +1,7 @@
 //! Updates an InfraEnv. Source: docs/protocol/rest-behaviour.md#4.
 
 use muster_api::ids::ClusterId;
-use muster_api::infra_env::{ImageType, InfraEnvUpdateParams, Proxy};
+use muster_api::infra_env::{Cleaning, CleaningDepth, ImageType, InfraEnvUpdateParams, Proxy};
 use muster_api::time::Timestamp;
 
 use super::events;
@@ -153,6 +153,9 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
     if let Some(wanted) = params.require_host_keys {
         next.require_host_keys = wanted;
     }
+    if let Some(wanted) = params.cleaning {
+        next.cleaning = cleaning(wanted)?;
+    }
     if let Some(seconds) = params.network_discovery_delay_seconds {
         if seconds < 0 {
             return Err(Invalid::new(
@@ -186,6 +189,18 @@ fn time_sources(
         ));
     }
     Ok(())
+}
+
+fn cleaning(wanted: Cleaning) -> Result<Cleaning, Invalid> {
+    if wanted.overwrite && wanted.depth != CleaningDepth::Full {
+        let why = "is only for the depth full: the other depths do not write over all sectors";
+        return Err(Invalid::new("cleaning.overwrite", why));
+    }
+    if wanted.all_disks && wanted.depth == CleaningDepth::None {
+        let why = "has no effect with the depth none: choose metadata or full";
+        return Err(Invalid::new("cleaning.all_disks", why));
+    }
+    Ok(wanted)
 }
 
 fn rendezvous(next: &mut Settings, wanted: Option<String>) -> Result<(), Invalid> {

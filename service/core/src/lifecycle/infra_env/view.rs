@@ -36,6 +36,7 @@ pub fn view(
         static_network_config: list_text(&settings.static_network_config).unwrap_or_default(),
         rendezvous_ip: settings.rendezvous_ip.clone(),
         require_host_keys: settings.require_host_keys,
+        cleaning: settings.cleaning,
         offered_to: settings
             .offered_to
             .as_ref()

@@ -38,10 +38,12 @@ pub const KERNEL_ARGUMENT: &str = "kernel-argument";
 pub const NAME_CHANGED: &str = "name-changed";
 /// An installation or its node failed on the host, and machines take others first.
 pub const FAILED_BEFORE: &str = "failed-before";
+/// Disks could not be erased after the host left a cluster, and it is in quarantine.
+pub const CANNOT_BE_ERASED: &str = "cannot-be-erased";
 
 /// The kinds above. Findings about identity have one more
 /// ([`DUPLICATE_HOST_ID`](crate::rules::identity::DUPLICATE_HOST_ID)).
-pub const KINDS: [&str; 19] = [
+pub const KINDS: [&str; 20] = [
     PEER_UNREACHABLE,
     ONE_WAY_LINK,
     ADDRESS_UNREACHABLE,
@@ -61,6 +63,7 @@ pub const KINDS: [&str; 19] = [
     KERNEL_ARGUMENT,
     NAME_CHANGED,
     FAILED_BEFORE,
+    CANNOT_BE_ERASED,
 ];
 
 #[cfg(test)]

@@ -37,6 +37,17 @@ pub struct Candidate {
     pub architecture: Option<String>,
     /// Installations and nodes that failed on it since its last success.
     pub failures: Option<PastFailures>,
+    /// The erasure of its disks that is pending.
+    pub erasure: Option<Erasure>,
+}
+
+/// The erasure of a host's disks, as its Agent shows it. How far it is does not matter here: each step would be a change to all machines
+/// that wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Erasure {
+    Pending,
+    /// With the reason, for users.
+    Failed(String),
 }
 
 /// Failures of a host, as its Agent shows them.

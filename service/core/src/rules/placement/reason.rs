@@ -38,6 +38,10 @@ pub enum NotTaken {
     Bound(String),
     NotConnected(String),
     NotValidated(String),
+    /// Its disks are erased, since it left a cluster.
+    BeingErased,
+    /// Its disks could not be erased: it is not taken until it is freed.
+    CannotBeErased(String),
     /// An installation or its node failed on it; it is taken again from `until` on. `why` is `None` for readers who may not know it: it can name
     /// a machine of others.
     FailedBefore {
@@ -143,6 +147,11 @@ impl fmt::Display for NotTaken {
                 times(*count),
                 cause(why.as_deref())
             ),
+            Self::BeingErased => write!(
+                f,
+                "its disks are erased, since it left a cluster; status.cleaning of the Agent shows how far that is"
+            ),
+            Self::CannotBeErased(why) => write!(f, "its disks could not be erased: {why}"),
             Self::TooSmall(what) => write!(f, "it is too small: {what}"),
             Self::WithoutImage(architecture) => write!(
                 f,

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::installer_args;
 use crate::json::to_json;
-use crate::lifecycle::host::reboot;
 use crate::lifecycle::host::reports::logs::are_wanted;
+use crate::lifecycle::host::{cleaning, reboot};
 use crate::record::{ClusterData, Host, NodeAgent, Peer};
 use crate::rules::disks::is_protected;
 use crate::rules::facts::HostFacts;
@@ -58,6 +58,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
                 host_fs_mount_dir: dir.to_owned(),
             })])
         }
+        StepType::EraseDisks => Some(vec![to_json(&cleaning::request(host)?)]),
         // Only of use while a new cluster is installed, never, or whatever the state is.
         StepType::FreeNetworkAddresses
         | StepType::DhcpLeaseAllocate

@@ -1,11 +1,12 @@
 //! Plans the steps of a host. Source: docs/protocol/instructions.md#2 and §3.
 
 use chrono::Duration;
+use muster_api::infra_env::CleaningDepth;
 use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
 
 use super::arguments;
 use crate::json::to_json;
-use crate::record::{Host, HostState, NodeAgent, Phase};
+use crate::record::{CleaningStage, Host, HostState, NodeAgent, Phase};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, stages};
 
@@ -24,6 +25,9 @@ const ENTERING_SECS: i64 = 10;
 const ENTERING_FOR: Duration = Duration::minutes(2);
 /// Seconds until the next poll of a node that is leaving its cluster.
 const LEAVING_SECS: i64 = 10;
+
+/// Seconds until the next poll of our agents while the erasure of metadata begins or runs, which takes seconds.
+const ERASING_SECS: i64 = 10;
 
 /// The instructions of a state.
 struct Plan {
@@ -115,8 +119,9 @@ fn upgrade_to(image: &str) -> Steps {
 
 fn plan(host: &Host) -> Plan {
     use StepType::{
-        ApiVipConnectivityCheck, ConnectivityCheck, DomainResolution, DownloadBootArtifacts, Install,
-        Inventory, LogsGather, NtpSynchronizer, RebootForReclaim, StopInstallation, TangConnectivityCheck,
+        ApiVipConnectivityCheck, ConnectivityCheck, DomainResolution, DownloadBootArtifacts, EraseDisks,
+        Install, Inventory, LogsGather, NtpSynchronizer, RebootForReclaim, StopInstallation,
+        TangConnectivityCheck,
     };
 
     let usual = |steps: &'static [StepType]| Plan {
@@ -139,6 +144,9 @@ fn plan(host: &Host) -> Plan {
         ..usual(steps)
     };
     match &host.state {
+        HostState::DiscoveringUnbound if host.data.cleaning.is_some() => {
+            every(erasing_secs(host), &[EraseDisks, Inventory, NtpSynchronizer])
+        }
         HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
             usual(&[Inventory, NtpSynchronizer])
         }
@@ -181,6 +189,18 @@ fn plan(host: &Host) -> Plan {
         HostState::Reclaiming if is_own => every(LEAVING_SECS, &[DownloadBootArtifacts]),
         HostState::Reclaiming => usual(&[DownloadBootArtifacts]),
         HostState::ReclaimingRebooting => exit(SLOW_SECS, &[RebootForReclaim]),
+    }
+}
+
+/// Seconds until the next poll of a host whose disks are to be erased.
+fn erasing_secs(host: &Host) -> i64 {
+    let cleaning = host.data.cleaning.as_ref();
+    let is_long = cleaning.is_some_and(|cleaning| cleaning.settings.depth == CleaningDepth::Full);
+    let is_own = agent_version::is_own(&host.data.discovery_agent_version);
+    match cleaning.map(|cleaning| &cleaning.stage) {
+        Some(CleaningStage::Erasing { .. }) if is_long => OWN_SECS,
+        Some(CleaningStage::Erasing { .. } | CleaningStage::Waiting { .. }) if is_own => ERASING_SECS,
+        _ => USUAL_SECS,
     }
 }
 

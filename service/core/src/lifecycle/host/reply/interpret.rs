@@ -2,8 +2,8 @@
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
-    ContainerImageAvailabilityResponse, DiskSpeedCheckResponse, NtpSynchronizationResponse, StepReply,
-    StepType, TangConnectivityResponse,
+    ContainerImageAvailabilityResponse, DiskSpeedCheckResponse, EraseDisksResponse,
+    NtpSynchronizationResponse, StepReply, StepType, TangConnectivityResponse,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -78,6 +78,10 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
         StepType::UpgradeAgent => HostEvent::UpgradeReported(typed(name, output, limits)?),
         StepType::DownloadBootArtifacts => HostEvent::BootArtifactsDownloaded,
         StepType::RebootNode => HostEvent::RebootReported { failure: None },
+        StepType::EraseDisks => {
+            let response: EraseDisksResponse = typed(name, output, limits)?;
+            HostEvent::ErasureReported(response)
+        }
         StepType::DhcpLeaseAllocate => {
             json::read(name, output, limits)?;
             HostEvent::MediaBack
@@ -124,6 +128,9 @@ fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEven
         StepType::RebootNode => Some(HostEvent::RebootReported {
             failure: Some(one_line(&reply.error, MAX_ERROR)),
         }),
+        StepType::EraseDisks => Some(HostEvent::ErasureRefused {
+            reason: one_line(&reply.error, MAX_ERROR),
+        }),
         StepType::LogsGather => Some(HostEvent::LogsNotSent {
             reason: one_line(&reply.error, MAX_ERROR),
         }),
@@ -166,7 +173,8 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
         | StepType::InstallationDiskSpeedCheck
         | StepType::ContainerImageAvailability
         | StepType::DownloadBootArtifacts
-        | StepType::RebootNode => None,
+        | StepType::RebootNode
+        | StepType::EraseDisks => None,
         StepType::Install => (exit_code == 0).then_some("its progress shows how the installation goes"),
         StepType::Execute | StepType::NextStepRunner => Some("this step is never requested"),
         StepType::LogsGather => (exit_code == 0).then_some("the upload has reported the result"),

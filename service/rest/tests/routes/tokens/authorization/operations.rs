@@ -243,6 +243,8 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
+        refusable("MusterRetryHostErasure", OPERATOR_ONLY, 409, None),
+        refusable("MusterSkipHostErasure", OPERATOR_ONLY, 409, None),
         refusable("V2DownloadClusterLogs", URL, 409, None),
         // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {

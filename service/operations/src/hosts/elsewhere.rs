@@ -1,0 +1,107 @@
+//! Finds the records that a machine has in other InfraEnvs, before its disks are erased.
+
+use std::collections::BTreeSet;
+
+use muster_api::inventory::Inventory;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{CleaningStage, Host};
+use muster_store::{HostBrief, StoreError};
+
+use super::Hosts;
+
+/// Most network cards that are looked for.
+const MAX_CARDS: usize = 8;
+
+impl Hosts {
+    /// The name of another InfraEnv through which the machine of `host` is in a cluster, by its id or one of its network cards: what is on its
+    /// disk is that cluster's. `None` also for a host without a pending erasure: then nothing is read.
+    pub(super) async fn in_cluster_through(
+        &self,
+        host: &Host,
+        event: &HostEvent,
+    ) -> Result<Option<String>, StoreError> {
+        let pending = host.data.cleaning.as_ref();
+        let is_pending =
+            pending.is_some_and(|pending| !matches!(pending.stage, CleaningStage::Failed { .. }));
+        if host.cluster_id.is_some() || !is_pending && *event != HostEvent::ErasureRetried {
+            return Ok(None);
+        }
+        let mut others = self.store.find_hosts_of_id(host.id).await?;
+        let inventory = match event {
+            HostEvent::InventoryReported(inventory) => Some(inventory),
+            _ => host.inventory.as_deref(),
+        };
+        for mac in inventory.map(cards).unwrap_or_default() {
+            others.extend(self.store.find_hosts_by_mac(None, &mac).await?);
+        }
+        let is_elsewhere =
+            |other: &&HostBrief| other.infra_env_id != host.infra_env_id && other.cluster_id.is_some();
+        let Some(other) = others.iter().find(is_elsewhere) else {
+            return Ok(None);
+        };
+        let infra_env = self.infra_envs.find(other.infra_env_id).await?;
+        Ok(Some(infra_env.map_or_else(
+            || other.infra_env_id.to_string(),
+            |infra_env| infra_env.name.clone(),
+        )))
+    }
+}
+
+fn cards(inventory: &Inventory) -> BTreeSet<String> {
+    let physical = inventory.interfaces.iter().filter(|card| card.kind == "physical");
+    let macs = physical.map(|card| card.mac_address.to_ascii_lowercase());
+    macs.filter(|mac| !mac.is_empty()).take(MAX_CARDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_core::lifecycle::host::{HostEvent, Machine};
+    use muster_core::record::{Cleaning, CleaningStage, Host};
+
+    use crate::testing::world::World;
+
+    async fn record(world: &World, pool: InfraEnvId, id: HostId, cluster: Option<ClusterId>) -> Host {
+        let hosts = &world.operations.hosts;
+        hosts
+            .register(pool, id, "agent", Machine::default())
+            .await
+            .unwrap();
+        let mut host = hosts.get(pool, id).await.unwrap();
+        host.cluster_id = cluster;
+        world.operations.store.save_host(&host, None, &[]).await.unwrap();
+        hosts.get(pool, id).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_machine_in_a_cluster_through_another_infra_env_is_found() {
+        let world = World::new().await;
+        let (pool, other) = (
+            world.infra_env("hw", None).await,
+            world.infra_env("other", None).await,
+        );
+        let id = HostId::random();
+        let mut left = record(&world, pool, id, None).await;
+        let cluster = world.cluster().await;
+        record(&world, other, id, Some(cluster)).await;
+        let hosts = &world.operations.hosts;
+        let event = HostEvent::CheckedIn;
+        assert_eq!(
+            hosts.in_cluster_through(&left, &event).await.unwrap(),
+            None,
+            "nothing is to be erased"
+        );
+        left.data.cleaning = Some(Cleaning {
+            id: "1".into(),
+            since: world.operations.now(),
+            attempt: 1,
+            settings: Default::default(),
+            stage: CleaningStage::Waiting { why: String::new() },
+            disks: Vec::new(),
+        });
+        let found = hosts.in_cluster_through(&left, &event).await.unwrap();
+        assert_eq!(found.as_deref(), Some("other"));
+        left.id = HostId::random();
+        assert_eq!(hosts.in_cluster_through(&left, &event).await.unwrap(), None);
+    }
+}
