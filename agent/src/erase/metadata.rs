@@ -46,7 +46,7 @@ const LONGEST: usize = 8 << 20;
 /// Overwrites and removes the files with keys on a partition.
 pub type Sweep<'a> = dyn Fn(&Partition, FileSystem) -> io::Result<Swept> + 'a;
 
-/// What is done about a partition.
+/// The way to rid a partition of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
     Whole,

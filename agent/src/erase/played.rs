@@ -12,7 +12,7 @@ pub(super) const INVALID_OPCODE: u16 = 0x4001;
 /// Requests for its status during which a sanitize runs.
 const ROUNDS: u32 = 4;
 
-/// What a discard does.
+/// The effect of a discard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Discards {
     Zeros,

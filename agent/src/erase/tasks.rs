@@ -119,7 +119,7 @@ fn erase_file(
     order.carry_out(&mut device, progress)
 }
 
-/// What is to be done with an open disk.
+/// The work on an open disk.
 struct Order<'a> {
     node: &'a str,
     sector: u32,

@@ -41,14 +41,14 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Requests for the status in a row that may fail: controllers reset themselves.
 const MOST_LOST: u32 = 12;
 
-/// What a sanitize does.
+/// The kind of a sanitize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Block = 2,
     Crypto = 4,
 }
 
-/// What a controller can do to its namespace.
+/// The abilities of a controller, for one namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Controller {
     pub sanitize: Option<Action>,

@@ -85,6 +85,7 @@ mod tests {
     use super::*;
     use crate::erase::Erased;
     use crate::erase::erasures::{Task, Tasks};
+    use crate::erase::error::EraseError;
     use crate::erase::progress::Progress;
     use crate::session::executor::{Executor, Finished};
     use crate::session::steps::Registry;
@@ -96,15 +97,17 @@ mod tests {
         let tasks: Tasks = Arc::new(move |request| {
             let task = |_: &DiskToErase| -> Result<Task, String> {
                 let gate = Arc::clone(&gate);
-                Ok(Box::new(move |progress: &Progress| {
-                    progress.begin(1000);
-                    let _ = gate.lock().unwrap().recv();
-                    progress.go_on()?;
-                    Ok(Erased {
-                        samples: 7,
-                        notes: String::new(),
-                    })
-                }))
+                Ok(Box::new(
+                    move |progress: &Progress| -> Result<Erased, EraseError> {
+                        progress.begin(1000);
+                        let _ = gate.lock().unwrap().recv();
+                        progress.go_on()?;
+                        Ok(Erased {
+                            samples: 7,
+                            notes: String::new(),
+                        })
+                    },
+                ))
             };
             request.disks.iter().map(task).collect()
         });
