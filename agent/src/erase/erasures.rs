@@ -277,7 +277,7 @@ fn run(task: Task, progress: &Progress) {
         method = ?ended.method,
         seconds = ended.seconds,
         samples = ended.samples,
-        message = ended.message,
+        notes = ended.message,
         "erasure ended"
     );
 }

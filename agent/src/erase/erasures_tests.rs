@@ -18,7 +18,7 @@ fn request(id: &str, disks: usize) -> EraseDisksRequest {
 
 /// Erasures of which each disk ends as `how` has it, by its number.
 fn of(how: fn(usize, &Progress) -> Result<Erased, EraseError>) -> Erasures {
-    let tasks: Tasks = Arc::new(move |request| {
+    let tasks: Tasks = Arc::new(move |request: &EraseDisksRequest| {
         let task = |number: usize| -> Result<Task, String> {
             if number == 3 {
                 return Err("it is mounted".into());

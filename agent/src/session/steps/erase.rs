@@ -94,7 +94,7 @@ mod tests {
     fn gated() -> (Sender<()>, Tasks) {
         let (permit, gate) = channel::<()>();
         let gate: Arc<Mutex<Receiver<()>>> = Arc::new(Mutex::new(gate));
-        let tasks: Tasks = Arc::new(move |request| {
+        let tasks: Tasks = Arc::new(move |request: &EraseDisksRequest| {
             let task = |_: &DiskToErase| -> Result<Task, String> {
                 let gate = Arc::clone(&gate);
                 Ok(Box::new(
