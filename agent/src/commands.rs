@@ -1,6 +1,7 @@
 //! The subcommands of `muster-agent`, one file each.
 
 pub mod disk_speed;
+pub mod erase_disk;
 pub mod inventory;
 pub mod node;
 pub mod run;

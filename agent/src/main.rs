@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use muster_agent::commands::disk_speed::DiskSpeedCommand;
+use muster_agent::commands::erase_disk::EraseDiskCommand;
 use muster_agent::commands::inventory::InventoryCommand;
 use muster_agent::commands::node::NodeCommand;
 use muster_agent::commands::self_check::SelfCheckCommand;
@@ -30,6 +31,7 @@ enum Command {
     Node(NodeCommand),
     DiskSpeed(DiskSpeedCommand),
     WriteImage(WriteImageCommand),
+    Erase(EraseDiskCommand),
     SelfCheck(SelfCheckCommand),
     /// Request a host's instructions from the service once, as standard input describes: an older agent runs this before this one replaces it
     #[command(hide = true)]
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Node(command) => serve_node(&command),
         Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::WriteImage(command) => command.run(&mut std::io::stdout().lock()),
+        Command::Erase(command) => erase(&command),
         Command::SelfCheck(command) => command.run(&mut std::io::stdout().lock()),
         Command::TryOut => commands::try_out::run(std::io::stdin().lock(), &mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
@@ -97,6 +100,11 @@ fn join(flags: RunFlags) -> anyhow::Result<()> {
 fn serve_node(command: &NodeCommand) -> anyhow::Result<()> {
     log_to_stderr();
     command.run()
+}
+
+fn erase(command: &EraseDiskCommand) -> anyhow::Result<()> {
+    log_to_stderr();
+    command.run(&mut std::io::stdout().lock())
 }
 
 fn log_to_stderr() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use muster_api::node_agent::{CONFIG_PATH, HOST_KEY_PATH, NodeAgentConfig};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -62,6 +63,7 @@ async fn serve(config: &NodeAgentConfig, settings: Settings) -> anyhow::Result<(
         names,
         client: client.clone(),
         handover: None,
+        erasure: watch::Sender::default(),
     });
     let stop = CancellationToken::new();
     let session = node::run(

@@ -57,6 +57,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
                 names,
                 client: client.clone(),
                 handover: handover.clone(),
+                erasure: watch::Sender::default(),
             })),
             interval: settings.interval,
             own_version: settings.agent_version.clone(),

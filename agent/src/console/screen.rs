@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
+use crate::view::erasure::ErasureView;
 use crate::view::network::NetworkView;
 use crate::view::problem::Problem;
 use crate::view::session::{Phase, SessionView};
@@ -30,6 +31,8 @@ pub struct Screen {
     pub image_problem: Option<String>,
     /// Defects of this machine's hardware.
     pub trouble: Vec<String>,
+    /// Disks are erased.
+    pub erasure: Option<ErasureView>,
     /// The command to log in by SSH; empty without a key.
     pub ssh: String,
     /// True when a rescue shell runs.
@@ -63,6 +66,7 @@ impl Screen {
         add("service", self.service_url.clone());
         add("InfraEnv", self.infra_env.clone());
         add("state", self.state());
+        add("erasing", self.erasure.map(ErasureView::line).unwrap_or_default());
         if let Some(problem) = self.image_problem.as_ref().or(self.session.problem.as_ref()) {
             add("trouble", problem.clone());
         }
@@ -293,6 +297,17 @@ mod tests {
         );
         let worse = before.new_lines(&after, Some(Duration::from_secs(300)));
         assert!(worse.ends_with(" next try | in 300 s\r\n"), "{worse}");
+    }
+
+    #[test]
+    fn disks_that_are_erased_are_shown_with_their_share() {
+        let before = screen();
+        let mut after = before.clone();
+        after.erasure = Some(ErasureView::of(2, 43, 100));
+        assert_eq!(
+            after.new_lines(&before, None),
+            "  erasing | 2 disks, 40 %; do not switch off\r\n"
+        );
     }
 
     #[test]

@@ -36,6 +36,7 @@ use crate::step::Dependencies;
 use crate::time::clock;
 use crate::time::discipline;
 use crate::time::sources::TimeSources;
+use crate::view::erasure::ErasureView;
 use crate::view::network::{NetworkView, SWITCH_PORTS};
 use crate::view::problem::{self, NETWORK_PROBLEMS};
 use crate::view::session::SessionView;
@@ -82,6 +83,7 @@ struct Shared {
     ssh: watch::Sender<String>,
     /// The lines of the screen about hardware.
     trouble: watch::Sender<Vec<String>>,
+    erasure: watch::Sender<Option<ErasureView>>,
 }
 
 impl Shared {
@@ -120,6 +122,7 @@ pub fn run(devices: Devices, power_button: &Notify) -> anyhow::Result<Ending> {
             configuration: watch::Sender::default(),
             ssh: watch::Sender::default(),
             trouble: watch::Sender::default(),
+            erasure: watch::Sender::default(),
         };
         supervise("network", shared.clone(), network);
         supervise("console", shared.clone(), console);
@@ -354,6 +357,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             names: shared.names,
             client: client.clone(),
             handover: handover.clone(),
+            erasure: shared.erasure,
         })),
         interval: settings.interval,
         own_version: settings.agent_version.clone(),
@@ -421,12 +425,13 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
         ..Screen::default()
     };
     let screen = watch::Sender::new(first);
-    let (mut network, mut session, mut configuration, mut ssh, mut trouble) = (
+    let (mut network, mut session, mut configuration, mut ssh, mut trouble, mut erasure) = (
         shared.network.subscribe(),
         shared.session.subscribe(),
         shared.configuration.subscribe(),
         shared.ssh.subscribe(),
         shared.trouble.subscribe(),
+        shared.erasure.subscribe(),
     );
     loop {
         // The serial ports of a PCI card come with its driver.
@@ -443,11 +448,13 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
         let configuration_now = configuration.borrow_and_update().clone();
         let ssh_now = ssh.borrow_and_update().clone();
         let trouble_now = trouble.borrow_and_update().clone();
+        let erasure_now = *erasure.borrow_and_update();
         screen.send_modify(|screen| {
             screen.network = network_now;
             screen.session = session_now;
             screen.ssh = ssh_now;
             screen.trouble = trouble_now;
+            screen.erasure = erasure_now;
             match &configuration_now {
                 Configuration::Valid(settings) => {
                     screen.image_problem = None;
@@ -464,6 +471,7 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
             changed = configuration.changed() => changed?,
             changed = ssh.changed() => changed?,
             changed = trouble.changed() => changed?,
+            changed = erasure.changed() => changed?,
         }
     }
 }

@@ -90,6 +90,11 @@ impl Executor {
         });
     }
 
+    /// Ends what steps of the present registration left running in the background.
+    pub fn end(&self) {
+        self.registry.end();
+    }
+
     /// The running types.
     pub fn running(&self) -> Vec<StepType> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +125,7 @@ impl Executor {
             // The running one will reply.
             Admission::AlreadyRunning => {
                 info!(step = name, id = step.step_id, "runs already");
-                return handler.when_running();
+                return handler.when_running(&step.args);
             }
             Admission::Stuck => {
                 return Some(StepOutput::failed(format!(

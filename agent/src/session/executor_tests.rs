@@ -149,7 +149,7 @@ impl StepHandler for Patient {
     fn deadline_for(&self, args: &[String]) -> Duration {
         Duration::from_secs(args[0].parse().unwrap())
     }
-    fn when_running(&self) -> Option<StepOutput> {
+    fn when_running(&self, _args: &[String]) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }
     fn run(&self, _: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {

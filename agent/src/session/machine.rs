@@ -98,7 +98,8 @@ pub struct Action {
 pub struct Context {
     /// Longest wait between two attempts to register.
     pub interval: Duration,
-    /// An installation runs: registering again would fail it (docs/protocol/agent-protocol.md#3).
+    /// An installation runs: registering again would fail it (docs/protocol/agent-protocol.md#3). Or disks are erased: a service that is
+    /// away does not end that.
     pub installing: bool,
 }
 

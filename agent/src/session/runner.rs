@@ -126,11 +126,16 @@ struct Session {
 /// A session that breaks ends its steps: an installation must not continue unseen by the next session.
 impl Drop for Session {
     fn drop(&mut self) {
-        self.steps.cancel();
+        self.end_steps();
     }
 }
 
 impl Session {
+    fn end_steps(&self) {
+        self.steps.cancel();
+        self.executor.end();
+    }
+
     /// Posts the results of steps, until the last of their senders is gone.
     fn reply(&self, finished: mpsc::UnboundedReceiver<Finished>) -> JoinHandle<()> {
         tokio::spawn(post_replies(
@@ -164,9 +169,12 @@ impl Session {
                 Outcome::Poll(Err(failure)) => Some((failure.clone(), Request::Poll)),
                 Outcome::Registration(Ok(())) | Outcome::Poll(Ok(_)) => None,
             };
+            let running = self.executor.running();
             let context = Context {
                 interval: self.environment.interval,
-                installing: self.executor.running().contains(&StepType::Install),
+                installing: [StepType::Install, StepType::EraseDisks]
+                    .iter()
+                    .any(|step| running.contains(step)),
             };
             let (following, action) = machine::next(&state, outcome, Instant::now(), rand::random(), context);
             state = following;
@@ -323,7 +331,7 @@ impl Session {
             () = change => debug!("the machine changed: polling at once"),
         }
         if action.end_steps {
-            self.steps.cancel();
+            self.end_steps();
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod api_vip;
 pub mod boot_artifacts;
 pub mod connectivity;
 pub mod domains;
+pub mod erase;
 pub mod install;
 pub mod inventory;
 pub mod logs;

@@ -77,10 +77,12 @@ pub trait StepHandler: Send + Sync {
     fn deadline_for(&self, _args: &[String]) -> Duration {
         self.deadline()
     }
-    /// The reply while one of the type runs already: by default none, since that one will reply.
-    fn when_running(&self) -> Option<StepOutput> {
+    /// The reply to these arguments while one of the type runs already: by default none, since that one will reply.
+    fn when_running(&self, _args: &[String]) -> Option<StepOutput> {
         None
     }
+    /// Ends what outlives its reply: the registration under which it was requested is over.
+    fn end(&self) {}
     /// Runs the step. Arguments are as the service sent them, not validated.
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput>;
 }

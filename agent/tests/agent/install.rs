@@ -2,7 +2,7 @@
 
 mod cloud;
 mod coreos;
-mod disk;
+pub mod disk;
 mod faults;
 mod service;
 mod straight;

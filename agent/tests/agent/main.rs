@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
+mod erase;
 mod handover;
 mod install;
 mod network;

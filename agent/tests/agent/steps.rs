@@ -37,6 +37,7 @@ pub fn dependencies(settings: Settings) -> Dependencies {
         settings: Arc::new(settings),
         names,
         handover: None,
+        erasure: tokio::sync::watch::Sender::default(),
     }
 }
 
@@ -64,10 +65,18 @@ fn every_step_of_the_protocol_that_touches_this_machine_is_there() {
         "stop-installation",
         "download-boot-artifacts",
         "reboot-for-reclaim",
+        "erase-disks",
     ] {
         assert!(registry.get(step).is_some(), "{step}");
     }
     assert!(registry.get("execute").is_none());
+    let node = Registry::of_node(&dependencies(settings("http://127.0.0.1:1", "")));
+    for step in ["erase-disks", "install"] {
+        assert!(
+            node.get(step).is_none(),
+            "an installed node keeps its disks: {step}"
+        );
+    }
 }
 
 #[tokio::test]

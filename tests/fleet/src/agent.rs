@@ -68,6 +68,8 @@ pub struct Agent {
     has_registered: bool,
     has_inventory: bool,
     has_uploaded: bool,
+    /// The argument of the erasure of disks, and how often it was requested.
+    erasing: (Vec<String>, u32),
     /// With `replayed-reply`: the first replies, as they were sent.
     first_replies: Vec<Bytes>,
     turn: u32,
@@ -116,6 +118,7 @@ impl Agent {
             has_registered: false,
             has_inventory: false,
             has_uploaded: false,
+            erasing: (Vec::new(), 0),
             first_replies: Vec::new(),
             turn: 0,
         }
@@ -399,6 +402,15 @@ impl Agent {
             }
             Job::RebootForReclaim => {
                 self.desk.reply(step, Outcome::done(), None).await;
+            }
+            Job::EraseDisks => {
+                let (args, rounds) = &mut self.erasing;
+                if *args != step.args {
+                    (*args, *rounds) = (step.args.clone(), 0);
+                }
+                let outcome = steps::erase_disks(args, *rounds);
+                *rounds = rounds.saturating_add(1);
+                self.desk.reply(step, outcome, None).await;
             }
         }
         None

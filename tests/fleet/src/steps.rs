@@ -9,6 +9,7 @@ mod outcome;
 mod storage;
 
 pub use outcome::Outcome;
+pub use storage::erase_disks;
 
 use crate::machine::Machine;
 
@@ -34,10 +35,12 @@ pub enum Job {
     UpgradeAgent,
     /// The installed system boots the discovery image again.
     RebootForReclaim,
+    /// Disks are erased; the same request returns more with each poll.
+    EraseDisks,
 }
 
 /// All known steps.
-const TABLE: [(&str, Handling); 17] = [
+const TABLE: [(&str, Handling); 18] = [
     ("inventory", Handling::Answer(checks::inventory)),
     ("ntp-synchronizer", Handling::Answer(checks::ntp)),
     ("connectivity-check", Handling::Answer(network::connectivity)),
@@ -67,6 +70,7 @@ const TABLE: [(&str, Handling); 17] = [
     ("logs-gather", Handling::Job(Job::GatherLogs)),
     ("upgrade-agent", Handling::Job(Job::UpgradeAgent)),
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
+    ("erase-disks", Handling::Job(Job::EraseDisks)),
 ];
 
 /// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
@@ -236,6 +240,24 @@ mod tests {
             lease["api_vip_lease"].as_str().unwrap().contains("renew"),
             "{lease}"
         );
+    }
+
+    #[test]
+    fn an_erasure_is_over_with_its_third_request() {
+        let argument = json!({"id": "e", "depth": "full", "disks": [{"id": "/dev/sda", "size_bytes": 900}]});
+        let round = |number| -> muster_api::steps::EraseDisksResponse {
+            let outcome = erase_disks(&[argument.to_string()], number);
+            serde_json::from_str(&outcome.output).unwrap()
+        };
+        let shown: Vec<(bool, i64)> = (0..3)
+            .map(|number| (round(number).is_over, round(number).disks[0].bytes_done))
+            .collect();
+        assert_eq!(shown, [(false, 300), (false, 600), (true, 900)]);
+        assert_eq!(
+            serde_json::to_value(round(9)).unwrap()["disks"][0]["state"],
+            "erased"
+        );
+        assert_eq!(erase_disks(&[], 0).exit_code, -1);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl StepHandler for DiskSpeedCheck {
         limit(args).unwrap_or(USUAL) + GRACE
     }
 
-    fn when_running(&self) -> Option<StepOutput> {
+    fn when_running(&self, _args: &[String]) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }
 

@@ -23,7 +23,7 @@ impl StepHandler for FreeNetworkAddresses {
     }
 
     /// The reply that the protocol prescribes: an empty one, since the running step will return the addresses.
-    fn when_running(&self) -> Option<StepOutput> {
+    fn when_running(&self, _args: &[String]) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }
 

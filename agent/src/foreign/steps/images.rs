@@ -61,7 +61,7 @@ impl StepHandler for ImageAvailability {
         limit(&request) + GRACE
     }
 
-    fn when_running(&self) -> Option<StepOutput> {
+    fn when_running(&self, _args: &[String]) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }
 

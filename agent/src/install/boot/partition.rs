@@ -9,7 +9,8 @@ use crate::install::image::buffer::Buffer;
 
 /// Label of the file system, and name of the partition on images without labels.
 const LABEL: &str = "boot";
-const SUPERBLOCKS: usize = 8192;
+/// Bytes at the beginning of a file system that hold its kind and label.
+pub const SUPERBLOCKS: usize = 8192;
 
 /// A kind of file system that a boot partition may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub fn find(disk: &File, table: &Table) -> io::Result<(Partition, FileSystem)> {
 }
 
 /// Kind and label of a file system, from its first bytes.
-fn probe(bytes: &[u8]) -> Option<(FileSystem, String)> {
+pub fn probe(bytes: &[u8]) -> Option<(FileSystem, String)> {
     let text = |bytes: &[u8]| {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()

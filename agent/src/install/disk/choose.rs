@@ -127,7 +127,7 @@ fn names_of(root: &Root, listed: &[Listed], ids: &[String]) -> BTreeSet<String> 
 }
 
 /// The reason not to write to a disk; none if it may be written.
-fn reason_against(root: &Root, listed: &[Listed], name: &str) -> Option<String> {
+pub(crate) fn reason_against(root: &Root, listed: &[Listed], name: &str) -> Option<String> {
     let is_one = |file: &str| {
         root.text(&format!("/sys/class/block/{name}/{file}"))
             .is_ok_and(|text| text == "1")

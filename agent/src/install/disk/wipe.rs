@@ -87,15 +87,28 @@ pub fn partitions(root: &Root, disk: &str) -> Vec<Range> {
 pub fn clear(file: &File, ranges: &[Range]) -> io::Result<()> {
     let zeros = Buffer::new(1 << 20);
     for range in ranges {
-        let mut at = range.start;
-        while at < range.end {
-            let length = usize::try_from(range.end - at)
-                .unwrap_or(usize::MAX)
-                .min(zeros.bytes().len());
-            file.write_all_at(&zeros.bytes()[..length], at)?;
-            at += length as u64;
-        }
+        in_pieces(*range, &zeros, |bytes, at| file.write_all_at(bytes, at))?;
         file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Passes a range piece by piece to `write`: the zeros, and the offset where they belong.
+///
+/// # Errors
+/// The first of `write`.
+pub fn in_pieces<E>(
+    range: Range,
+    zeros: &Buffer,
+    mut write: impl FnMut(&[u8], u64) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut at = range.start;
+    while at < range.end {
+        let length = usize::try_from(range.end - at)
+            .unwrap_or(usize::MAX)
+            .min(zeros.bytes().len());
+        write(&zeros.bytes()[..length], at)?;
+        at += length as u64;
     }
     Ok(())
 }

@@ -1,21 +1,18 @@
-//! Sends commands to a device: SCSI and ATA by `SG_IO`, an NVMe ioctl, plain reads. Nothing here writes, and
-//! every command has a time limit.
+//! Sends commands to a device: SCSI and ATA, an NVMe ioctl, plain reads. Nothing here writes, and every command has a time
+//! limit.
 
+use crate::passthrough::{self, Data};
 use crate::root::{Operation, ProbeError};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::time::Duration;
 
-/// `<scsi/sg.h>`
-const SG_IO: libc::c_ulong = 0x2285;
-const SG_DXFER_FROM_DEV: i32 = -3;
-/// `<linux/nvme_ioctl.h>`: `_IO('N', 0x40)`
-const NVME_IOCTL_ID: libc::c_ulong = 0x4e40;
 /// `<linux/cdrom.h>`
 const CDROM_DRIVE_STATUS: libc::c_ulong = 0x5326;
 const CDSL_CURRENT: libc::c_int = libc::c_int::MAX;
 const CDS_DISC_OK: libc::c_int = 4;
-const TIMEOUT_MS: u32 = 10_000;
+const TIMEOUT: Duration = Duration::from_secs(10);
 const INQUIRY: u8 = 0x12;
 /// Enough for every page 80h, 83h and standard response in the wild; scsi_id requests as much.
 const INQUIRY_BYTES: usize = 254;
@@ -23,33 +20,6 @@ const ATA_PASS_THROUGH_16: u8 = 0x85;
 const PERSISTENT_RESERVE_IN: u8 = 0x5e;
 const IDENTIFY_DEVICE: u8 = 0xec;
 const IDENTIFY_PACKET_DEVICE: u8 = 0xa1;
-
-/// `struct sg_io_hdr`
-#[repr(C)]
-struct SgIoHeader {
-    interface_id: i32,
-    dxfer_direction: i32,
-    cmd_len: u8,
-    mx_sb_len: u8,
-    iovec_count: u16,
-    dxfer_len: u32,
-    dxferp: *mut libc::c_void,
-    cmdp: *const u8,
-    sbp: *mut u8,
-    timeout: u32,
-    flags: u32,
-    pack_id: i32,
-    usr_ptr: *mut libc::c_void,
-    status: u8,
-    masked_status: u8,
-    msg_status: u8,
-    sb_len_wr: u8,
-    host_status: u16,
-    driver_status: u16,
-    resid: i32,
-    duration: u32,
-    info: u32,
-}
 
 /// With the flags that open a drive without a medium, too.
 fn open(name: &str) -> Result<File, ProbeError> {
@@ -127,26 +97,13 @@ pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, ProbeErr
 /// The namespace number of an NVMe block device.
 pub(super) fn nvme_namespace(name: &str) -> Result<u32, ProbeError> {
     let file = open(name)?;
-    let number = nvme_id(&file);
-    u32::try_from(number).map_err(|_| last_error(name))
-}
-
-/// The error of the system's last call, which was a command to the device.
-fn last_error(name: &str) -> ProbeError {
-    let error = std::io::Error::last_os_error();
-    ProbeError::failed(Operation::Command, format!("/dev/{name}"))(error)
+    passthrough::nvme_namespace(&file).map_err(ProbeError::failed(Operation::Command, format!("/dev/{name}")))
 }
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
 fn drive_status(file: &File) -> libc::c_int {
     // SAFETY: the ioctl takes a number (which slot of a changer) and the descriptor is open for the time of the call.
     unsafe { libc::ioctl(file.as_raw_fd(), CDROM_DRIVE_STATUS as _, CDSL_CURRENT) }
-}
-
-#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
-fn nvme_id(file: &File) -> libc::c_int {
-    // SAFETY: the ioctl takes no argument and the descriptor is open for the time of the call.
-    unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID as _) }
 }
 
 /// PERSISTENT RESERVE IN. Source: SPC-4, §6.15.
@@ -180,44 +137,12 @@ fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, ProbeError
 
 fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, ProbeError> {
     let file = open(name)?;
-    let mut answer = vec![0_u8; length];
-    let mut sense = [0_u8; 32];
-    let mut header = SgIoHeader {
-        interface_id: i32::from(b'S'),
-        dxfer_direction: SG_DXFER_FROM_DEV,
-        cmd_len: command.len() as u8,
-        mx_sb_len: sense.len() as u8,
-        iovec_count: 0,
-        dxfer_len: length as u32,
-        dxferp: answer.as_mut_ptr().cast(),
-        cmdp: command.as_ptr(),
-        sbp: sense.as_mut_ptr(),
-        timeout: TIMEOUT_MS,
-        flags: 0,
-        pack_id: 0,
-        usr_ptr: std::ptr::null_mut(),
-        status: 0,
-        masked_status: 0,
-        msg_status: 0,
-        sb_len_wr: 0,
-        host_status: 0,
-        driver_status: 0,
-        resid: 0,
-        duration: 0,
-        info: 0,
-    };
-    if sg_io(&file, &mut header) < 0 {
-        return Err(last_error(name));
-    }
+    let mut bytes = vec![0_u8; length];
+    let answer = passthrough::scsi(&file, command, Data::In(&mut bytes), TIMEOUT)
+        .map_err(ProbeError::failed(Operation::Command, format!("/dev/{name}")))?;
     Ok(Answer {
-        bytes: answer,
-        status: header.status,
-        host_status: header.host_status,
+        bytes,
+        status: answer.status,
+        host_status: answer.host_status,
     })
-}
-
-#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
-fn sg_io(file: &File, header: &mut SgIoHeader) -> libc::c_int {
-    // SAFETY: the header's pointers are to live buffers of the given lengths, all outlive the call.
-    unsafe { libc::ioctl(file.as_raw_fd(), SG_IO as _, std::ptr::from_mut(header)) }
 }

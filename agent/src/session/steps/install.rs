@@ -9,6 +9,7 @@ use muster_api::host::HostStage;
 use muster_api::steps::InstallRequest;
 use tracing::{error, info, warn};
 
+use crate::erase::erasures::Erasures;
 use crate::host::restart::Way;
 use crate::install::boot::efi::Variables;
 use crate::install::control::Control;
@@ -27,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(10 * 60 * 60);
 const LAST_REPORT: Duration = Duration::from_secs(60);
 /// Time for the reply to be sent.
 const REPLY_FIRST: Duration = Duration::from_secs(3);
-/// Longest wait for an installation that is stopped.
+/// Longest wait for an installation, or an erasure, that is stopped.
 const STOPPING: Duration = Duration::from_secs(60);
 const EXIT_FAILED: i64 = 1;
 /// The exit code of a program that SIGTERM ended.
@@ -41,6 +42,8 @@ pub struct Install {
     tools: Tools,
     control: Arc<Control>,
     restart: Restart,
+    /// An erasure of disks ends before an installation begins.
+    erasures: Option<Arc<Erasures>>,
 }
 
 impl Install {
@@ -49,6 +52,16 @@ impl Install {
             tools,
             control,
             restart,
+            erasures: None,
+        }
+    }
+
+    /// Stops an erasure that runs before it installs.
+    #[must_use]
+    pub fn after(self, erasures: Arc<Erasures>) -> Self {
+        Self {
+            erasures: Some(erasures),
+            ..self
         }
     }
 
@@ -87,10 +100,18 @@ impl StepHandler for Install {
             Arc::clone(&self.control),
             Arc::clone(&self.restart),
         );
-        let in_parts = Arc::clone(&running);
+        let (in_parts, erasures) = (Arc::clone(&running), self.erasures.clone());
         reply(running, async move {
             let request: InstallRequest = one_argument(StepType::Install, &args)?;
             let plan = Plan::of(request).map_err(|reason| StepError::of(StepType::Install, reason))?;
+            if let Some(erasures) = erasures
+                && !erasures.stop(STOPPING).await
+            {
+                return Err(StepError::of(
+                    StepType::Install,
+                    "a disk of this machine erases itself, which cannot be stopped; install when that is over",
+                ));
+            }
             Ok(install(tools, plan, &control, restart, in_parts).await)
         })
     }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    api_vip, boot_artifacts, connectivity, domains, install, inventory, logs, ntp, reboot, reboot_node, tang,
-    upgrade,
+    api_vip, boot_artifacts, connectivity, domains, erase, install, inventory, logs, ntp, reboot,
+    reboot_node, tang, upgrade,
 };
+use crate::erase::erasures::Erasures;
 use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
 use crate::install::control::Control;
 use crate::step::{Dependencies, StepHandler, StepType};
@@ -28,6 +29,11 @@ impl Registry {
     /// Every step that this agent can run.
     pub fn standard(dependencies: &Dependencies) -> Self {
         let control = Arc::<Control>::default();
+        let erasures = Arc::new(Erasures::new(
+            Arc::new(crate::erase::of_machine),
+            dependencies.erasure.clone(),
+        ));
+        let install = install::Install::of_machine(dependencies, Arc::clone(&control));
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
             Arc::new(ntp::NtpSynchronizer::new(dependencies.time.clone())),
@@ -41,14 +47,16 @@ impl Registry {
             Arc::new(tang::TangConnectivity::new(dependencies)),
             Arc::new(logs::LogsGather::new(dependencies)),
             Arc::new(upgrade::UpgradeAgent::new(dependencies)),
-            Arc::new(install::Install::of_machine(dependencies, Arc::clone(&control))),
+            Arc::new(install.after(Arc::clone(&erasures))),
             Arc::new(install::StopInstallation::new(control)),
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies)),
             Arc::new(reboot::RebootForReclaim::default()),
+            Arc::new(erase::EraseDisks::new(dependencies.devices.clone(), erasures)),
         ])
     }
 
-    /// The steps of an installed node: the steps that bring it back into discovery, its reboot, and its logs.
+    /// The steps of an installed node: the steps that bring it back into discovery, its reboot, and its logs. Never one that
+    /// erases disks.
     pub fn of_node(dependencies: &Dependencies) -> Self {
         Self::new(vec![
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies).at_root()),
@@ -56,6 +64,13 @@ impl Registry {
             Arc::new(reboot_node::RebootNode),
             Arc::new(logs::LogsGather::new(dependencies)),
         ])
+    }
+
+    /// Ends what steps left running in the background.
+    pub fn end(&self) {
+        for handler in self.handlers.values() {
+            handler.end();
+        }
     }
 
     pub fn get(&self, name: &str) -> Option<(StepType, Arc<dyn StepHandler>)> {

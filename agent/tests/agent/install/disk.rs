@@ -120,6 +120,15 @@ pub fn image() -> Vec<u8> {
 }
 
 fn head() -> Vec<u8> {
+    table(&[
+        ("EFI-SYSTEM", EFI_SYSTEM, EFI_AT, EFI),
+        ("boot", [7; 16], BOOT_AT, BOOT),
+        ("root", [8; 16], BOOT_AT + BOOT, 6 * MIB),
+    ])
+}
+
+/// The first mebibyte of a disk with these partitions: name, kind, offset and bytes.
+pub fn table(partitions: &[(&str, [u8; 16], usize, usize)]) -> Vec<u8> {
     let mut head = vec![0; MIB];
     head[..440].fill(0x90);
     head[510..512].copy_from_slice(&[0x55, 0xaa]);
@@ -127,12 +136,7 @@ fn head() -> Vec<u8> {
     head[512 + 72..512 + 80].copy_from_slice(&2_u64.to_le_bytes());
     head[512 + 80..512 + 84].copy_from_slice(&128_u32.to_le_bytes());
     head[512 + 84..512 + 88].copy_from_slice(&128_u32.to_le_bytes());
-    let partitions = [
-        ("EFI-SYSTEM", EFI_SYSTEM, EFI_AT, EFI),
-        ("boot", [7; 16], BOOT_AT, BOOT),
-        ("root", [8; 16], BOOT_AT + BOOT, 6 * MIB),
-    ];
-    for (i, (name, kind, start, size)) in partitions.into_iter().enumerate() {
+    for (i, &(name, kind, start, size)) in partitions.iter().enumerate() {
         let entry = &mut head[1024 + i * 128..1024 + (i + 1) * 128];
         entry[..16].copy_from_slice(&kind);
         entry[16..32].fill(i as u8 + 1);

@@ -1,5 +1,8 @@
 //! Disks, images and boot artifacts.
 
+use muster_api::steps::{
+    DiskErasure, EraseDisksRequest, EraseDisksResponse, ErasureDepth, ErasureMethod, ErasureState,
+};
 use rand::RngExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -73,4 +76,39 @@ pub fn boot_artifacts(_machine: Machine, _args: &[String]) -> Outcome {
         output: "the boot artifacts are in place".into(),
         ..Outcome::done()
     }
+}
+
+/// Requests with which an erasure is over.
+const ROUNDS: i64 = 3;
+
+/// `erase-disks`: a third is done with each request, of which `round` were before this one.
+pub fn erase_disks(args: &[String], round: u32) -> Outcome {
+    settle(argument::<EraseDisksRequest>(args).map(|asked| {
+        let round = (i64::from(round) + 1).min(ROUNDS);
+        let is_over = round == ROUNDS;
+        let method = match (asked.depth, asked.overwrite) {
+            (ErasureDepth::Metadata, _) => ErasureMethod::Metadata,
+            (ErasureDepth::Full, false) => ErasureMethod::Discard,
+            (ErasureDepth::Full, true) => ErasureMethod::Overwrite,
+        };
+        let disks = asked.disks.iter().map(|disk| DiskErasure {
+            id: disk.id.clone(),
+            state: if is_over {
+                ErasureState::Erased
+            } else {
+                ErasureState::Erasing
+            },
+            method: Some(method),
+            bytes_done: disk.size_bytes / ROUNDS * round,
+            bytes_total: disk.size_bytes,
+            seconds: round,
+            samples: if is_over { 1024 } else { 0 },
+            message: String::new(),
+        });
+        Outcome::good(&json!(EraseDisksResponse {
+            id: asked.id.clone(),
+            is_over,
+            disks: disks.collect(),
+        }))
+    }))
 }

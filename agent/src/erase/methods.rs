@@ -1,0 +1,4 @@
+//! The commands with which disks erase themselves.
+
+pub mod ata;
+pub mod nvme;
