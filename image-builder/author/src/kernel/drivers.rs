@@ -50,7 +50,7 @@ pub const CARRIED: &[&str] = &[
     // An ISO booted by the firmware over HTTP is a memory disk described by ACPI.
     "drivers/acpi/nfit/",
     "drivers/nvdimm/",
-    // File systems: the boot medium, and the partitions that an installation writes to.
+    // File systems: the boot medium, the partitions that an installation writes to, and those with keys that an erasure removes.
     "fs/efivarfs/",
     "fs/ext4/",
     "fs/fat/",
@@ -60,6 +60,7 @@ pub const CARRIED: &[&str] = &[
     "fs/nls/nls_iso8859-1",
     "fs/nls/nls_utf8",
     "fs/udf/",
+    "fs/xfs/",
     // Checksums that file systems and drivers request by algorithm, not by name.
     "arch/x86/crypto/crc32-pclmul",
     "arch/x86/crypto/crc32c-intel",
