@@ -30,7 +30,9 @@ pub fn erase(disk: &mut dyn Commands, zeros: bool, progress: &Progress) -> Resul
             if nvme::wait_for_running(disk, progress)? && !zeros {
                 match nvme::check_readable(disk, progress) {
                     Ok(samples) => {
-                        let notes = "a sanitize ran already, and was waited for".to_owned();
+                        let notes =
+                            "a sanitize ran already, and was waited for; that the samples can be read is all that they show"
+                                .to_owned();
                         return Ok(Erased { samples, notes });
                     }
                     Err(EraseError::Stopped) => return Err(EraseError::Stopped),
@@ -45,11 +47,15 @@ pub fn erase(disk: &mut dyn Commands, zeros: bool, progress: &Progress) -> Resul
     }
     let plan = Plan::of(disk, zeros);
     let mut notes: Vec<String> = earlier.into_iter().chain(plan.notes).collect();
+    let mut may_be_locked = false;
     for attempt in plan.attempts {
         progress.go_on()?;
         info!(?attempt, "erasing");
         match carry_out(disk, attempt, progress) {
             Ok(samples) => {
+                if may_be_locked {
+                    ata::check_open(disk)?;
+                }
                 let notes = notes.join("; ");
                 return Ok(Erased { samples, notes });
             }
@@ -57,6 +63,7 @@ pub fn erase(disk: &mut dyn Commands, zeros: bool, progress: &Progress) -> Resul
             Err(EraseError::Failed(reason)) => {
                 warn!(?attempt, "not erased: {reason}");
                 notes.push(reason);
+                may_be_locked |= matches!(attempt, Attempt::Ata(_));
             }
         }
     }

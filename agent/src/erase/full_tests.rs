@@ -201,6 +201,21 @@ fn the_password_of_an_erasure_that_lost_power_is_taken_off() {
 }
 
 #[test]
+fn a_disk_that_keeps_the_password_of_its_erasure_is_not_erased_before_that_is_taken_off() {
+    let mut disk = Played::ata(MIB);
+    (disk.ata.times_out, disk.ata.aborts) = (true, Some(0xf6));
+    let (result, _) = run(&mut disk);
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains("keeps the password"), "{text}");
+    (disk.ata.times_out, disk.ata.aborts) = (false, None);
+    disk.power_on();
+    assert!(disk.ata.locked);
+    let (_, method) = good(&mut disk);
+    assert_eq!(method, Some(ErasureMethod::AtaSecureErase));
+    assert!(disk.ata.password.is_none());
+}
+
+#[test]
 fn a_discard_that_is_refused_or_leaves_data_is_followed_by_zeros() {
     for (discards, word) in [
         (Discards::Refused, "discard: unsupported"),

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-use tracing::info;
+use std::time::{Duration, Instant};
 
 use crate::gpt::Partition;
 use crate::install::boot::mounted::Mounted;
@@ -34,13 +33,19 @@ const MOST: usize = 200_000;
 const DEEPEST: usize = 64;
 /// Bytes of one file. Larger ones are no keys, and may be full of holes.
 const LARGEST: u64 = 64 << 20;
+/// Bytes of free space that are discarded by one request to the kernel.
+const PIECE: u64 = 16 << 30;
+/// Longest time of discarding the free space of one file system: SSDs need seconds. Below the service's limit for an erasure without
+/// progress.
+const DISCARDING: Duration = Duration::from_secs(3 * 60);
 
 /// The files that were overwritten and removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
     pub files: usize,
     pub bytes: u64,
-    visited: usize,
+    /// What may be left of files that were removed earlier; empty if nothing.
+    pub left: String,
 }
 
 /// Mounts a partition of the disk with this node, overwrites and removes the files, and passes the free space of the file system to the
@@ -50,29 +55,41 @@ pub struct Swept {
 /// Fails if the kernel refuses the mount, or a file stays.
 pub fn on_partition(node: &str, partition: &Partition, kind: FileSystem) -> io::Result<Swept> {
     let mounted = Mounted::new(node, partition, kind, false)?;
-    let swept = sweep(mounted.place())?;
-    if let Err(error) = trim(mounted.place()) {
-        info!(
-            partition = partition.name,
-            "its free space is not discarded: {error}"
-        );
+    let mut swept = sweep(mounted.place())?;
+    let problem = if discards(node) {
+        trim(mounted.place(), partition.size)
+            .err()
+            .map(|error| error.to_string())
+    } else {
+        Some("the disk does not discard".to_owned())
+    };
+    if let Some(problem) = problem {
+        swept.left = format!("files that were removed earlier may be left in its free space ({problem})");
     }
     mounted.end()?;
     Ok(swept)
 }
 
-/// Overwrites and removes the files below a folder that has the file system.
+/// Overwrites and removes the files below a folder that has the file system. One that stays does not hold up the others.
 ///
 /// # Errors
-/// The file that cannot be overwritten or removed, or is not of a kind that a node has.
+/// The first file that cannot be overwritten or removed, or is not of a kind that a node has.
 pub fn sweep(root: &Path) -> io::Result<Swept> {
-    let mut swept = Swept::default();
+    let mut work = Work::default();
     for pattern in patterns() {
-        for path in matching(root, &pattern)? {
-            clear(&path, 0, &mut swept)?;
+        match matching(root, &pattern) {
+            Ok(paths) => {
+                for path in paths {
+                    work.clear(&path, 0);
+                }
+            }
+            Err(error) => work.stays(error),
         }
     }
-    Ok(swept)
+    match work.problem {
+        None => Ok(work.swept),
+        Some(error) => Err(error),
+    }
 }
 
 fn patterns() -> Vec<String> {
@@ -144,24 +161,49 @@ fn kind(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-fn clear(path: &Path, depth: usize, swept: &mut Swept) -> io::Result<()> {
-    let Some(metadata) = kind(path)? else {
-        return Ok(());
-    };
-    swept.visited += 1;
-    if swept.visited > MOST || depth > DEEPEST {
-        return Err(too_many());
-    }
-    if metadata.is_dir() {
-        for entry in std::fs::read_dir(path).map_err(at(path))? {
-            clear(&entry.map_err(at(path))?.path(), depth + 1, swept)?;
+#[derive(Default)]
+struct Work {
+    swept: Swept,
+    visited: usize,
+    /// Of the first file that stays.
+    problem: Option<io::Error>,
+}
+
+impl Work {
+    fn stays(&mut self, error: io::Error) {
+        if self.problem.is_none() {
+            self.problem = Some(error);
         }
-    } else if metadata.is_file() {
-        overwrite(path, metadata.size()).map_err(at(path))?;
-        swept.files += 1;
-        swept.bytes += metadata.size();
     }
-    Ok(())
+
+    fn clear(&mut self, path: &Path, depth: usize) {
+        if let Err(error) = self.try_clear(path, depth) {
+            self.stays(error);
+        }
+    }
+
+    fn try_clear(&mut self, path: &Path, depth: usize) -> io::Result<()> {
+        self.visited += 1;
+        if self.visited > MOST || depth > DEEPEST {
+            return Err(too_many());
+        }
+        let Some(metadata) = kind(path)? else {
+            return Ok(());
+        };
+        if metadata.is_dir() {
+            for entry in std::fs::read_dir(path).map_err(at(path))? {
+                if self.visited > MOST {
+                    return Err(too_many());
+                }
+                self.clear(&entry.map_err(at(path))?.path(), depth + 1);
+            }
+        } else if metadata.is_file() {
+            overwrite(path, metadata.size()).map_err(at(path))?;
+            self.swept.files += 1;
+            self.swept.bytes += metadata.size();
+        }
+        Ok(())
+    }
 }
 
 /// Writes zeros over a file, waits until the disk has them, and removes it.
@@ -195,11 +237,46 @@ fn at(path: &Path) -> impl Fn(io::Error) -> io::Error + '_ {
 /// `<linux/fs.h>`: `_IOWR('X', 121, struct fstrim_range)`
 const FITRIM: libc::c_ulong = 0xc018_5879;
 
-#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
-fn trim(root: &Path) -> io::Result<()> {
+/// True if the disk itself discards. For one that does not, but can be told to write zeros, the kernel would write them over all free space:
+/// hours on a disk with moving heads.
+fn discards(node: &str) -> bool {
+    // A file in place of a disk: the kernel makes holes in it.
+    let Some(name) = node.strip_prefix("/dev/") else {
+        return true;
+    };
+    let most = std::fs::read_to_string(format!("/sys/class/block/{name}/queue/discard_max_bytes"));
+    most.is_ok_and(|most| most.trim() != "0")
+}
+
+/// Discards the free space of a file system of at most `size` bytes.
+fn trim(root: &Path, size: u64) -> io::Result<()> {
     let folder = File::open(root)?;
+    let began = Instant::now();
+    let mut at = 0;
+    while at < size {
+        if began.elapsed() >= DISCARDING {
+            return Err(io::Error::other(format!(
+                "discarding was stopped after {} s, at {} of {} GiB",
+                DISCARDING.as_secs(),
+                at >> 30,
+                size >> 30
+            )));
+        }
+        match trim_piece(&folder, at, PIECE.min(size - at)) {
+            Ok(()) => {}
+            // The file system ends before its partition does.
+            Err(error) if at > 0 && error.raw_os_error() == Some(libc::EINVAL) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        at += PIECE;
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
+fn trim_piece(folder: &File, at: u64, length: u64) -> io::Result<()> {
     // Start, length, least length.
-    let mut range = [0_u64, u64::MAX, 0];
+    let mut range = [at, length, 0];
     // SAFETY: the kernel reads and writes three numbers of 64 bits, which outlive the call.
     let result = unsafe { libc::ioctl(folder.as_raw_fd(), FITRIM as _, range.as_mut_ptr()) };
     if result < 0 {
@@ -280,10 +357,22 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), link).unwrap();
         assert_eq!(sweep(root.path()).unwrap().files, 0);
         assert!(outside.path().join("kubernetes/key").exists());
-        let large = root.path().join("ignition");
+        let large = root.path().join("var/lib/kubelet/pki");
+        std::fs::create_dir_all(large.parent().unwrap()).unwrap();
         File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        put(root.path(), "ignition/config.ign");
         let text = sweep(root.path()).unwrap_err().to_string();
         assert!(text.contains("which no key has"), "{text}");
+        assert!(
+            !root.path().join("ignition/config.ign").exists(),
+            "what stays does not hold up the rest"
+        );
+    }
+
+    #[test]
+    fn only_disks_that_discard_are_told_of_free_space() {
+        assert!(discards("/tmp/disk.img"), "a file has holes");
+        assert!(!discards("/dev/no-such-disk"));
     }
 
     #[test]

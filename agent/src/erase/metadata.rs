@@ -9,11 +9,12 @@ use std::time::Duration;
 use muster_api::steps::ErasureMethod;
 use tracing::{info, warn};
 
-use super::commands::Commands;
+use super::commands::{Commands, Kind};
 use super::error::EraseError;
 use super::full::Erased;
 use super::keys::Swept;
 use super::mark;
+use super::methods::ata;
 use super::progress::Progress;
 use super::{discard, overwrite};
 use crate::gpt::{self, Partition};
@@ -27,15 +28,19 @@ const GIB: u64 = 1 << 30;
 
 /// Partitions up to this size are cleared whole: those of boot loaders, of `/boot`, and of seeds.
 pub const SMALL: u64 = 2 * GIB;
-/// Largest partition that is overwritten whole because its files cannot be removed one by one: ten minutes.
-pub const LARGEST_WHOLE: u64 = 64 * GIB;
 /// Bytes at the beginning of an encrypted partition that hold the keys. Source: LUKS2 on-disk format 1.1.2, §2: two headers of 4 MiB and
 /// 128 MiB of key slots at most.
 const LUKS: u64 = 144 * MIB;
 const LUKS_MAGIC: &[u8] = b"LUKS\xba\xbe";
-/// Beginning and end of a disk without a partition table, where an installation that was not completed wrote its image and its seed.
+/// Beginning and end of a disk without a partition table, where an installation that was not completed wrote its image and its seed. Of a
+/// large partition, where LVM, arrays and what lies upon them have their headers: one minute and a half on a disk with moving heads.
 const FRONT: u64 = 8 * GIB;
 const BACK: u64 = 64 * MIB;
+const LIMITS: Limits = Limits {
+    whole: 64 * GIB,
+    front: FRONT,
+    back: BACK,
+};
 /// Limit of the work in one file system: it may have to be repaired by its journal first.
 const SWEEPING: Duration = Duration::from_secs(30 * 60);
 /// Limit of reading a table.
@@ -46,6 +51,16 @@ const LONGEST: usize = 8 << 20;
 /// Overwrites and removes the files with keys on a partition.
 pub type Sweep<'a> = dyn Fn(&Partition, FileSystem) -> io::Result<Swept> + 'a;
 
+/// Bytes of a partition whose files cannot be removed one by one.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Of the largest that is overwritten whole: ten minutes.
+    whole: u64,
+    /// Of the beginning and the end of a larger one that are overwritten.
+    front: u64,
+    back: u64,
+}
+
 /// The way to rid a partition of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
@@ -53,8 +68,8 @@ pub enum Treatment {
     Files(FileSystem),
     /// Its encrypted content cannot be read without its header.
     Header,
-    /// Its files are not known: it is cleared whole if that is possible in a short time.
-    WholeOrNone,
+    /// Its files are not known: it is cleared whole if that is possible in a short time, else its ends are.
+    WholeOrEnds,
 }
 
 /// `start`: the first bytes of the partition.
@@ -65,13 +80,14 @@ pub fn treatment(size: u64, start: &[u8]) -> Treatment {
     if start.starts_with(LUKS_MAGIC) {
         return Treatment::Header;
     }
-    partition::probe(start).map_or(Treatment::WholeOrNone, |(kind, _)| Treatment::Files(kind))
+    partition::probe(start).map_or(Treatment::WholeOrEnds, |(kind, _)| Treatment::Files(kind))
 }
 
 /// Erases a disk with logical sectors of `sector` bytes. `known`: the partitions that the kernel knows.
 ///
 /// # Errors
-/// Fails if a place of keys stays, or the disk does not take the zeros.
+/// Fails if the disk cannot be read, or does not take the zeros. Places of keys that stay, since nothing but overwriting a large partition
+/// would reach them, are no failure: the notes name them.
 pub fn erase(
     disk: &mut dyn Commands,
     sector: u32,
@@ -81,6 +97,9 @@ pub fn erase(
 ) -> Result<Erased, EraseError> {
     progress.method(ErasureMethod::Metadata);
     progress.expect(LOOKING);
+    if disk.kind() == Kind::Ata {
+        ata::recover(disk);
+    }
     let size = disk.size();
     let partitions = partitions(disk, sector, known)?;
     let mut places = Vec::new();
@@ -102,10 +121,17 @@ pub fn erase(
         disk,
         sweep,
         progress,
+        limits: LIMITS,
+        total,
         done: 0,
         notes: Vec::new(),
         samples: 0,
     };
+    if ranges.is_empty() && size > FRONT + BACK {
+        let stays =
+            "the disk has no partition table: what lies between its first 8 GiB and its last 64 MiB stays";
+        work.notes.push(stays.to_owned());
+    }
     for (partition, treatment) in places {
         progress.go_on()?;
         info!(partition = name(partition), ?treatment, "erasing");
@@ -124,6 +150,9 @@ struct Work<'a> {
     disk: &'a mut dyn Commands,
     sweep: &'a Sweep<'a>,
     progress: &'a Progress,
+    limits: Limits,
+    /// Bytes to erase, and those that are erased.
+    total: u64,
     done: u64,
     notes: Vec<String>,
     samples: u64,
@@ -142,56 +171,95 @@ impl Work<'_> {
                 self.progress.expect(SWEEPING);
                 match (self.sweep)(partition, kind) {
                     Ok(swept) => {
-                        info!(
-                            partition = name(partition),
-                            files = swept.files,
-                            bytes = swept.bytes,
-                            "keys overwritten"
-                        );
+                        self.swept(partition, &swept);
                         Ok(())
                     }
                     Err(error) => {
-                        let reason = format!(
-                            "{}: its files cannot be removed one by one ({error})",
-                            name(partition)
-                        );
-                        self.whole_or_none(partition, reason)
+                        self.set_total(self.total.saturating_add(partition.size));
+                        self.whole_or_ends(partition, &error.to_string())
                     }
                 }
             }
-            Treatment::WholeOrNone => {
-                let reason = format!(
-                    "{}: its files cannot be removed one by one (no file system that this agent knows)",
-                    name(partition)
-                );
-                self.whole_or_none(partition, reason)
-            }
+            Treatment::WholeOrEnds => self.whole_or_ends(partition, "no file system that this agent knows"),
         }
     }
 
-    /// Discards the partition, or overwrites it if it is not too large.
-    fn whole_or_none(&mut self, partition: &Partition, reason: String) -> Result<(), EraseError> {
-        warn!("{reason}");
-        let range = range_of(partition);
+    fn swept(&mut self, partition: &Partition, swept: &Swept) {
+        let name = name(partition);
+        info!(
+            partition = name,
+            files = swept.files,
+            bytes = swept.bytes,
+            "keys overwritten"
+        );
+        if !swept.left.is_empty() {
+            self.notes.push(format!("{name}: {}", swept.left));
+        }
+        self.set_total(self.total.saturating_add(swept.bytes));
+        self.done = self.done.saturating_add(swept.bytes);
+        self.progress.done(self.done);
+    }
+
+    /// Discards a partition whose files cannot be removed one by one. If the disk does not do that, it is overwritten: one that is too
+    /// large for that at its ends, and the notes tell that the rest stays.
+    fn whole_or_ends(&mut self, partition: &Partition, reason: &str) -> Result<(), EraseError> {
+        let (range, name) = (range_of(partition), name(partition));
+        let reason = format!("its files cannot be removed one by one ({reason})");
+        warn!("{name}: {reason}");
         match discard::range(self.disk, range, self.done, self.progress) {
             Ok(samples) => {
                 self.samples += samples;
                 self.done += length(&range);
-                self.notes.push(format!("{reason}, and it was discarded whole"));
+                self.notes
+                    .push(format!("{name}: {reason}, and it was discarded whole"));
                 return Ok(());
             }
             Err(EraseError::Stopped) => return Err(EraseError::Stopped),
-            Err(EraseError::Failed(problem)) if partition.size > LARGEST_WHOLE => {
-                return Err(EraseError::Failed(format!(
-                    "{reason}; {problem}; with {} GiB it is too large to be overwritten here: erase the disk with the depth `full`",
-                    partition.size / GIB
-                )));
+            Err(EraseError::Failed(problem)) if partition.size > self.limits.whole => {
+                return self.ends(partition, &format!("{problem}; {reason}"));
             }
             Err(EraseError::Failed(_)) => {}
         }
         self.zeros(range)?;
-        self.notes.push(format!("{reason}, and it was overwritten whole"));
+        self.notes
+            .push(format!("{name}: {reason}, and it was overwritten whole"));
         Ok(())
+    }
+
+    /// Overwrites the ends of a partition that is too large to be overwritten whole.
+    fn ends(&mut self, partition: &Partition, reason: &str) -> Result<(), EraseError> {
+        let Limits { front, back, .. } = self.limits;
+        let range = range_of(partition);
+        let between = Range {
+            start: range.start.saturating_add(front).min(range.end),
+            end: range.end.saturating_sub(back).max(range.start),
+        };
+        let stays = length(&between);
+        self.set_total(self.total.saturating_sub(stays));
+        for end in [
+            Range {
+                end: between.start,
+                ..range
+            },
+            Range {
+                start: between.end,
+                ..range
+            },
+        ] {
+            self.zeros(end)?;
+        }
+        // The beginning of the notes is what is shown in a few words.
+        self.notes.push(format!(
+            "{}: {} GiB of it stay, and need the depth `full`; its ends were overwritten ({reason})",
+            name(partition),
+            stays / GIB
+        ));
+        Ok(())
+    }
+
+    fn set_total(&mut self, total: u64) {
+        self.total = total;
+        self.progress.total(total);
     }
 
     fn zeros(&mut self, range: Range) -> Result<(), EraseError> {
@@ -224,7 +292,7 @@ fn tables(size: u64, partitions: &[Range]) -> Vec<Range> {
 /// Bytes that are cleared for a partition, as far as they are known before.
 fn cleared(partition: &Partition, treatment: Treatment) -> u64 {
     match treatment {
-        Treatment::Whole | Treatment::WholeOrNone => partition.size,
+        Treatment::Whole | Treatment::WholeOrEnds => partition.size,
         Treatment::Header => partition.size.min(LUKS),
         Treatment::Files(_) => 0,
     }
@@ -351,7 +419,7 @@ mod tests {
 
     use tokio_util::sync::CancellationToken;
 
-    use super::super::played::Played;
+    use super::super::played::{Discards, Played, own_password};
     use super::*;
 
     const SECTOR: u64 = 512;
@@ -480,7 +548,7 @@ mod tests {
         assert_eq!(treatment(SMALL, &ext4), Treatment::Whole);
         assert_eq!(treatment(large, &ext4), Treatment::Files(FileSystem::Ext4));
         assert_eq!(treatment(large, b"LUKS\xba\xbe\0\x02"), Treatment::Header);
-        assert_eq!(treatment(large, &[0; 8192]), Treatment::WholeOrNone);
+        assert_eq!(treatment(large, &[0; 8192]), Treatment::WholeOrEnds);
     }
 
     #[test]
@@ -493,63 +561,101 @@ mod tests {
 
     /// Partitions of real sizes do not fit into memory, so their parts are tried.
     #[test]
-    fn a_file_system_that_cannot_be_mounted_is_discarded_or_overwritten_or_the_disk_fails() {
-        let progress = Progress::new(String::new(), CancellationToken::new());
+    fn a_file_system_that_cannot_be_mounted_is_discarded_or_overwritten_and_a_large_one_at_its_ends() {
         let mounts = Cell::new(0);
         let unmountable = |_: &Partition, _: FileSystem| -> io::Result<Swept> {
             mounts.set(mounts.get() + 1);
             Err(io::Error::other("no such file system"))
         };
-        let mut partition = plain(
-            &Range {
-                start: MIB,
-                end: 3 * MIB,
-            },
-            512,
-        );
-        for (discards, size, word) in [
-            (
-                super::super::played::Discards::Zeros,
-                2 * MIB,
-                Ok("discarded whole"),
-            ),
-            (
-                super::super::played::Discards::Keeps,
-                2 * MIB,
-                Ok("overwritten whole"),
-            ),
-            (
-                super::super::played::Discards::Refused,
-                65 * GIB,
-                Err("depth `full`"),
-            ),
+        let range = Range {
+            start: MIB,
+            end: 3 * MIB,
+        };
+        let partition = plain(&range, 512);
+        let (zeros, keeps, refused) = (Discards::Zeros, Discards::Keeps, Discards::Refused);
+        for (discards, whole, word) in [
+            (zeros, MIB, "discarded whole"),
+            (keeps, 2 * MIB, "overwritten whole"),
+            (refused, MIB, "stay, and need the depth `full`"),
         ] {
+            let progress = Progress::new(String::new(), CancellationToken::new());
+            progress.begin(4 * MIB);
+            progress.total(0);
             let mut disk = Played::plain(4 * MIB);
             disk.discards = discards;
             let mut work = Work {
                 disk: &mut disk,
                 sweep: &unmountable,
                 progress: &progress,
+                limits: Limits {
+                    whole,
+                    front: MIB / 2,
+                    back: MIB / 4,
+                },
+                total: 0,
                 done: 0,
                 notes: Vec::new(),
                 samples: 0,
             };
-            partition.size = size;
-            let done = work.treat(&partition, Treatment::Files(FileSystem::Xfs));
-            let notes = work.notes.join("; ");
-            match (done, word) {
-                (Ok(()), Ok(word)) => {
-                    assert!(
-                        notes.contains(word) && notes.contains("no such file system"),
-                        "{notes}"
-                    );
-                    assert!(is_zero(&disk, MIB, 3 * MIB) && !is_zero(&disk, 0, MIB));
-                    assert!(!is_zero(&disk, 3 * MIB, 4 * MIB));
-                }
-                (Err(error), Err(word)) => assert!(error.to_string().contains(word), "{error}"),
-                (done, word) => panic!("{done:?} {word:?}"),
-            }
+            work.treat(&partition, Treatment::Files(FileSystem::Xfs)).unwrap();
+            let (notes, total, done) = (work.notes.join("; "), work.total, work.done);
+            assert!(
+                notes.contains(word) && notes.contains("no such file system"),
+                "{notes}"
+            );
+            assert!(!is_zero(&disk, 0, MIB) && !is_zero(&disk, 3 * MIB, 4 * MIB));
+            let left_at = MIB + MIB / 2;
+            let erased = if discards == refused {
+                assert!(is_zero(&disk, MIB, left_at) && is_zero(&disk, 3 * MIB - MIB / 4, 3 * MIB));
+                assert!(!is_zero(&disk, left_at, left_at + 4096));
+                MIB / 2 + MIB / 4
+            } else {
+                assert!(is_zero(&disk, MIB, 3 * MIB));
+                2 * MIB
+            };
+            assert_eq!((total, done), (erased, erased), "{word}");
+            let (shown, erased) = (progress.shown(), i64::try_from(erased).unwrap());
+            assert_eq!((shown.bytes_done, shown.bytes_total), (erased, erased), "{word}");
         }
         assert_eq!(mounts.get(), 3);
+    }
+
+    #[test]
+    fn keys_that_went_count_and_what_may_be_left_of_earlier_ones_is_told() {
+        let progress = Progress::new(String::new(), CancellationToken::new());
+        progress.begin(MIB);
+        let mut disk = Played::plain(MIB);
+        let sweep = |_: &Partition, _: FileSystem| -> io::Result<Swept> {
+            Ok(Swept {
+                files: 2,
+                bytes: 700,
+                left: "free space".into(),
+            })
+        };
+        let mut work = Work {
+            disk: &mut disk,
+            sweep: &sweep,
+            progress: &progress,
+            limits: LIMITS,
+            total: 300,
+            done: 0,
+            notes: Vec::new(),
+            samples: 0,
+        };
+        let partition = plain(&Range { start: 0, end: MIB }, 512);
+        work.treat(&partition, Treatment::Files(FileSystem::Ext4))
+            .unwrap();
+        assert_eq!((work.total, work.done), (1000, 700));
+        assert_eq!(work.notes, ["the partition at byte 0: free space"]);
+        assert_eq!(progress.shown().bytes_done, 700);
+    }
+
+    #[test]
+    fn the_password_of_a_full_erasure_that_lost_power_is_taken_off_first() {
+        let mut disk = Played::ata(MIB);
+        disk.ata.password = Some(own_password());
+        disk.power_on();
+        run(&mut disk, &[], &no_files).unwrap();
+        assert!(disk.ata.password.is_none() && disk.is_zero());
     }
 }

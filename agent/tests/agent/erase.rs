@@ -95,7 +95,11 @@ fn keys_in_a_root_file_system_go_with_the_depth_metadata_and_other_files_stay() 
     let (disk, [key, other]) = node_disk();
     assert_eq!(read(&disk, key), [0xca; BLOCK]);
     let (erased, shown) = erase(&disk.node(), ErasureDepth::Metadata, false);
-    assert_eq!(erased.notes, "", "the file system was mounted");
+    assert!(
+        !erased.notes.contains("cannot be removed one by one"),
+        "the file system was mounted: {}",
+        erased.notes
+    );
     assert_eq!(shown.method, Some(ErasureMethod::Metadata));
     assert_eq!(read(&disk, key), [0; BLOCK], "the key");
     assert_eq!(

@@ -136,6 +136,22 @@ pub fn recover(disk: &mut dyn Commands) {
     }
 }
 
+/// Makes sure that an erasure that failed has left no password, with which the disk would be locked as soon as it is switched on again.
+///
+/// # Errors
+/// Fails if it has one still, or that cannot be seen.
+pub fn check_open(disk: &mut dyn Commands) -> Result<(), EraseError> {
+    recover(disk);
+    if security(disk).is_ok_and(|security| !security.enabled) {
+        return Ok(());
+    }
+    Err(EraseError::Failed(
+        "the disk keeps the password of an ATA secure erase that failed, and is locked once it is switched off: switch the machine off and \
+         on, and erase it again, which takes the password off"
+            .to_owned(),
+    ))
+}
+
 /// Lets the disk erase itself; returns the number of samples that were read back.
 ///
 /// # Errors

@@ -70,7 +70,7 @@ impl Mounted {
             &place,
             Some(kind.name()),
             flags,
-            None::<&str>,
+            Some(kind.options()),
         ) {
             let _ = std::fs::remove_dir(&place);
             return Err(with(format!(
