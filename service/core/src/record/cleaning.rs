@@ -35,9 +35,19 @@ pub struct Cleaning {
     /// The InfraEnv's settings at the beginning of the attempt.
     pub settings: CleaningSettings,
     pub stage: CleaningStage,
+    /// Registrations while this attempt was erasing: its agent began again after each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restarts: u32,
+    /// A disk was missing shortly after the registration, and is waited for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_disk: bool,
     /// The disks, and what was reported about each; empty before the attempt has begun.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<CleanedDisk>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// How far an erasure is.

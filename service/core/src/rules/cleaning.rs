@@ -19,17 +19,21 @@ use crate::record::{
 };
 use crate::text::{cut, one_line};
 
-/// Most disks of one erasure. Of more, the first in the inventory are erased.
-pub const MAX_DISKS: usize = 64;
+/// Most disks of one erasure: as many as agents take.
+pub const MAX_DISKS: usize = 128;
 
 /// Longest text of an agent that is kept, bytes.
 pub const MAX_TEXT: usize = 300;
 
+/// The same of what it reports about a disk: what was left of each partition is a part of the evidence.
+pub const MAX_REPORT: usize = 800;
+
 /// Longest time without progress of an erasure of metadata.
 const METADATA_LIMIT: Duration = Duration::minutes(15);
 
-/// The same of an erasure of all sectors, whatever the size of the disks.
-const FULL_LIMIT: Duration = Duration::hours(24);
+/// The same of an erasure of all sectors, whatever the size of the disks: the largest ones erase themselves in a day and a half, and report
+/// nothing meanwhile.
+const FULL_LIMIT: Duration = Duration::hours(72);
 
 /// Slowest disk that counts as one that works, bytes in a second.
 const SLOWEST: i64 = 50_000_000;
@@ -87,7 +91,7 @@ pub fn is_same(one: &WrittenDisk, other: &WrittenDisk) -> bool {
 /// The disks of an erasure among those of the present inventory. Of a disk that is gone, the record is returned as it was written.
 ///
 /// # Errors
-/// If it cannot be told which disk was written to, as a sentence.
+/// If it cannot be told which disk was written to, or there are too many, as a sentence.
 pub fn chosen(host: &Host, settings: Settings) -> Result<Vec<CleanedDisk>, String> {
     let disks = host
         .inventory
@@ -122,7 +126,12 @@ pub fn chosen(host: &Host, settings: Settings) -> Result<Vec<CleanedDisk>, Strin
             }
         }
     }
-    chosen.truncate(MAX_DISKS);
+    if chosen.len() > MAX_DISKS {
+        return Err(format!(
+            "{} disks are to be erased, and at most {MAX_DISKS} are at once; protect some (disks_skip_formatting), or set all_disks of its InfraEnv's cleaning to false",
+            chosen.len()
+        ));
+    }
     Ok(chosen)
 }
 
@@ -415,7 +424,8 @@ pub fn finding(cleaning: &Cleaning) -> Option<HostFinding> {
     })
 }
 
-fn time(at: Timestamp) -> String {
+/// A time for users.
+pub fn time(at: Timestamp) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
@@ -466,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_for_all_sectors_follows_the_size_up_to_a_day() {
+    fn the_time_for_all_sectors_follows_the_size_up_to_three_days() {
         let of = |depth, size_bytes| {
             limit(&Cleaning {
                 id: "1".into(),
@@ -477,6 +487,8 @@ mod tests {
                     ..Settings::default()
                 },
                 stage: CleaningStage::Waiting { why: String::new() },
+                restarts: 0,
+                awaits_disk: false,
                 disks: vec![CleanedDisk {
                     disk: disk("a", "", "", size_bytes),
                     is_present: true,
@@ -487,7 +499,7 @@ mod tests {
         assert_eq!(of(CleaningDepth::Metadata, i64::MAX), Duration::minutes(15));
         assert_eq!(of(CleaningDepth::Full, 180_000_000_000), Duration::hours(2));
         assert_eq!(of(CleaningDepth::Full, -1), Duration::hours(1));
-        assert_eq!(of(CleaningDepth::Full, i64::MAX), Duration::hours(24));
+        assert_eq!(of(CleaningDepth::Full, i64::MAX), Duration::hours(72));
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub struct HostFacts<'a> {
     pub limits: &'a WaitLimits,
     /// Boot artifacts for a reclaimed host; `None`: there are none, and the host gets no request to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
-    /// Name of another InfraEnv through which the same machine is in a cluster; `None`: it is in none, or nothing is to be erased on it.
+    /// Name of an InfraEnv through which the same machine is in a cluster as another record; `None`: it is in none, or nothing is to be erased on it.
     pub in_cluster_through: Option<&'a str>,
 }
 

@@ -17,8 +17,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use uuid::Uuid;
 
-pub use evidence::is_same_machine;
-pub(crate) use evidence::macs;
+pub use evidence::{is_same_machine, macs};
 
 use super::hostname;
 use crate::record::{Host, InfraEnv};

@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muster_api::host::HostStage;
 use muster_api::infra_env::{Cleaning, CleaningDepth};
-use muster_api::inventory::Inventory;
+use muster_api::inventory::{Inventory, Truncation};
 use muster_api::steps::{
     DiskErasure, EraseDisksRequest, EraseDisksResponse, ErasureDepth, ErasureMethod, ErasureState, StepType,
 };
@@ -153,6 +153,26 @@ fn the_settings_choose_depth_method_and_disks() {
     kept.data.skip_formatting_disks = vec!["/dev/disk/by-id/wwn-sdb".into()];
     let kept = reports(&world, &kept, inventory);
     assert_eq!(asked(&world, &kept).unwrap().disks.len(), 1, "a user protects it");
+}
+
+#[test]
+fn more_disks_than_an_agent_takes_are_not_erased_in_part() {
+    let mut world = world(Cleaning {
+        all_disks: true,
+        ..Cleaning::default()
+    });
+    let mut inventory = good_inventory();
+    let more = (0..128).map(|number| disk(&format!("nvme{number}n1"), 10));
+    inventory.disks.extend(more);
+    let host = left_with(&mut world, inventory);
+    assert_eq!(asked(&world, &host), None);
+    assert!(
+        host.data
+            .status_info
+            .contains("130 disks are to be erased, and at most 128"),
+        "{}",
+        host.data.status_info
+    );
 }
 
 #[test]
@@ -387,12 +407,66 @@ fn a_host_that_was_silent_gets_its_time_again_and_one_that_boots_begins_again() 
 }
 
 #[test]
+fn a_machine_that_restarts_in_the_middle_again_and_again_is_given_up() {
+    let mut world = world(Cleaning::default());
+    let mut host = left_with(&mut world, good_inventory());
+    for restart in 1..=10 {
+        assert!(asked(&world, &host).is_some(), "{restart}");
+        host = world.after(&host, &world.registered());
+        host = reports(&world, &host, good_inventory());
+    }
+    assert_eq!(asked(&world, &host), None);
+    assert!(
+        host.data.status_info.contains("registered again 10 times"),
+        "{}",
+        host.data.status_info
+    );
+    let retried = world.after(&host, &HostEvent::ErasureRetried);
+    assert!(asked(&world, &retried).is_some());
+}
+
+#[test]
+fn the_time_of_an_erasure_goes_on_without_an_inventory() {
+    let mut world = world(Cleaning::default());
+    let host = left_with(&mut world, good_inventory());
+    let without_contents = Inventory {
+        truncation: Some(Truncation {
+            kind: "full".into(),
+            reasons: vec!["too large".into()],
+        }),
+        ..Inventory::default()
+    };
+    let mut host = reports(&world, &host, without_contents);
+    assert_eq!(host.state, HostState::DiscoveringUnbound);
+    world.wait(Duration::minutes(15));
+    world.poll();
+    host = world.after(&host, &HostEvent::DeadlinePassed);
+    let stage = &host.data.cleaning.as_ref().unwrap().stage;
+    assert!(matches!(stage, CleaningStage::Failed { .. }), "{stage:?}");
+    assert!(host.due_at.is_none_or(|due| due > world.now), "{:?}", host.due_at);
+}
+
+#[test]
 fn a_disk_that_is_gone_is_told_and_stays_known() {
     let mut world = world(Cleaning::default());
     let mut without = good_inventory();
     without.disks.remove(0);
     without.disks.push(disk("sdx", 480));
-    let host = left_with(&mut world, without);
+    let waiting = left_with(&mut world, without);
+    assert_eq!(waiting.state, HostState::DiscoveringUnbound);
+    assert!(
+        waiting
+            .data
+            .status_info
+            .contains("sda is not there; it is waited for until"),
+        "{}",
+        waiting.data.status_info
+    );
+    let late = reports(&world, &waiting, good_inventory());
+    assert!(asked(&world, &late).is_some(), "it has come late");
+    world.wait(Duration::minutes(5));
+    world.poll();
+    let host = world.after(&waiting, &HostEvent::DeadlinePassed);
     assert_eq!(host.state, HostState::KnownUnbound);
     let text = describe_end(host.data.cleaned.last().unwrap());
     assert!(text.contains("sda: not present"), "{text}");

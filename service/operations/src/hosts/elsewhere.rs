@@ -1,10 +1,8 @@
-//! Finds the records that a machine has in other InfraEnvs, before its disks are erased.
+//! Finds the other records that a machine has, most of them in other InfraEnvs, before its disks are erased.
 
-use std::collections::BTreeSet;
-
-use muster_api::inventory::Inventory;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{CleaningStage, Host};
+use muster_core::rules::identity;
 use muster_store::{HostBrief, StoreError};
 
 use super::Hosts;
@@ -13,8 +11,8 @@ use super::Hosts;
 const MAX_CARDS: usize = 8;
 
 impl Hosts {
-    /// The name of another InfraEnv through which the machine of `host` is in a cluster, by its id or one of its network cards: what is on its
-    /// disk is that cluster's. `None` also for a host without a pending erasure: then nothing is read.
+    /// The name of an InfraEnv through which the machine of `host` is in a cluster as another record, by its id or one of its network cards:
+    /// what is on its disk is that cluster's. `None` also for a host without a pending erasure: then nothing is read.
     pub(super) async fn in_cluster_through(
         &self,
         host: &Host,
@@ -31,31 +29,35 @@ impl Hosts {
             HostEvent::InventoryReported(inventory) => Some(inventory),
             _ => host.inventory.as_deref(),
         };
-        for mac in inventory.map(cards).unwrap_or_default() {
-            others.extend(self.store.find_hosts_by_mac(None, &mac).await?);
+        let cards = inventory.map(identity::macs).unwrap_or_default();
+        for mac in cards.iter().take(MAX_CARDS) {
+            others.extend(self.store.find_hosts_by_mac(None, mac).await?);
         }
-        let is_elsewhere =
-            |other: &&HostBrief| other.infra_env_id != host.infra_env_id && other.cluster_id.is_some();
+        let is_elsewhere = |other: &&HostBrief| {
+            (other.infra_env_id, other.id) != (host.infra_env_id, host.id) && other.cluster_id.is_some()
+        };
         let Some(other) = others.iter().find(is_elsewhere) else {
             return Ok(None);
         };
         let infra_env = self.infra_envs.find(other.infra_env_id).await?;
-        Ok(Some(infra_env.map_or_else(
+        let name = infra_env.map_or_else(
             || other.infra_env_id.to_string(),
             |infra_env| infra_env.name.clone(),
-        )))
+        );
+        Ok(Some(if other.id == host.id {
+            name
+        } else {
+            format!("{name} as the host {}", other.id)
+        }))
     }
-}
-
-fn cards(inventory: &Inventory) -> BTreeSet<String> {
-    let physical = inventory.interfaces.iter().filter(|card| card.kind == "physical");
-    let macs = physical.map(|card| card.mac_address.to_ascii_lowercase());
-    macs.filter(|mac| !mac.is_empty()).take(MAX_CARDS).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_api::inventory::{Interface, Inventory};
     use muster_core::lifecycle::host::{HostEvent, Machine};
     use muster_core::record::{Cleaning, CleaningStage, Host};
 
@@ -71,6 +73,19 @@ mod tests {
         host.cluster_id = cluster;
         world.operations.store.save_host(&host, None, &[]).await.unwrap();
         hosts.get(pool, id).await.unwrap()
+    }
+
+    fn waiting(world: &World) -> Cleaning {
+        Cleaning {
+            id: "1".into(),
+            since: world.operations.now(),
+            attempt: 1,
+            settings: Default::default(),
+            stage: CleaningStage::Waiting { why: String::new() },
+            restarts: 0,
+            awaits_disk: false,
+            disks: Vec::new(),
+        }
     }
 
     #[tokio::test]
@@ -91,17 +106,41 @@ mod tests {
             None,
             "nothing is to be erased"
         );
-        left.data.cleaning = Some(Cleaning {
-            id: "1".into(),
-            since: world.operations.now(),
-            attempt: 1,
-            settings: Default::default(),
-            stage: CleaningStage::Waiting { why: String::new() },
-            disks: Vec::new(),
-        });
+        left.data.cleaning = Some(waiting(&world));
         let found = hosts.in_cluster_through(&left, &event).await.unwrap();
         assert_eq!(found.as_deref(), Some("other"));
         left.id = HostId::random();
         assert_eq!(hosts.in_cluster_through(&left, &event).await.unwrap(), None);
+        left.infra_env_id = other;
+        left.id = id;
+        let found = hosts.in_cluster_through(&left, &event).await.unwrap();
+        assert_eq!(found, None, "the record is the machine's own");
+    }
+
+    #[tokio::test]
+    async fn a_machine_in_a_cluster_as_another_host_of_its_infra_env_is_found_by_its_card() {
+        let world = World::new().await;
+        let pool = world.infra_env("hw", None).await;
+        let cluster = world.cluster().await;
+        let inventory = Inventory {
+            interfaces: vec![Interface {
+                name: "eth0".into(),
+                kind: "physical".into(),
+                mac_address: "3C:EC:EF:00:00:07".into(),
+                ..Interface::default()
+            }],
+            ..Inventory::default()
+        };
+        let other = HostId::random();
+        let mut node = record(&world, pool, other, None).await;
+        node.inventory = Some(Arc::new(inventory.clone()));
+        node.cluster_id = Some(cluster);
+        world.operations.store.save_host(&node, None, &[]).await.unwrap();
+        let mut left = record(&world, pool, HostId::random(), None).await;
+        left.data.cleaning = Some(waiting(&world));
+        let hosts = &world.operations.hosts;
+        let event = HostEvent::InventoryReported(inventory);
+        let found = hosts.in_cluster_through(&left, &event).await.unwrap();
+        assert_eq!(found, Some(format!("hw as the host {other}")));
     }
 }

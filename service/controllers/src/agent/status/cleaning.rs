@@ -107,6 +107,8 @@ pub fn restored(shown: Option<&AgentCleaning>, now: Timestamp) -> Option<Cleanin
                 .to_owned(),
             goes_on: false,
         },
+        restarts: 0,
+        awaits_disk: false,
         disks: Vec::new(),
     })
 }

@@ -22,6 +22,8 @@ fn failed() -> Cleaning {
             why: "sda: the disk is frozen".into(),
             goes_on: false,
         },
+        restarts: 0,
+        awaits_disk: false,
         disks: Vec::new(),
     }
 }

@@ -3,7 +3,9 @@
 //! Only the record begins an erasure: a host that was in a cluster and was taken out of it. No registration does. The step is sent while the
 //! host is unbound, in discovery and with an inventory that it reported since it left.
 
+use chrono::Duration;
 use muster_api::event::Severity;
+use muster_api::host::HostStage;
 use muster_api::infra_env::CleaningDepth;
 use muster_api::steps::{DiskErasure, EraseDisksRequest, EraseDisksResponse};
 use muster_api::time::Timestamp;
@@ -26,6 +28,12 @@ const MAX_WRITTEN: usize = 16;
 
 /// Most erasures that are kept after their end.
 const MAX_KEPT: usize = 5;
+
+/// Registrations in the middle of one attempt, after which it has failed: something restarts the machine each time.
+const MAX_RESTARTS: u32 = 10;
+
+/// Time after a registration in which a disk may still appear: disks with motors, and those behind expanders or a SAN.
+const LATE: Duration = Duration::minutes(5);
 
 /// The request to install: the disk is remembered as it is now.
 pub(super) fn installation_begins(host: &mut Host) {
@@ -50,16 +58,32 @@ fn remember(host: &mut Host, disk: WrittenDisk) {
 pub(super) fn follow(old: &Host, next: &mut Host, event: &HostEvent, facts: &HostFacts<'_>, now: Timestamp) {
     if next.cluster_id.is_some() {
         note_written(next);
+        // A record of an earlier version, whose installation this event ends.
+        if next.data.written_disks.is_empty() && old.cluster_id.is_some() && has_touched_disk(stage(old)) {
+            next.data.written_disks = written(old);
+        }
     } else if old.cluster_id.is_some() {
         left(old, next, facts, now);
     }
     if matches!(event, HostEvent::Registered { .. })
         && let Some(cleaning) = &mut next.data.cleaning
     {
+        cleaning.awaits_disk = false;
         match &mut cleaning.stage {
             // The agent has restarted, and begins again.
             CleaningStage::Erasing { .. } => {
-                cleaning.stage = CleaningStage::Waiting { why: String::new() };
+                cleaning.restarts = cleaning.restarts.saturating_add(1);
+                cleaning.stage = if cleaning.restarts < MAX_RESTARTS {
+                    CleaningStage::Waiting { why: String::new() }
+                } else {
+                    CleaningStage::Failed {
+                        at: now,
+                        why: format!(
+                            "its agent has registered again {MAX_RESTARTS} times before it was done; see what restarts the machine"
+                        ),
+                        goes_on: false,
+                    }
+                };
                 cleaning.disks.clear();
             }
             CleaningStage::Failed { goes_on, .. } => *goes_on = false,
@@ -73,7 +97,7 @@ pub(super) fn follow(old: &Host, next: &mut Host, event: &HostEvent, facts: &Hos
 
 /// Marks the disk of an installation that has reported a stage in which it may have written.
 fn note_written(host: &mut Host) {
-    if !has_touched_disk(host.data.progress.as_ref().map(|progress| progress.stage)) {
+    if !has_touched_disk(stage(host)) {
         return;
     }
     // Records of earlier versions have no disk yet.
@@ -87,14 +111,23 @@ fn note_written(host: &mut Host) {
     }
 }
 
+fn stage(host: &Host) -> Option<HostStage> {
+    host.data.progress.as_ref().map(|progress| progress.stage)
+}
+
+/// The disks that installations have written to.
+fn written(host: &Host) -> Vec<WrittenDisk> {
+    let mut host = host.clone();
+    note_written(&mut host);
+    let mut written = host.data.written_disks;
+    written.retain(|disk| disk.is_written);
+    written
+}
+
 /// The host was taken out of its cluster.
 fn left(old: &Host, next: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
-    let mut was = old.clone();
-    note_written(&mut was);
-    let mut written = was.data.written_disks;
-    written.retain(|disk| disk.is_written);
-    let was_touched = has_touched_disk(old.data.progress.as_ref().map(|progress| progress.stage));
-    next.data.written_disks = written;
+    let was_touched = has_touched_disk(stage(old));
+    next.data.written_disks = written(old);
     let settings = facts.infra_env.settings.cleaning;
     let cleaning = new(settings, now, 1, now);
     if next.data.written_disks.is_empty() {
@@ -128,6 +161,8 @@ fn new(
         attempt,
         settings,
         stage: CleaningStage::Waiting { why: String::new() },
+        restarts: 0,
+        awaits_disk: false,
         disks: Vec::new(),
     }
 }
@@ -149,6 +184,16 @@ pub(super) fn proceed(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     }
 }
 
+/// The host has no inventory at present: what it erases goes on, and its time does.
+pub(super) fn without_inventory(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    if let Some(cleaning) = &mut host.data.cleaning {
+        cleaning.awaits_disk = false;
+        if matches!(cleaning.stage, CleaningStage::Erasing { .. }) {
+            watch(host, facts, now);
+        }
+    }
+}
+
 /// The machine was booted into another InfraEnv since, and is in a cluster through that: its disk is no longer what was left.
 fn hold(host: &mut Host, infra_env: &str) {
     if let Some(cleaning) = &mut host.data.cleaning {
@@ -156,6 +201,7 @@ fn hold(host: &mut Host, infra_env: &str) {
             "the machine is in a cluster through the InfraEnv {infra_env}; take it out there, or delete the host here"
         );
         cleaning.stage = CleaningStage::Waiting { why };
+        cleaning.awaits_disk = false;
         cleaning.disks.clear();
     }
 }
@@ -172,9 +218,23 @@ fn begin(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         return;
     }
     let chosen = rules::chosen(host, settings);
+    let late_until = host.data.registered_at + LATE;
     let Some(cleaning) = &mut host.data.cleaning else {
         return;
     };
+    let missing = chosen.iter().flatten().find(|known| !known.is_present);
+    cleaning.awaits_disk = missing.is_some() && now < late_until;
+    if let Some(missing) = missing
+        && cleaning.awaits_disk
+    {
+        let why = format!(
+            "{} is not there; it is waited for until {}",
+            rules::called(&missing.disk),
+            rules::time(late_until)
+        );
+        cleaning.stage = CleaningStage::Waiting { why };
+        return;
+    }
     match chosen {
         Err(why) => {
             cleaning.stage = CleaningStage::Failed {
@@ -317,7 +377,7 @@ fn cleaned_up(report: &DiskErasure) -> DiskErasure {
         bytes_total: report.bytes_total.max(0),
         seconds: report.seconds.max(0),
         samples: report.samples.max(0),
-        message: one_line(&report.message, rules::MAX_TEXT),
+        message: one_line(&report.message, rules::MAX_REPORT),
         ..report.clone()
     }
 }
@@ -414,6 +474,12 @@ pub(super) fn request(host: &Host) -> Option<EraseDisksRequest> {
 /// Time by which the erasure must have progressed.
 pub(super) fn deadline(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
     rules::deadline(host.data.cleaning.as_ref()?, deadlines)
+}
+
+/// Time at which a missing disk is not waited for any more; `None`: none is waited for.
+pub(super) fn late_at(host: &Host) -> Option<Timestamp> {
+    let cleaning = host.data.cleaning.as_ref()?;
+    cleaning.awaits_disk.then(|| host.data.registered_at + LATE)
 }
 
 /// The events about the erasure between `old` and `next`.

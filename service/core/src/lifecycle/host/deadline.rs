@@ -40,7 +40,10 @@ pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> 
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let end_of_wait = || end_of_wait(host, &facts.deadlines());
     let own = match &host.state {
-        HostState::DiscoveringUnbound => earliest(end_of_wait(), Some(facts.silent_at(host))),
+        HostState::DiscoveringUnbound => earliest(
+            earliest(end_of_wait(), cleaning::late_at(host)),
+            Some(facts.silent_at(host)),
+        ),
         HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
         | HostState::Discovering

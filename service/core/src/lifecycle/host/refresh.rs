@@ -57,8 +57,10 @@ fn refresh_unbound(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     evaluate(host, facts, now);
     let conditions = Conditions::of(&host.data.validations, &[]);
     let lack = lacks(host, &conditions);
-    if lack.is_none() {
-        cleaning::proceed(host, facts, now);
+    match lack {
+        None => cleaning::proceed(host, facts, now),
+        Some(Lack::Inventory(_)) => cleaning::without_inventory(host, facts, now),
+        Some(Lack::Contact(_)) => {}
     }
     let (state, info) = unbound_state(host, lack, &conditions);
     move_to(host, state, &info);
