@@ -121,7 +121,7 @@ impl Reconciler {
         let hosts = self.find_hosts(&key, id).await?;
         let shown = shown(&hosts, &known);
         if known.is_deleting() {
-            return Box::pin(self.delete(&known, shown.cloned())).await;
+            return Box::pin(self.delete(known, shown.cloned())).await;
         }
         // A machine of this id in another InfraEnv: no Agent is created for it while this one shows another.
         match shown

@@ -41,28 +41,36 @@ impl Reconciler {
     /// that registered after the Agent's host was deleted stays, and gets an Agent of its own.
     pub(in crate::agent) async fn delete(
         &self,
-        known: &CachedAgent,
+        known: Arc<CachedAgent>,
         host: Option<Host>,
     ) -> Result<Action, Error> {
-        if !finalizers::has(known, finalizer::AGENT) {
+        let mut known = known;
+        if !finalizers::has(&*known, finalizer::AGENT) {
             return Ok(Action::await_change());
         }
-        let key = kube_ref(known);
-        if let Some(shown) = host.filter(|host| !is_of_another(known, host)) {
-            let found = match self.bring_back(known, shown).await? {
+        let key = kube_ref(&*known);
+        if let Some(mut shown) = host.filter(|host| !is_of_another(&known, host)) {
+            // The deletion waits for an erasure, which a person may retry or skip.
+            if shown.data.cleaning.is_some() {
+                let Some(followed) = self.follow_requests(known, &mut shown, false).await? else {
+                    return Ok(Action::await_change());
+                };
+                known = followed;
+            }
+            let found = match self.bring_back(&known, shown).await? {
                 Ok(host) => host,
                 Err(waiting) => return Ok(waiting),
             };
             if let Err(error) = self.forget_host(&found).await {
                 let next = status::not_cleaned_up(&error.to_string(), &known.status(), now());
-                self.write_status(known, next).await?;
+                self.write_status(&known, next).await?;
                 return Err(error);
             }
         }
         self.labels.forget(&key);
         self.tokens.forget(&key);
         self.context.waits.set(&known.object_ref(&()), None);
-        self.release(known).await
+        self.release(&known).await
     }
 
     /// Deletes the host. A refusal is no mistake in the Agent: the deletion is tried again.

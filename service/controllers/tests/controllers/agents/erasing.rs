@@ -2,6 +2,7 @@
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
+use muster_api::ids::HostId;
 use muster_core::record::{Cleaning, CleaningOutcome, CleaningStage, HostState};
 use muster_operations::now;
 use muster_resources::Agent;
@@ -28,6 +29,15 @@ fn failed() -> Cleaning {
     }
 }
 
+async fn skip(world: &World, id: HostId) {
+    let skip = json!({"metadata": {"annotations": {(annotation::AGENT_ERASE): "skip"}}});
+    world
+        .api::<Agent>()
+        .patch(&id.to_string(), &PatchParams::default(), &Patch::Merge(skip))
+        .await
+        .unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_shows_why_it_cannot_be_erased_and_its_annotation_frees_it() {
     let world = World::start().await;
@@ -48,12 +58,7 @@ async fn an_agent_shows_why_it_cannot_be_erased_and_its_annotation_frees_it() {
             .message
             .is_some_and(|message| message.contains("the disk is frozen"))
     );
-    let skip = json!({"metadata": {"annotations": {(annotation::AGENT_ERASE): "skip"}}});
-    world
-        .api::<Agent>()
-        .patch(&id.to_string(), &PatchParams::default(), &Patch::Merge(skip))
-        .await
-        .unwrap();
+    skip(&world, id).await;
     eventually("the annotation to be followed and removed", async || {
         let agent = world.agent(id).await?;
         let is_gone = !agent.annotations().contains_key(annotation::AGENT_ERASE);
@@ -89,4 +94,9 @@ async fn an_agent_that_is_deleted_is_held_until_its_host_is_erased() {
     })
     .await;
     assert!(world.host(id).await.is_some());
+    skip(&world, id).await;
+    eventually("the Agent to go", async || {
+        world.agent(id).await.is_none().then_some(())
+    })
+    .await;
 }
