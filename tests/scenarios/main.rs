@@ -70,6 +70,7 @@ mod cluster_api {
     mod control_planes;
     mod fleet;
     mod foreign_provider;
+    mod health_check;
 }
 
 /// Machines boot from each medium and by each firmware, and become known.

@@ -34,10 +34,12 @@ pub enum Job {
     UpgradeAgent,
     /// The installed system boots the discovery image again.
     RebootForReclaim,
+    /// The node reboots into its installed system.
+    RebootNode,
 }
 
 /// All known steps.
-const TABLE: [(&str, Handling); 17] = [
+const TABLE: [(&str, Handling); 18] = [
     ("inventory", Handling::Answer(checks::inventory)),
     ("ntp-synchronizer", Handling::Answer(checks::ntp)),
     ("connectivity-check", Handling::Answer(network::connectivity)),
@@ -67,6 +69,7 @@ const TABLE: [(&str, Handling); 17] = [
     ("logs-gather", Handling::Job(Job::GatherLogs)),
     ("upgrade-agent", Handling::Job(Job::UpgradeAgent)),
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
+    ("reboot-node", Handling::Job(Job::RebootNode)),
 ];
 
 /// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
