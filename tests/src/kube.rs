@@ -23,7 +23,7 @@ pub use cluster_api::ClusterApi;
 pub use control_plane::{ControlPlane, SERVICE_ADDRESS, Settings};
 pub use kubectl::{Kubectl, Output};
 pub use metal3::Metal3;
-pub use played_control_planes::{Played, PlayedControlPlanes, PlayedMachine};
+pub use played_control_planes::{MemberWatch, Played, PlayedControlPlanes, PlayedMachine};
 pub use pod_node::{PodNode, PodPort};
 pub use programs::program;
 pub use registry::Registry;

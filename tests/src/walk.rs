@@ -12,7 +12,7 @@ pub mod objects;
 mod story;
 
 pub use api::{Api, nodes_path};
-pub use control_plane::{ControlPlaneWalk, Observation};
+pub use control_plane::{ControlPlaneWalk, Nodes, Observation};
 pub use fleet_hosts::FleetHosts;
 pub use host::Host;
 pub use hub::{HARDWARE, Hub, hostname, name, state, summary};
