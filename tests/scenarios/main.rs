@@ -71,6 +71,7 @@ mod cluster_api {
     mod fleet;
     mod foreign_provider;
     mod health_check;
+    mod moving;
 }
 
 /// Machines boot from each medium and by each firmware, and become known.

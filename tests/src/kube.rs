@@ -4,6 +4,7 @@
 
 mod api;
 mod cluster_api;
+mod clusterctl;
 mod control_plane;
 mod kubectl;
 pub mod list_kind;
@@ -20,6 +21,7 @@ pub mod world;
 
 pub use api::{Api, KubeServed, control_plane, on_each_api, serve_in_namespaces};
 pub use cluster_api::ClusterApi;
+pub use clusterctl::Clusterctl;
 pub use control_plane::{ControlPlane, SERVICE_ADDRESS, Settings};
 pub use kubectl::{Kubectl, Output};
 pub use metal3::Metal3;

@@ -62,6 +62,14 @@ impl Observation {
     }
 }
 
+/// Lets Muster hand bootstrap data to Agents.
+#[track_caller]
+fn bind_secrets(kubectl: &Kubectl) {
+    let role = "muster-capi-secrets";
+    let (role_of, account) = (format!("--clusterrole={role}"), "--serviceaccount=muster:muster");
+    kubectl.run(&["create", "rolebinding", role, &role_of, account]);
+}
+
 /// True for a Machine or AgentMachine of the control plane.
 fn is_control_plane(object: &Value) -> bool {
     object["metadata"]["labels"]["cluster.x-k8s.io/control-plane"].is_string()
@@ -87,10 +95,7 @@ impl<'a> ControlPlaneWalk<'a> {
         };
         walk.kubectl.apply(&[objects::namespace(NAMESPACE)]);
         hub.give_hosts_to(NAMESPACE);
-        let role = "muster-capi-secrets";
-        let (role_of, account) = (format!("--clusterrole={role}"), "--serviceaccount=muster:muster");
-        walk.kubectl
-            .run(&["create", "rolebinding", role, &role_of, account]);
+        bind_secrets(&walk.kubectl);
         walk.template("first", &json!({}));
         walk.kubectl.apply(&walk.cluster(format));
         walk
@@ -138,8 +143,10 @@ impl<'a> ControlPlaneWalk<'a> {
         (control_plane, workers): (String, usize),
     ) -> Self {
         hub.give_hosts_to(NAMESPACE);
+        let kubectl = hub.kubectl.namespace(NAMESPACE);
+        bind_secrets(&kubectl);
         Self {
-            kubectl: hub.kubectl.namespace(NAMESPACE),
+            kubectl,
             hub,
             played,
             control_plane,
@@ -202,6 +209,15 @@ impl<'a> ControlPlaneWalk<'a> {
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
         self.patch_control_plane(&json!({"replicas": replicas}));
+    }
+
+    /// Sets the number of workers of the only MachineDeployment.
+    #[track_caller]
+    pub fn scale_workers(&mut self, replicas: usize) {
+        self.workers = replicas;
+        let replicas = format!("--replicas={replicas}");
+        let deployment = format!("machinedeployments.cluster.x-k8s.io/{NAME}-md-0");
+        self.kubectl.run(&["scale", &deployment, &replicas]);
     }
 
     /// Rolls out to a new template.
