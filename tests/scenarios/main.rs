@@ -70,6 +70,7 @@ mod cluster_api {
     mod control_planes;
     mod fleet;
     mod foreign_provider;
+    mod health;
     mod health_check;
     mod moving;
 }

@@ -86,6 +86,9 @@ fn control_plane_crd() -> Value {
 }
 
 impl<'a> MachineDeploymentWalk<'a> {
+    /// The namespace of the Cluster.
+    pub const NAMESPACE: &'static str = NAMESPACE;
+
     /// Applies the Cluster, with an existing control plane, and the MachineDeployment without replicas.
     #[track_caller]
     pub fn begin(hub: &'a Hub, workload: &'a Workload) -> Self {

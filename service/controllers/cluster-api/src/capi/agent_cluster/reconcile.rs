@@ -12,6 +12,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use muster_api::time::now;
 use muster_controller::error::{Error, unless_absent};
 use muster_controller::finalizers;
+use muster_controller::health;
 use muster_controller::references::{cluster_api_owner, kube_ref, with_owner};
 use muster_controller::retry::soonest;
 use muster_controller::status::write;
@@ -204,6 +205,7 @@ async fn settle(
     let overdue = context
         .waits
         .tell(&object.object_ref(&()), wait, &mut next.conditions);
+    health::show(&mut next.conditions, &status::SIGNS, now());
     write(context, object, before, &next).await?;
     Ok(soonest([again.then_some(CONTROL_PLANE_INTERVAL), overdue]))
 }

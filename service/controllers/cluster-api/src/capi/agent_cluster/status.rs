@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition};
+use muster_controller::health::Sign;
 use muster_controller::waits::{Limit, NODE_MINUTES, Wait};
 use muster_resources::{
     AgentClusterStatus, ClusterReference, FailureDomain, Initialization, StandardCondition,
@@ -29,6 +30,9 @@ pub enum Reason {
     ClusterDeploymentConflict,
     Paused,
 }
+
+/// Whatever else it waits for is shown by `Ready` alone.
+pub const SIGNS: [Sign; 1] = [Sign::stalled("Ready", "False", &["ClusterDeploymentConflict"])];
 
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {
