@@ -88,6 +88,7 @@ mod boot {
     mod live_image;
     mod odd_machines;
     pub mod order;
+    mod provider_data;
     mod reference_machine;
     mod static_network;
     mod three_hosts;
