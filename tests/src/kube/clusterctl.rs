@@ -87,7 +87,7 @@ impl Clusterctl {
         ]);
         generate.env("CONTROL_PLANE_ENDPOINT_HOST", "127.0.0.1");
         generate.env("CONTROL_PLANE_ENDPOINT_PORT", port.to_string());
-        finish(&mut generate)
+        finish(&mut generate).0
     }
 
     /// `clusterctl move` of a namespace to another management cluster.
@@ -102,7 +102,8 @@ impl Clusterctl {
 
     #[track_caller]
     fn run(&self, arguments: &[&str]) -> String {
-        finish(&mut self.command(arguments))
+        let (out, err) = finish(&mut self.command(arguments));
+        out + &err
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -129,13 +130,14 @@ impl Clusterctl {
     }
 }
 
+/// What it prints, and what it reports.
 #[track_caller]
-fn finish(command: &mut Command) -> String {
+fn finish(command: &mut Command) -> (String, String) {
     let output = output_within(command.stdin(Stdio::piped()), b"", LIMIT);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{command:?}:\n{out}{err}");
-    format!("{out}{err}")
+    (out, err)
 }
 
 /// The entry of Muster's repository, which is laid out by the script of `make manifests`.
