@@ -358,6 +358,17 @@ impl World {
         .await;
     }
 
+    /// Creates a Cluster whose API is to be at this port, with a control plane that is not there yet.
+    pub async fn kubeadm_cluster(&self, name: &str, port: u16) {
+        let spec = json!({
+            "controlPlaneEndpoint": {"host": "127.0.0.1", "port": port},
+            "controlPlaneRef": {
+                "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": name,
+            },
+        });
+        self.cluster_with(name, spec, json!({})).await;
+    }
+
     /// Creates the Cluster of a HostedCluster without a control plane yet.
     pub async fn hosted_cluster(&self, name: &str) {
         let kind = of_hypershift("HostedCluster", "hostedclusters");

@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
+use muster_controller::health::{self, Sign};
 use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
 
@@ -65,6 +66,17 @@ pub enum Reason {
     /// The reason is taken over from the Agent.
     InstallationFailed,
 }
+
+/// An AgentMachine that waits is shown by `Ready` alone; so is one for which there is no Agent yet.
+const SIGNS: [Sign; 3] = [
+    Sign::stalled("Installed", "False", &["InstallationFailed"]),
+    Sign::stalled("AgentSpecSynced", "False", &["InputError"]),
+    Sign::stalled(
+        "AgentValidated",
+        "False",
+        &["ValidationsFailing", "ValidationsUserPending"],
+    ),
+];
 
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {
@@ -171,10 +183,11 @@ pub fn is_settled(status: &AgentMachineStatus) -> bool {
     status.ready && installed.is_some_and(|one| one.status == "True" && one.reason != started)
 }
 
-/// Updates the summary from the other conditions.
+/// Updates the summary from the other conditions, and what generic programs read.
 pub fn summarize(status: &mut AgentMachineStatus, now: Timestamp) {
     let ready = summary(&status.conditions);
     conditions::set(&mut status.conditions, ready, now);
+    health::show(&mut status.conditions, &SIGNS, now);
 }
 
 /// True if two statuses differ at most in the reasons why Agents are not taken.
