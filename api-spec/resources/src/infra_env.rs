@@ -92,6 +92,17 @@ pub struct InfraEnvSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub network_discovery_delay_seconds: Option<i64>,
+    /// Hosts that no machine takes for so long are switched off by their BMCs and stay candidates; a claim wakes them: `30m`, `2h`. Without it
+    /// none sleeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_after: Option<String>,
+    /// Number of hosts that are kept awake for machines to come. Only with `idleAfter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub warm_spares: Option<i64>,
+    /// Part of each day, UTC, in which no spares are kept awake: `20:00-06:00`. Only with `idleAfter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_hours: Option<String>,
 }
 absent_is_default!(InfraEnvSpec);
 
@@ -117,6 +128,9 @@ impl Default for InfraEnvSpec {
             ipxe_script_type: IpxeScriptType::default(),
             mirror_registry_ref: None,
             network_discovery_delay_seconds: None,
+            idle_after: None,
+            warm_spares: None,
+            quiet_hours: None,
         }
     }
 }

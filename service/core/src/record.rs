@@ -21,6 +21,7 @@ mod installed_as;
 mod kube_ref;
 mod peer;
 mod secret;
+mod sleep;
 
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
@@ -46,3 +47,4 @@ pub use installed_as::InstalledAs;
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};
 pub use secret::Secret;
+pub use sleep::{KeptAwake, Sleep, SleepCause, SleepFailed, SleepStage, WakeCause, Waking};

@@ -22,6 +22,7 @@ mod search;
 mod search_table;
 mod search_view;
 mod settle_identity;
+mod sleep;
 pub mod turn;
 mod unbind;
 mod update;
@@ -40,6 +41,8 @@ pub fn additions() -> OpenApiRouter<Rest> {
         .routes(routes!(approve::approve_host))
         .routes(routes!(approve::revoke_approval))
         .routes(routes!(forget_failures::forget_failures))
+        .routes(routes!(sleep::sleep_host))
+        .routes(routes!(sleep::wake_host))
 }
 
 /// The operations outside the protocol, for users of any scope.

@@ -59,6 +59,9 @@ pub fn shown(settings: &Settings, before: &InfraEnvSpec) -> InfraEnvSpec {
         image_type: serde_json::from_value(json!(settings.image_type)).ok(),
         os_image_version: text(&settings.openshift_version),
         network_discovery_delay_seconds: settings.network_discovery_delay_seconds,
+        idle_after: text(&settings.idle_after),
+        warm_spares: settings.warm_spares,
+        quiet_hours: text(&settings.quiet_hours),
         ..before.clone()
     }
 }

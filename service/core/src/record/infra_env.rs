@@ -107,6 +107,12 @@ pub struct Settings {
     /// Hosts register with a key of their own, or not at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub require_host_keys: bool,
+    /// Hosts that no machine took for so long are switched off by their BMCs: `30m`. Empty: none is.
+    pub idle_after: String,
+    /// Hosts that are kept awake for machines to come.
+    pub warm_spares: Option<i64>,
+    /// A part of each day, UTC, in which there are no warm spares: `20:00-06:00`. Empty: there are always.
+    pub quiet_hours: String,
     /// Tokens of agents that were made for an earlier generation are refused.
     #[serde(skip_serializing_if = "is_first")]
     pub token_generation: u32,
@@ -129,6 +135,9 @@ impl fmt::Debug for Settings {
             .field("ntp_sources", &self.ntp_sources)
             .field("additional_ntp_sources", &self.additional_ntp_sources)
             .field("kernel_arguments", &self.kernel_arguments)
+            .field("idle_after", &self.idle_after)
+            .field("warm_spares", &self.warm_spares)
+            .field("quiet_hours", &self.quiet_hours)
             .field("static_network_config", &self.static_network_config.len())
             .finish_non_exhaustive()
     }

@@ -6,12 +6,14 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use muster_api::ids::InfraEnvId;
 use muster_core::query::{HardwareSummary, Words};
+use muster_core::rules::sleep::Member;
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinError;
@@ -79,6 +81,29 @@ impl HostIndex {
         let found =
             tokio::task::spawn_blocking(move || BestHosts::of(&rows, scope, &words, limit, now)).await;
         Ok(finished(found))
+    }
+
+    /// The hosts of these InfraEnvs that no cluster has, as their pools see them.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub(crate) async fn members(
+        &self,
+        infra_envs: HashSet<InfraEnvId>,
+    ) -> Result<HashMap<InfraEnvId, Vec<Member>>, StoreError> {
+        let (rows, _) = self.rows().await?;
+        let now = self.hosts.now();
+        let found = tokio::task::spawn_blocking(move || {
+            let mut pools: HashMap<InfraEnvId, Vec<Member>> = HashMap::new();
+            let of_them = rows.iter().filter(|((of, _), _)| infra_envs.contains(of));
+            for ((infra_env_id, _), row) in of_them {
+                if let Some(member) = row.member_of_pool(now) {
+                    pools.entry(*infra_env_id).or_default().push(member);
+                }
+            }
+            pools
+        });
+        Ok(finished(found.await))
     }
 
     /// As [`Self::present`], in a task of its own: what was read is kept although the client goes.

@@ -43,6 +43,9 @@ pub async fn run(args: UpdateArgs) -> Result<()> {
         additional_ntp_sources: settings.ntp_sources,
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
+        idle_after: settings.idle_after,
+        warm_spares: settings.warm_spares,
+        quiet_hours: settings.quiet_hours,
         offered_to: args.offer_to,
         ..Default::default()
     };

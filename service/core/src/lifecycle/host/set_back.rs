@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
-use crate::record::Host;
+use crate::record::{Host, SleepStage};
 
 /// Tolerated difference between the clocks of replicas.
 const TOLERANCE: Duration = Duration::seconds(30);
@@ -19,6 +19,9 @@ pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
     times.extend(data.asked_logs.as_mut().map(|asked| &mut asked.asked_at));
     times.extend(data.failures.as_mut().map(|failures| &mut failures.last_at));
     times.extend(data.asked_reboot.as_mut().map(|asked| &mut asked.asked_at));
+    if let Some(SleepStage::Waking(waking)) = data.sleep.as_mut().map(|sleep| &mut sleep.stage) {
+        times.extend(&mut waking.begun_at);
+    }
     if let Some(progress) = &mut data.progress {
         times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
     }

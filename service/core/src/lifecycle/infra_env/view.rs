@@ -36,6 +36,9 @@ pub fn view(
         static_network_config: list_text(&settings.static_network_config).unwrap_or_default(),
         rendezvous_ip: settings.rendezvous_ip.clone(),
         require_host_keys: settings.require_host_keys,
+        idle_after: settings.idle_after.clone(),
+        warm_spares: settings.warm_spares,
+        quiet_hours: settings.quiet_hours.clone(),
         offered_to: settings
             .offered_to
             .as_ref()

@@ -82,7 +82,13 @@ fn each_bmc(host: &HostSummary, text: &mut dyn FnMut(&str)) {
 pub(super) fn each_alias(key: Key, host: &HostSummary, visit: &mut dyn FnMut(&str)) {
     match key {
         Key::Pool => visit(&host.infra_env_id.to_string()),
-        Key::State => other_word(host.status).into_iter().for_each(visit),
+        Key::State => {
+            other_word(host.status).into_iter().for_each(&mut *visit);
+            let sleep = host.sleep_word();
+            if !sleep.is_empty() {
+                visit(sleep);
+            }
+        }
         Key::Cluster => host.cluster_id.iter().for_each(|id| visit(&id.to_string())),
         Key::Agent => host
             .agent_version

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::hardware::HardwareSummary;
 use super::{MAX_LIST, distinct, is_default, short};
-use crate::lifecycle::host::wait;
-use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv};
+use crate::lifecycle;
+use crate::lifecycle::host::{stage_of_sleep, wait};
+use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv, Sleep};
 use crate::rules::facts::Deadlines;
+use crate::rules::findings::FAILED_BEFORE;
+use crate::rules::sleep::{Member, Power, RETRY_AFTER, sleeps_in};
 use crate::rules::hostname;
 use crate::text::one_line;
 
@@ -70,6 +73,15 @@ pub struct HostSummary {
     pub registered_at: Timestamp,
     #[serde(default, skip_serializing_if = "is_default")]
     pub agent_version: String,
+    /// `None`: it is awake.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sleep: Option<Sleep>,
+    /// True while a person or a claim keeps it awake.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept_awake: bool,
+    /// Time of the last attempt to put it to sleep, if that failed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sleep_failed_at: Option<Timestamp>,
     /// The record of its management controller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bmc: Option<BmcSummary>,
@@ -104,6 +116,9 @@ pub struct BmcSummary {
     /// Power of the machine as the BMC reported it last: `On`, `Off`, `PoweringOn`, `PoweringOff` or another word.
     #[serde(default, skip_serializing_if = "is_default")]
     pub power: String,
+    /// True if it has booted the host, and can be used.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wakes: bool,
 }
 
 /// Facts that a summary needs in addition to the host.
@@ -148,6 +163,9 @@ pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surround
         seen_at: around.deadlines.seen(host),
         registered_at: data.registered_at,
         agent_version: short(&data.discovery_agent_version),
+        sleep: data.sleep.clone(),
+        kept_awake: !data.kept_awake.is_none(),
+        sleep_failed_at: data.sleep_failed.as_ref().map(|failed| failed.at),
         bmc: around.bmc.cloned(),
         hardware,
     }
@@ -182,6 +200,7 @@ impl BmcSummary {
                 .or_else(in_inventory)
                 .map(|power| short(power))
                 .unwrap_or_default(),
+            wakes: lifecycle::bmc::wakes(bmc),
         }
     }
 }
@@ -212,6 +231,30 @@ impl HostSummary {
         cluster
             .map(|cluster| short(&cluster.data.name))
             .unwrap_or_default()
+    }
+
+    /// The word for its sleep in filters and lists; empty: it is awake.
+    pub fn sleep_word(&self) -> &'static str {
+        self.sleep.as_ref().map_or("", |sleep| stage_of_sleep(sleep).0)
+    }
+
+    /// The host as its pool sees it at the time `now`; `None`: it is in a cluster.
+    pub fn member_of_pool(&self, now: Timestamp) -> Option<Member> {
+        if self.cluster_id.is_some() {
+            return None;
+        }
+        let is_quarantined = self.findings.iter().any(|kind| kind == FAILED_BEFORE);
+        let has_just_failed = self.sleep_failed_at.is_some_and(|at| now < at + RETRY_AFTER);
+        let sleep = self.sleep.as_ref().map(|sleep| (&sleep.stage, sleep.cause));
+        Some(Member {
+            id: self.id,
+            power: Power::of(sleep),
+            is_ready: sleeps_in(self.status) && self.approved != Some(false) && !is_quarantined,
+            may_sleep: !self.kept_awake
+                && !has_just_failed
+                && self.bmc.as_ref().is_some_and(|bmc| bmc.wakes),
+            idle_since: self.since,
+        })
     }
 
     /// Address of its management controller: of the BMC's record, else as the machine reports it; empty: not known.

@@ -67,6 +67,7 @@ prop_compose! {
             name: "bmc".into(),
             address: format!("192.0.2.{mac}"),
             power: "On".into(),
+            wakes: false,
         });
         if let Some(hardware) = &mut one.hardware {
             hardware.model = model.into();

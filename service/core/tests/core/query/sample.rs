@@ -49,10 +49,14 @@ pub fn host() -> HostSummary {
         seen_at: now() - Duration::seconds(30),
         registered_at: start(),
         agent_version: "muster-agent/0.1.0".into(),
+        sleep: None,
+        kept_awake: false,
+        sleep_failed_at: None,
         bmc: Some(BmcSummary {
             name: "bmc-7".into(),
             address: "bmc-7.example.test".into(),
             power: "On".into(),
+            wakes: true,
         }),
         hardware: Some(hardware()),
     }
