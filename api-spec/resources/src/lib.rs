@@ -35,8 +35,8 @@ mod selector;
 mod validation;
 
 pub use agent::{
-    Agent, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome, AgentSpec, AgentStatus,
-    ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
+    Agent, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome, AgentSleep, AgentSpec,
+    AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{

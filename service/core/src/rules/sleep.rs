@@ -92,23 +92,31 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Invalid> {
     if !idle_after.is_empty() && !is_valid {
         return Err(Invalid::new(
             "idle_after",
-            format!("{idle_after:?} is no duration of at least one minute; write 30m or 2h, or nothing for hosts that never sleep"),
+            format!(
+                "{idle_after:?} is no duration of at least one minute; write 30m or 2h, or nothing for hosts that never sleep"
+            ),
         ));
     }
     if settings
         .warm_spares
         .is_some_and(|spares| !(0..=MOST_SPARES).contains(&spares))
     {
-        return Err(Invalid::new("warm_spares", "must be a number of hosts, 0 or more"));
+        return Err(Invalid::new(
+            "warm_spares",
+            "must be a number of hosts, 0 or more",
+        ));
     }
     let quiet = settings.quiet_hours.as_str();
     if !quiet.is_empty() && QuietHours::parse(quiet).is_none() {
         return Err(Invalid::new(
             "quiet_hours",
-            format!("{quiet:?} is no part of a day; write the first and the last time in UTC, such as 20:00-06:00"),
+            format!(
+                "{quiet:?} is no part of a day; write the first and the last time in UTC, such as 20:00-06:00"
+            ),
         ));
     }
-    let is_useless = idle_after.is_empty() && (settings.warm_spares.is_some_and(|spares| spares > 0) || !quiet.is_empty());
+    let is_useless =
+        idle_after.is_empty() && (settings.warm_spares.is_some_and(|spares| spares > 0) || !quiet.is_empty());
     if is_useless {
         return Err(Invalid::new(
             "idle_after",

@@ -7,7 +7,8 @@ use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Hardware, Least, Need, NotTaken, Operator, PastFailures, Requirement, Selector, least, place,
+    Candidate, Hardware, Least, Need, NotTaken, Operator, PastFailures, Requirement, Rest, Selector, least,
+    place,
 };
 use proptest::prelude::*;
 
@@ -29,6 +30,7 @@ fn candidate(name: &str) -> Candidate {
         hardware: Hardware::default(),
         architecture: None,
         failures: None,
+        rest: Rest::Awake,
     }
 }
 
@@ -407,6 +409,42 @@ fn hosts_on_which_something_failed_come_last_and_not_before_their_time() {
     let later = place(&need("m"), &all, until);
     let later: Vec<&str> = later.ranked.iter().map(|one| one.host.name.as_str()).collect();
     assert_eq!(later, ["z", "b", "c", "a"]);
+}
+
+#[test]
+fn hosts_that_sleep_come_after_those_that_are_awake_and_before_those_that_failed() {
+    let resting = |name: &str, rest| Candidate {
+        rest,
+        ..candidate(name)
+    };
+    let all = [
+        resting("a", Rest::Asleep),
+        resting("b", Rest::Waking),
+        failed("c", 1, -1),
+        candidate("z"),
+    ];
+    assert_eq!(names(&need("m"), &all), ["z", "b", "a", "c"]);
+    let placement = place(&need("m"), &all, now());
+    let texts: Vec<String> = placement
+        .not_taken(Some(&all[3].host))
+        .iter()
+        .map(|(_, why)| format!("{}: {why}", why.name()))
+        .collect();
+    assert!(texts[0].starts_with("LaterInOrder: it sleeps"), "{texts:?}");
+    assert_eq!(
+        texts[2],
+        "LaterInOrder: it could be taken, but another came first"
+    );
+    assert_eq!(names(&need("m"), &all[..1]), ["a"]);
+}
+
+#[test]
+fn a_host_that_did_not_wake_is_not_restored() {
+    let mut own = failed("a", 3, 60);
+    own.taken_by = Some(KubeRef::new("c", "m"));
+    own.rest = Rest::DidNotWake;
+    let all = [own, candidate("b")];
+    assert_eq!(names(&need("m"), &all), ["b"]);
 }
 
 #[test]

@@ -28,7 +28,8 @@ impl Bmcs {
     ) -> Result<Host> {
         let host = hosts.get(infra_env_id, id).await?;
         let Some(bmc) = self.store.find_bmc_of_host(infra_env_id, id).await? else {
-            let why = format!("host {id}: no BMC has booted it, so that nothing could wake it: muster bmc add");
+            let why =
+                format!("host {id}: no BMC has booted it, so that nothing could wake it: muster bmc add");
             return Err(BmcProblem::NotNow(why).into());
         };
         if host.data.sleep.is_none()
@@ -106,7 +107,11 @@ impl Bmcs {
         let Some(request) = bmc.power.sleep(asked_at) else {
             return Ok(None);
         };
-        let state = bmc.power.seen.as_ref().map_or("unknown", |seen| seen.state.as_str());
+        let state = bmc
+            .power
+            .seen
+            .as_ref()
+            .map_or("unknown", |seen| seen.state.as_str());
         Ok(match request.outcome {
             BmcPowerOutcome::Pending => None,
             BmcPowerOutcome::Done if state == OFF => outcome(None),

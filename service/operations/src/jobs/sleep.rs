@@ -51,14 +51,20 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
 /// Follows the hosts that change. `is_due`: decides about the pools, too.
 pub(crate) async fn round(operations: &Operations, is_due: bool) {
     if let Err(error) = follow(operations).await {
-        tracing::warn!(error = chain(&error), "hosts that fall asleep or wake could not be read; trying again");
+        tracing::warn!(
+            error = chain(&error),
+            "hosts that fall asleep or wake could not be read; trying again"
+        );
     }
     // What the service did not receive meanwhile may be claims.
     if !is_due || operations.outages.is_in_doubt() {
         return;
     }
     if let Err(error) = keep_pools(operations).await {
-        tracing::warn!(error = chain(&error), "no pool is put to sleep or woken while it cannot be read; trying again");
+        tracing::warn!(
+            error = chain(&error),
+            "no pool is put to sleep or woken while it cannot be read; trying again"
+        );
     }
 }
 

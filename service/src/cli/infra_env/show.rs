@@ -68,7 +68,9 @@ fn details(one: &InfraEnv) -> Details {
         .line("hosts sleep after", &one.idle_after)
         .line(
             "warm spares",
-            &one.warm_spares.map(|spares| spares.to_string()).unwrap_or_default(),
+            &one.warm_spares
+                .map(|spares| spares.to_string())
+                .unwrap_or_default(),
         )
         .line("quiet hours (UTC)", &one.quiet_hours)
         .line("static networks", &static_networks(&one.static_network_config))

@@ -151,9 +151,8 @@ impl Store {
     /// `Corrupt` when an id cannot be read.
     pub async fn list_infra_envs_with_sleep(&self) -> Result<Vec<InfraEnvId>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT DISTINCT infra_env_id FROM hosts WHERE sleep = {SLEEPS} AND deleted_at IS NULL"
-        );
+        let sql =
+            format!("SELECT DISTINCT infra_env_id FROM hosts WHERE sleep = {SLEEPS} AND deleted_at IS NULL");
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&mut *connection)
             .await

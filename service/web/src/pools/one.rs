@@ -148,7 +148,9 @@ fn facts(pool: &InfraEnv) -> Vec<(&'static str, String)> {
         ("Hosts sleep after", pool.idle_after.clone()),
         (
             "Warm spares",
-            pool.warm_spares.map(|spares| spares.to_string()).unwrap_or_default(),
+            pool.warm_spares
+                .map(|spares| spares.to_string())
+                .unwrap_or_default(),
         ),
         ("Quiet hours (UTC)", pool.quiet_hours.clone()),
         ("Id", pool.id.to_string()),

@@ -149,7 +149,8 @@ pub(super) fn reboot_host(
 
 /// True if the BMC has booted its machine's host into the discovery image, and can be used.
 pub fn wakes(bmc: &Bmc) -> bool {
-    let is_found = matches!(&bmc.stage, BmcStage::Discovered { host_id, .. } if Some(*host_id) == bmc.host_id);
+    let is_found =
+        matches!(&bmc.stage, BmcStage::Discovered { host_id, .. } if Some(*host_id) == bmc.host_id);
     let is_clean = bmc.progress.leftover.as_ref().is_none_or(|left| left.in_use);
     is_found && is_clean && refused(bmc).is_none()
 }
@@ -168,7 +169,10 @@ pub fn sleep_obstacle(bmc: &Bmc, host_id: HostId, now: Timestamp) -> Option<Stri
         }
     }
     if bmc.progress.leftover.as_ref().is_some_and(|left| !left.in_use) {
-        return Some(format!("its BMC {} has the image in its drive, or may have", bmc.name));
+        return Some(format!(
+            "its BMC {} has the image in its drive, or may have",
+            bmc.name
+        ));
     }
     reboot_obstacle(bmc, now)
 }

@@ -60,7 +60,11 @@ pub fn end_of_sleep(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp>
 /// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let end_of_wait = || end_of_wait(host, &facts.deadlines());
-    let sleeps = host.data.sleep.as_ref().is_some_and(|sleep| sleep.is_silence_expected());
+    let sleeps = host
+        .data
+        .sleep
+        .as_ref()
+        .is_some_and(|sleep| sleep.is_silence_expected());
     let own = match &host.state {
         _ if sleeps => end_of_sleep(host, &facts.deadlines()),
         HostState::DiscoveringUnbound

@@ -59,7 +59,12 @@ pub(super) fn happened(host: &mut Host, event: &SleepEvent, now: Timestamp) -> R
 
 fn fall_asleep(host: &mut Host, asked: &SleepAsked, now: Timestamp) -> Result<(), Rejection> {
     let is_by_person = asked.cause == SleepCause::Person;
-    if let Some(sleep) = host.data.sleep.as_mut().filter(|sleep| sleep.is_silence_expected()) {
+    if let Some(sleep) = host
+        .data
+        .sleep
+        .as_mut()
+        .filter(|sleep| sleep.is_silence_expected())
+    {
         // A person's wish outlives that of the pool.
         if is_by_person && sleep.waking().is_none() {
             sleep.cause = SleepCause::Person;
@@ -67,7 +72,9 @@ fn fall_asleep(host: &mut Host, asked: &SleepAsked, now: Timestamp) -> Result<()
             return Ok(());
         }
         if is_by_person {
-            return Err(Rejection::conflict("it is being woken; try again when it is awake"));
+            return Err(Rejection::conflict(
+                "it is being woken; try again when it is awake",
+            ));
         }
         return Ok(());
     }
@@ -78,10 +85,14 @@ fn fall_asleep(host: &mut Host, asked: &SleepAsked, now: Timestamp) -> Result<()
         )));
     }
     if host.data.kept_awake.by_claim {
-        return Err(Rejection::conflict("its Agent names a cluster, for which it is about to be taken"));
+        return Err(Rejection::conflict(
+            "its Agent names a cluster, for which it is about to be taken",
+        ));
     }
     if host.data.kept_awake.by_person && !is_by_person {
-        return Err(Rejection::conflict("a person keeps it awake; muster host sleep ends that"));
+        return Err(Rejection::conflict(
+            "a person keeps it awake; muster host sleep ends that",
+        ));
     }
     host.data.kept_awake.by_person = false;
     host.data.sleep_failed = None;
@@ -156,7 +167,12 @@ pub(super) fn claimed(host: &mut Host, now: Timestamp) {
 }
 
 fn begin_waking(host: &mut Host, cause: WakeCause, now: Timestamp) {
-    let Some(sleep) = host.data.sleep.as_mut().filter(|sleep| sleep.is_silence_expected()) else {
+    let Some(sleep) = host
+        .data
+        .sleep
+        .as_mut()
+        .filter(|sleep| sleep.is_silence_expected())
+    else {
         return;
     };
     // A boot that is under way already serves the claim, too.
@@ -172,7 +188,10 @@ fn begin_waking(host: &mut Host, cause: WakeCause, now: Timestamp) {
             sleep.bmc
         ),
         WakeCause::Spare | WakeCause::Person => {
-            format!("It was asleep: its BMC {} boots it. Nobody has to do anything", sleep.bmc)
+            format!(
+                "It was asleep: its BMC {} boots it. Nobody has to do anything",
+                sleep.bmc
+            )
         }
     };
     set_info(host, &info);
@@ -193,7 +212,12 @@ pub(super) fn is_awake(host: &mut Host) {
 
 /// Ends sleeps whose time is over. Returns true while the host sleeps, which is then not evaluated.
 pub(super) fn rests(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> bool {
-    let Some(sleep) = host.data.sleep.as_ref().filter(|sleep| sleep.is_silence_expected()) else {
+    let Some(sleep) = host
+        .data
+        .sleep
+        .as_ref()
+        .filter(|sleep| sleep.is_silence_expected())
+    else {
         return false;
     };
     if !matches!(host.state.phase(), Phase::Unbound | Phase::Moving) {
@@ -209,11 +233,21 @@ pub(super) fn rests(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> b
             begun_at: Some(_), ..
         }) => {
             let within = spoken(facts.limits.wake());
-            did_not_wake(host, &format!("it did not register within {within} of its boot"), true, now);
+            did_not_wake(
+                host,
+                &format!("it did not register within {within} of its boot"),
+                true,
+                now,
+            );
         }
         SleepStage::Waking(_) => {
             let within = spoken(deadline::WAKE_QUEUE_LIMIT);
-            did_not_wake(host, &format!("its BMC did not begin to boot it within {within}"), false, now);
+            did_not_wake(
+                host,
+                &format!("its BMC did not begin to boot it within {within}"),
+                false,
+                now,
+            );
         }
         SleepStage::Falling | SleepStage::Asleep { .. } | SleepStage::DidNotWake { .. } => {
             stays_awake(host, "its BMC did not report in time that it is off", now);
@@ -265,7 +299,11 @@ pub(super) fn events_of_change(old: &Host, next: &Host, now: Timestamp, told: &m
     }
     let Some(after) = after else {
         if before.is_some_and(|before| before.waking().is_some()) {
-            tell("muster_host_awake", Severity::Info, format!("Host {name} is awake"));
+            tell(
+                "muster_host_awake",
+                Severity::Info,
+                format!("Host {name} is awake"),
+            );
         }
         return;
     };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
 use muster_api::host::{
-    Host as HostView, HostFailures, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole, HostSleep,
-    NextStepRunnerCommand,
+    Host as HostView, HostFailures, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole,
+    HostSleep, NextStepRunnerCommand,
 };
 use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};

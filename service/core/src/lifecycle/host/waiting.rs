@@ -92,7 +92,10 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
         return Some(Wait {
             name: "waking",
             since: waking.asked_at,
-            what: format!("the host, which was asleep, to be booted by its BMC {} and to register", sleep.bmc),
+            what: format!(
+                "the host, which was asleep, to be booted by its BMC {} and to register",
+                sleep.bmc
+            ),
             until: until("it goes into quarantine, and a Machine takes another host"),
             what_to_do: "See muster bmc show and the console of the host if it goes on",
         });

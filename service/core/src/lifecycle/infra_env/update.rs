@@ -154,7 +154,12 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
     if let Some(wanted) = params.require_host_keys {
         next.require_host_keys = wanted;
     }
-    sleep_rules(&mut next, params.idle_after, params.warm_spares, params.quiet_hours)?;
+    sleep_rules(
+        &mut next,
+        params.idle_after,
+        params.warm_spares,
+        params.quiet_hours,
+    )?;
     if let Some(seconds) = params.network_discovery_delay_seconds {
         if seconds < 0 {
             return Err(Invalid::new(

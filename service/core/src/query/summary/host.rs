@@ -15,8 +15,8 @@ use crate::lifecycle::host::{stage_of_sleep, wait};
 use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv, Sleep};
 use crate::rules::facts::Deadlines;
 use crate::rules::findings::FAILED_BEFORE;
-use crate::rules::sleep::{Member, Power, RETRY_AFTER, sleeps_in};
 use crate::rules::hostname;
+use crate::rules::sleep::{Member, Power, RETRY_AFTER, sleeps_in};
 use crate::text::one_line;
 
 /// Longest reason that is kept, bytes.
@@ -250,9 +250,7 @@ impl HostSummary {
             id: self.id,
             power: Power::of(sleep),
             is_ready: sleeps_in(self.status) && self.approved != Some(false) && !is_quarantined,
-            may_sleep: !self.kept_awake
-                && !has_just_failed
-                && self.bmc.as_ref().is_some_and(|bmc| bmc.wakes),
+            may_sleep: !self.kept_awake && !has_just_failed && self.bmc.as_ref().is_some_and(|bmc| bmc.wakes),
             idle_since: self.since,
         })
     }

@@ -37,6 +37,19 @@ pub struct Candidate {
     pub architecture: Option<String>,
     /// Installations and nodes that failed on it since its last success.
     pub failures: Option<PastFailures>,
+    pub rest: Rest,
+}
+
+/// The sleep of a host. It is no reason against it; hosts that are there sooner come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rest {
+    #[default]
+    Awake,
+    Waking,
+    /// It is off, or about to be: a claim wakes it.
+    Asleep,
+    /// It was woken for a claim and did not come: nobody has it any more.
+    DidNotWake,
 }
 
 /// Failures of a host, as its Agent shows them.

@@ -48,8 +48,10 @@ pub enum NotTaken {
         count: u32,
         why: String,
     },
-    /// It is fit, and another came first.
-    LaterInOrder,
+    /// It is fit, and another came first. `is_asleep`: it is not awake, and a claim would wake it.
+    LaterInOrder {
+        is_asleep: bool,
+    },
     /// It is fit, and it changed while it was being taken.
     Changed,
     /// It is fit, and the API server refused the write: the reason.
@@ -134,7 +136,13 @@ impl fmt::Display for NotTaken {
                 "its checks do not pass, or are not made yet{}; its condition Validated gives details",
                 state(at)
             ),
-            Self::LaterInOrder => write!(f, "it could be taken, but another came first"),
+            Self::LaterInOrder { is_asleep: false } => {
+                write!(f, "it could be taken, but another came first")
+            }
+            Self::LaterInOrder { is_asleep: true } => write!(
+                f,
+                "it sleeps and could be taken, which would wake it, but another came first"
+            ),
             Self::Changed => write!(f, "it changed while it was being taken; it is tried again"),
             Self::Refused(why) => write!(f, "the API server refused: {why}"),
         }
