@@ -19,8 +19,6 @@ mod reply;
 mod reset;
 mod reset_validation;
 mod search;
-mod search_table;
-mod search_view;
 mod settle_identity;
 mod sleep;
 pub mod turn;

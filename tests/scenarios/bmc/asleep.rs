@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_api::bmc::{Bmc, BmcPhase};
 use muster_api::host::{Host, HostStatus};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::{BASE_PATH, MUSTER_PATH};
@@ -188,13 +189,26 @@ fn a_machine_that_does_not_wake_is_in_quarantine_and_the_next_one_is_taken() {
         .start();
     let client = service.client();
     let pool = client.create_infra_env("rack").unwrap().id;
-    let rack = Rack::of(&service, pool, 3, Reading::Beginning);
+    // Some of them are too small for anything.
+    let rack = Rack::of(&service, pool, 8, Reading::Beginning);
     rack.import(&service);
-    for unit in &rack.units {
-        await_host(client, pool, unit.host(), "fit", |host| {
-            host.status == Some(HostStatus::KnownUnbound)
-        });
-        await_clean(client, pool, unit);
+    let units: Vec<&Unit> = await_condition("three hosts that are fit", LIMIT, || {
+        let hosts = client.hosts(pool).map_err(|error| error.to_string())?;
+        let bmcs = client.bmcs(pool).map_err(|error| error.to_string())?;
+        let is_fit = |unit: &&Unit| {
+            let is_known =
+                |host: &Host| host.id == unit.host() && host.status == Some(HostStatus::KnownUnbound);
+            // Only a BMC without an image in its drive puts its host to sleep.
+            let is_clean = |bmc: &Bmc| {
+                bmc.name == unit.name && bmc.phase == BmcPhase::Discovered && !bmc.medium_inserted
+            };
+            hosts.iter().any(is_known) && bmcs.iter().any(is_clean)
+        };
+        let fit: Vec<&Unit> = rack.units.iter().filter(is_fit).take(3).collect();
+        let seen: Vec<_> = hosts.iter().map(|host| (host.id, host.status)).collect();
+        (fit.len() == 3).then_some(fit).ok_or_else(|| format!("{seen:?}"))
+    });
+    for unit in &units {
         post(
             client,
             &format!("{MUSTER_PATH}{}", act(pool, unit.host(), "sleep")),
@@ -209,9 +223,7 @@ fn a_machine_that_does_not_wake_is_in_quarantine_and_the_next_one_is_taken() {
         post(client, &path, Some(&json!({"cluster_id": cluster})));
     };
     // The power supply of the first is broken.
-    let [broken, good, woken] = rack.units.as_slice() else {
-        panic!("{} units", rack.units.len())
-    };
+    let [broken, good, woken] = [units[0], units[1], units[2]];
     broken
         .bmc
         .fail(Fault::status(500).at("POST", "Reset").times(1_000_000));
@@ -239,18 +251,4 @@ fn a_machine_that_does_not_wake_is_in_quarantine_and_the_next_one_is_taken() {
         host.status == Some(HostStatus::KnownUnbound) && host.sleep.is_none()
     });
     assert!(woken.machine.is_on());
-}
-
-/// Only a BMC without an image in its drive puts its host to sleep.
-#[track_caller]
-fn await_clean(client: &Client, pool: InfraEnvId, unit: &Unit) {
-    await_condition(&format!("{} to be discovered", unit.name), LIMIT, || {
-        let all = client.bmcs(pool).map_err(|error| error.to_string())?;
-        let found = all.into_iter().find(|bmc| bmc.name == unit.name);
-        let found = found.ok_or("it is not listed")?;
-        let is_done = found.phase == muster_api::bmc::BmcPhase::Discovered && !found.medium_inserted;
-        is_done
-            .then_some(())
-            .ok_or_else(|| format!("{}: {}", found.phase, found.reason))
-    });
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use chrono::Duration;
 use muster_api::bmc::{BmcCreateParams, BmcFailure, BmcPowerOutcome};
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
+use muster_api::infra_env::InfraEnvUpdateParams;
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::bmc::{
     BmcEvent, BmcRefused, PowerDone, Problem, WakeProgress, advance, create, wake_progress,
 };
 use muster_core::lifecycle::host::{AwaitedSystem, HostEvent, SleepAsked, SleepEvent, awaited_boot, wait};
+use muster_core::lifecycle::infra_env::update;
 use muster_core::record::{
     Bmc, BmcLimits, BmcStage, DeafTime, Host, HostState, Settings, SleepCause, SleepStage, WakeCause,
 };
@@ -17,7 +19,7 @@ use muster_core::rules::failures::is_quarantined;
 use muster_core::rules::sleep::{Changes, Member, Power, QuietHours, SleepRules, decide};
 use uuid::Uuid;
 
-use crate::world::{World, good_inventory, host_id, start};
+use crate::world::{World, good_inventory, host_id, infra_env, start};
 
 fn asked(cause: SleepCause) -> HostEvent {
     HostEvent::Sleep(SleepEvent::Asked(SleepAsked {
@@ -496,6 +498,38 @@ fn quiet_hours_may_span_midnight() {
     assert_eq!(rules("30m", 5, "20:00-06:00").spares(at("12:00")), 5);
 }
 
+#[test]
+fn settings_that_cannot_work_are_refused_by_their_names() {
+    let infra_env = infra_env();
+    let changed = |body: serde_json::Value| {
+        let params: InfraEnvUpdateParams = serde_json::from_value(body).unwrap();
+        update(&infra_env, params, start()).map(|done| done.infra_env.settings)
+    };
+    let set =
+        changed(serde_json::json!({"idle_after": "30m", "warm_spares": 2, "quiet_hours": "20:00-06:00"}));
+    let set = SleepRules::of(&set.unwrap());
+    assert_eq!(
+        (set.idle_after, set.warm_spares),
+        (Some(Duration::minutes(30)), 2)
+    );
+    for (body, field) in [
+        (serde_json::json!({"idle_after": "soon"}), "idle_after"),
+        (serde_json::json!({"idle_after": "30s"}), "idle_after"),
+        (serde_json::json!({"warm_spares": 2}), "idle_after"),
+        (serde_json::json!({"quiet_hours": "20:00-06:00"}), "idle_after"),
+        (
+            serde_json::json!({"idle_after": "1h", "warm_spares": -1}),
+            "warm_spares",
+        ),
+        (
+            serde_json::json!({"idle_after": "1h", "quiet_hours": "at night"}),
+            "quiet_hours",
+        ),
+    ] {
+        assert_eq!(changed(body.clone()).unwrap_err().field, field, "{body}");
+    }
+}
+
 /// A host of the simulated pool.
 #[derive(Clone, Copy, PartialEq)]
 enum Simulated {
@@ -542,8 +576,8 @@ fn a_simulated_week_costs_a_tenth_more_than_its_nodes() {
                 other => other,
             };
         }
-        let has = |host: &&mut Simulated| matches!(host, Simulated::Node | Simulated::Waking(_, true));
-        let present = hosts.iter_mut().filter(has).count();
+        let has = |host: &&Simulated| matches!(host, Simulated::Node | Simulated::Waking(_, true));
+        let present = hosts.iter().filter(has).count();
         for host in hosts
             .iter_mut()
             .filter(|host| **host == Simulated::Node)

@@ -131,7 +131,7 @@ impl Store {
     pub async fn list_host_keys_of_changing_sleep(&self) -> Result<Vec<(InfraEnvId, HostId)>> {
         let mut connection = self.reader().await?;
         let sql = format!(
-            "SELECT infra_env_id, id FROM hosts WHERE sleep = {SLEEP_CHANGES} AND deleted_at IS NULL ORDER BY infra_env_id, id"
+            "SELECT infra_env_id, id FROM hosts WHERE sleep > 0 AND sleep = {SLEEP_CHANGES} AND deleted_at IS NULL ORDER BY infra_env_id, id"
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&mut *connection)
@@ -151,8 +151,9 @@ impl Store {
     /// `Corrupt` when an id cannot be read.
     pub async fn list_infra_envs_with_sleep(&self) -> Result<Vec<InfraEnvId>> {
         let mut connection = self.reader().await?;
-        let sql =
-            format!("SELECT DISTINCT infra_env_id FROM hosts WHERE sleep = {SLEEPS} AND deleted_at IS NULL");
+        let sql = format!(
+            "SELECT DISTINCT infra_env_id FROM hosts WHERE sleep > 0 AND sleep = {SLEEPS} AND deleted_at IS NULL"
+        );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&mut *connection)
             .await

@@ -242,6 +242,9 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
+        // It has no BMC, and is not asleep.
+        refusable("MusterSleepHost", OPERATOR_ONLY, 409, None),
+        refusable("MusterWakeHost", OPERATOR_ONLY, 409, Some(json!({}))),
         refusable("V2DownloadClusterLogs", URL, 409, None),
         // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {
