@@ -120,7 +120,7 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Invalid> {
     if is_useless {
         return Err(Invalid::new(
             "idle_after",
-            "is not set, so that no host sleeps and warm_spares and quiet_hours have no effect; set idle_after, too, such as 30m",
+            "is not set, so that no host sleeps and warm_spares and quiet_hours have no effect; set idle_after, too, such as 30m, or warm_spares to 0 and quiet_hours to \"\"",
         ));
     }
     Ok(())
