@@ -4,6 +4,9 @@
 //! Several replicas may decide at the same time: they choose the same hosts in the same order, and a request that is repeated changes
 //! nothing. One that decides on an older state puts a host too many to sleep at worst, and the next decision wakes one.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
