@@ -103,6 +103,7 @@ mod install {
 
 /// Machines that a BMC switches on.
 mod bmc {
+    mod asleep;
     mod discovery;
     mod foreign;
     mod machine;

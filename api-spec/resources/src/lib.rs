@@ -37,7 +37,8 @@ mod validation;
 
 pub use agent::{
     Agent, AgentCleanedDisk, AgentCleaning, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome,
-    AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
+    AgentSleep, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource,
+    inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{

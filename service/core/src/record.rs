@@ -22,6 +22,7 @@ mod installed_as;
 mod kube_ref;
 mod peer;
 mod secret;
+mod sleep;
 
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
@@ -48,3 +49,4 @@ pub use installed_as::InstalledAs;
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};
 pub use secret::Secret;
+pub use sleep::{KeptAwake, Sleep, SleepCause, SleepFailed, SleepStage, WakeCause, Waking};

@@ -24,6 +24,7 @@ use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
 use super::secret::Secret;
+use super::sleep::{KeptAwake, Sleep, SleepFailed, Waking};
 
 /// The part of a host that is stored as one document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,6 +94,14 @@ pub struct HostData {
     /// The action of its BMC for a boot that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc_boot: Option<BmcBoots>,
+    /// It was switched off by its BMC and stays in its pool; `None`: it is awake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+    /// The last attempt to put it to sleep, if that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_failed: Option<SleepFailed>,
+    #[serde(default, skip_serializing_if = "KeptAwake::is_none")]
+    pub kept_awake: KeptAwake,
     /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_bootstrap_ignition: bool,
@@ -255,6 +264,9 @@ impl HostData {
             node_agent: NodeAgent::Absent,
             comes_back: false,
             bmc_boot: None,
+            sleep: None,
+            sleep_failed: None,
+            kept_awake: KeptAwake::default(),
             has_bootstrap_ignition: false,
             image_wish: ImageWish::default(),
             os_image: None,
@@ -288,6 +300,11 @@ impl HostData {
             settled_with: Vec::new(),
             sees: Sees::default(),
         }
+    }
+
+    /// `None`: it is not being woken.
+    pub fn waking(&self) -> Option<&Waking> {
+        self.sleep.as_ref()?.waking()
     }
 
     /// True while its BMC boots it.

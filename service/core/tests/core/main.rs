@@ -30,6 +30,7 @@ mod registry;
 mod replies;
 mod returning;
 mod silence;
+mod sleep;
 mod states;
 mod steps;
 mod walk;

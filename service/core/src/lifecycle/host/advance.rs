@@ -12,7 +12,7 @@ use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
 use super::{
     bind, bmc_boot, cleaning, deadline, edit, events, failures, install, media, reboot, register, reports,
-    set_back, waiting,
+    set_back, sleep, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -159,7 +159,11 @@ fn happens(
             refresh(next, facts, now);
             Ok(())
         }
-        HostEvent::Bound { cluster_id } => bind::bound(next, *cluster_id, facts),
+        HostEvent::Bound { cluster_id } => {
+            bind::bound(next, *cluster_id, facts)?;
+            sleep::claimed(next, now);
+            Ok(())
+        }
         HostEvent::Unbound => bind::unbound(next, false, facts),
         HostEvent::Reclaimed => bind::unbound(next, true, facts),
         HostEvent::InstallRequested => install::requested(next, facts, now, events),
@@ -195,6 +199,11 @@ fn happens(
         }
         HostEvent::ErasureSkipped => {
             cleaning::skipped(next, now)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
+        HostEvent::Sleep(event) => {
+            sleep::happened(next, event, now)?;
             refresh(next, facts, now);
             Ok(())
         }
@@ -298,6 +307,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     finding_events(old, next, now, &mut events);
     reboot::events_of_change(old, next, now, &mut events);
     cleaning::events_of_change(old, next, now, &mut events);
+    sleep::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

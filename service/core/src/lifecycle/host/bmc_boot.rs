@@ -32,8 +32,15 @@ pub enum AwaitedSystem {
     Disk,
 }
 
-/// Returns the boot that `host` waits for. `from` is later by the time in which the service could not receive polls.
+/// Returns the boot that `host` waits for, or is woken by. `from` is later by the time in which the service could not receive polls.
 pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoot> {
+    if let Some(waking) = host.data.waking() {
+        return Some(AwaitedBoot {
+            system: AwaitedSystem::DiscoveryImage,
+            since: waking.asked_at,
+            from: waking.asked_at,
+        });
+    }
     let system = awaited_system(host)?;
     let since = host.data.status_updated_at;
     let from = match host.data.comes_back {

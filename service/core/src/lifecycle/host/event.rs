@@ -11,7 +11,7 @@ use muster_api::steps::{
 };
 use muster_api::time::Timestamp;
 
-use crate::record::{BmcBoots, ImageWish, Secret};
+use crate::record::{BmcBoots, ImageWish, Secret, SleepCause, WakeCause};
 
 /// A report about a host, or a request of a user or controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,6 +170,8 @@ pub enum HostEvent {
     FailuresForgotten,
     /// Its BMC is booting it, or could not; only of hosts that wait for a boot.
     BmcTold(BmcBoots),
+    /// It is put to sleep or woken, or a report about that.
+    Sleep(SleepEvent),
     /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
     FactsChanged,
     /// Other hosts of its cluster were added, deleted, moved or sent reports.
@@ -185,6 +187,69 @@ pub struct RebootAsked {
     pub cluster_id: Option<ClusterId>,
     /// Name of the BMC that can reboot the host now; `None`: there is none.
     pub bmc: Option<String>,
+}
+
+/// An event about the sleep of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SleepEvent {
+    /// It is to sleep.
+    Asked(SleepAsked),
+    /// Its BMC has carried out the request of that time, or could not.
+    SwitchedOff {
+        asked_at: Timestamp,
+        /// `None`: the BMC reports that it is off.
+        failure: Option<String>,
+    },
+    /// It is to wake without a claim; `keep`: a person keeps it awake from now on.
+    WakeAsked { cause: WakeCause, keep: bool },
+    /// Its BMC began to boot it.
+    WakeBegun { asked_at: Timestamp },
+    /// Its BMC could not boot it.
+    WakeFailed {
+        asked_at: Timestamp,
+        /// The end of a sentence.
+        reason: String,
+        /// No fault of the service or of its settings.
+        is_of_machine: bool,
+    },
+    /// Its Agent names a cluster that it is not bound to yet, or no longer.
+    Claimed(bool),
+}
+
+/// A request that a host sleeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SleepAsked {
+    /// Name of the BMC that has booted the host, and can do so again.
+    pub bmc: String,
+    pub cause: SleepCause,
+}
+
+impl SleepEvent {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Asked(_) => "request to sleep",
+            Self::SwitchedOff { .. } => "switching off",
+            Self::WakeAsked { .. } => "request to wake",
+            Self::WakeBegun { .. } | Self::WakeFailed { .. } => "waking",
+            Self::Claimed(_) => "claim",
+        }
+    }
+
+    fn origin(&self) -> &'static str {
+        match self {
+            Self::Asked(asked) => match asked.cause {
+                SleepCause::Person => "user",
+                SleepCause::Idle => "infra-env",
+            },
+            Self::WakeAsked { cause, .. } => match cause {
+                WakeCause::Person => "user",
+                WakeCause::Spare => "infra-env",
+                WakeCause::Claim => "cluster",
+            },
+            Self::SwitchedOff { .. } | Self::WakeBegun { .. } | Self::WakeFailed { .. } => "bmc",
+            Self::Claimed(_) => "cluster",
+        }
+    }
 }
 
 impl HostEvent {
@@ -241,6 +306,7 @@ impl HostEvent {
             Self::ErasureSkipped => "skipped erasure",
             Self::FailuresForgotten => "forgotten failures",
             Self::BmcTold(_) => "BMC",
+            Self::Sleep(event) => event.name(),
             Self::FactsChanged => "changed facts",
             Self::PeersChanged => "changed peers",
         }
@@ -299,6 +365,7 @@ impl HostEvent {
             | Self::FailuresForgotten
             | Self::IdentitySettled { .. } => "user",
             Self::BmcTold(_) | Self::RebootedByBmc { .. } => "bmc",
+            Self::Sleep(event) => event.origin(),
             Self::FactsChanged => "infra-env",
             Self::PeersChanged | Self::NodeFailed { .. } => "cluster",
         }

@@ -14,7 +14,7 @@ use muster_api::time::Timestamp;
 use super::install::not_booted;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{events, wipe};
+use super::{events, sleep, wipe};
 use crate::record::{Host, HostData, HostState, InfraEnv, NodeAgent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::text::one_line;
@@ -186,6 +186,7 @@ pub(super) fn again(
 /// Deletes the reports of an earlier boot and keeps the users' choices.
 fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     wipe::session(host);
+    sleep::is_awake(host);
     move_to(host, state, WAITS_FOR_INVENTORY);
     host.data.node_agent = NodeAgent::Absent;
     host.data.kind = if host.cluster_id.is_some() {

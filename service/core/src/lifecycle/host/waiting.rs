@@ -83,6 +83,23 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
         deadlines.after(since, deadlines.limits.silence()),
         "the host counts as disconnected if its agent is silent",
     ));
+    if let Some((sleep, waking)) = host
+        .data
+        .sleep
+        .as_ref()
+        .and_then(|sleep| Some((sleep, sleep.waking()?)))
+    {
+        return Some(Wait {
+            name: "waking",
+            since: waking.asked_at,
+            what: format!(
+                "the host, which was asleep, to be booted by its BMC {} and to register",
+                sleep.bmc
+            ),
+            until: until("it goes into quarantine, and a Machine takes another host"),
+            what_to_do: "See muster bmc show and the console of the host if it goes on",
+        });
+    }
     match &host.state {
         HostState::Binding => of_state("the registration of the host in its cluster", silent, SEE_CONSOLE),
         HostState::Unbinding => of_state(

@@ -16,7 +16,7 @@ use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::status::write;
 use muster_controller::writes::patch_params;
 use muster_core::record::{ImageWish, KubeRef};
-use muster_core::rules::placement::Need;
+use muster_core::rules::placement::{Need, Rest};
 use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
 use serde_json::json;
@@ -107,6 +107,9 @@ async fn advance(object: Arc<AgentMachine>, provider: &Provider) -> Result<Actio
             // The service that has the host does, when it joins.
             None => Ok(Action::await_change()),
         };
+    }
+    if let Some(agent) = did_not_wake(&object, provider) {
+        return let_sleep(&object, &agent, provider).await;
     }
     let (found, again) = reserve(&object, machine, cluster.as_deref(), provider).await?;
     let when = provisioned::when(&object, cluster.as_deref(), provider);
@@ -278,6 +281,35 @@ async fn reserve(
         binding,
     };
     take_one(object, machine, wanted, provider).await
+}
+
+/// The Agent that was taken, if its host was asleep and did not wake.
+fn did_not_wake(object: &AgentMachine, provider: &Provider) -> Option<Arc<AgentView>> {
+    let status = object.status.as_ref().filter(|status| !status.ready);
+    let agent = agents::get(&provider.agents, &agent_ref(status)?)?;
+    (agent.candidate.rest == Rest::DidNotWake).then_some(agent)
+}
+
+/// Gives an Agent back whose host did not wake, so that another one is taken. It is repeated until the AgentMachine names it no longer.
+async fn let_sleep(object: &AgentMachine, agent: &AgentView, provider: &Provider) -> Result<Action, Error> {
+    let name = &agent.candidate.host;
+    if agent.candidate.taken_by.as_ref() == Some(&kube_ref(object)) {
+        tracing::warn!(machine = %kube_ref(object), agent = %name, "an Agent did not wake; it is given back");
+        give_back(&provider.context.client, agent).await?;
+    }
+    provider.claims.forget(name);
+    let patch: Patch<serde_json::Value> = Patch::Merge(json!({
+        "metadata": {"resourceVersion": object.resource_version()}, "spec": {"providerID": null},
+    }));
+    let object = api(object, provider)
+        .patch(&object.name_any(), &patch_params(), &patch)
+        .await?;
+    let why = agent.sleep.as_deref().unwrap_or("Its host did not wake");
+    let why = format!("The Agent {name} was given back, and another one is taken: {why}");
+    let before = object.status.as_ref();
+    let next = status::given_back(before, &why, object.metadata.generation, now());
+    write(&provider.context, &object, before, &next).await?;
+    Ok(Action::requeue(CLAIM_RETRY_INTERVAL))
 }
 
 /// What an Agent is taken for.

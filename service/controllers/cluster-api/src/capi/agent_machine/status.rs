@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
+use muster_core::rules::placement::Rest;
 use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
 
@@ -62,6 +63,8 @@ pub enum Reason {
     Paused,
     /// The host was started from its disk, and the rest is its cluster's.
     HostStarted,
+    /// The host was asleep, and its management controller boots it.
+    HostWaking,
     /// The reason is taken over from the Agent.
     InstallationFailed,
 }
@@ -72,9 +75,11 @@ impl ConditionReason for Reason {
             Self::NoSuitableAgents | Self::InstallationFailed | Self::WaitingForMachine => {
                 Some(EventType::Warning)
             }
-            Self::AgentReserved | Self::InfoReported | Self::HostStarted | Self::WaitingForAgent => {
-                Some(EventType::Normal)
-            }
+            Self::AgentReserved
+            | Self::InfoReported
+            | Self::HostStarted
+            | Self::HostWaking
+            | Self::WaitingForAgent => Some(EventType::Normal),
             Self::AgentNotYetFound => (!is_new).then_some(EventType::Normal),
             Self::AgentConditionTrue | Self::ConditionNotFound | Self::IssuesReported | Self::Paused => None,
         }
@@ -128,6 +133,10 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         let shown = mirrored(of_agent, type_, found.agent, now);
         let is_replaced = type_ == Type::Installed && found.has_started && shown.status != "True";
         let shown = if is_replaced { started(&shown, now) } else { shown };
+        let shown = match found.agent.and_then(waking) {
+            Some(why) if type_ == Type::Installed => is_woken(why, now),
+            _ => shown,
+        };
         conditions::put(&mut list, shown);
     }
     let ready = summary(&list);
@@ -156,6 +165,27 @@ fn started(of_agent: &StandardCondition, now: Timestamp) -> StandardCondition {
         Type::Installed.into(),
         "True",
         Reason::HostStarted.into(),
+        message,
+        now,
+    )
+}
+
+/// The reason why the host of the Agent is woken; `None`: it is awake.
+fn waking(agent: &AgentView) -> Option<&str> {
+    let is_waking = matches!(agent.candidate.rest, Rest::Waking | Rest::Asleep);
+    is_waking.then(|| agent.sleep.as_deref().unwrap_or_default())
+}
+
+/// The condition `Installed` while the host is woken.
+fn is_woken(why: &str, now: Timestamp) -> StandardCondition {
+    let message = format!(
+        "The host was asleep, and is booted. {why}. If it does not come in time, it goes into quarantine and another Agent is taken"
+    );
+    let message: String = message.chars().take(LONGEST_MESSAGE).collect();
+    StandardCondition::new(
+        Type::Installed.into(),
+        "False",
+        Reason::HostWaking.into(),
         message,
         now,
     )
@@ -206,6 +236,26 @@ pub fn with_notice(
     for condition in next.conditions.iter_mut().filter(|one| one.type_ == name) {
         condition.observed_generation = generation;
     }
+    next
+}
+
+/// Returns `before` without the Agent, which was given back for that reason.
+pub fn given_back(
+    before: Option<&AgentMachineStatus>,
+    why: &str,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> AgentMachineStatus {
+    let mut next = AgentMachineStatus {
+        agent_ref: None,
+        addresses: Vec::new(),
+        failure_domain: None,
+        ..before.cloned().unwrap_or_default()
+    };
+    let desired = DesiredCondition::new(Type::AgentReserved, False, Reason::AgentNotYetFound, why);
+    conditions::set(&mut next.conditions, desired, now);
+    let list = std::mem::take(&mut next.conditions);
+    next.conditions = in_order(list, generation);
     next
 }
 
