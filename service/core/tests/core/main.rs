@@ -25,6 +25,7 @@ mod properties;
 mod query;
 mod reboots;
 mod registry;
+mod reinstalls;
 mod replies;
 mod returning;
 mod silence;

@@ -11,8 +11,8 @@ use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    bind, bmc_boot, deadline, edit, events, failures, install, media, reboot, register, reports, set_back,
-    waiting,
+    bind, bmc_boot, deadline, edit, events, failures, install, media, reboot, register, reinstall, reports,
+    set_back, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -97,9 +97,15 @@ fn happens(
         | HostEvent::UpgradeReported(_) => reports::reported(next, event, facts, now, events),
         HostEvent::BootArtifactsDownloaded => {
             media::back(next);
-            bind::downloaded(next)
+            match reinstall::downloaded(next, now) {
+                true => Ok(()),
+                false => bind::downloaded(next),
+            }
         }
-        HostEvent::BootArtifactsFailed => bind::not_downloaded(next),
+        HostEvent::BootArtifactsFailed => match reinstall::not_downloaded(next, now) {
+            true => Ok(()),
+            false => bind::not_downloaded(next),
+        },
         HostEvent::StepFailed { exit_code, reason } => {
             events.push(events::muster_step_failed(next, *exit_code, reason, now));
             Ok(())
@@ -132,6 +138,10 @@ fn happens(
         | HostEvent::RebootReported { .. }
         | HostEvent::RebootedByBmc { .. } => {
             reboot::happened(next, event, facts, now);
+            Ok(())
+        }
+        HostEvent::ReinstallAsked(request) => {
+            reinstall::asked(next, request, facts, now);
             Ok(())
         }
         HostEvent::Edited(params) => {
@@ -202,6 +212,7 @@ fn finish(
         next.data.status_updated_at = now;
     }
     failures::follow(old, &mut next, event, facts, now);
+    reinstall::follow(&mut next, now);
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;
@@ -275,6 +286,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     }
     finding_events(old, next, now, &mut events);
     reboot::events_of_change(old, next, now, &mut events);
+    reinstall::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

@@ -3,6 +3,7 @@
 use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
 
+use super::reinstall;
 use super::transition::set_info;
 use crate::record::{BmcBoots, Host, HostState, NotBooted};
 use crate::rules::facts::Deadlines;
@@ -45,6 +46,7 @@ pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoo
 
 fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
     match host.state {
+        HostState::ResettingPendingUserAction if reinstall::by_node(host) => None,
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             Some(AwaitedSystem::DiscoveryImage)
         }
@@ -62,6 +64,9 @@ pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
         return;
     };
     let begin = match (&host.state, system) {
+        (HostState::ResettingPendingUserAction, _) if host.data.pending_reinstall().is_some() => {
+            "The node is installed again, in its cluster. "
+        }
         (HostState::ResettingPendingUserAction, _) => "Reset. ",
         (_, AwaitedSystem::Disk) => "The host booted the discovery image again instead of its disk. ",
         _ => "",

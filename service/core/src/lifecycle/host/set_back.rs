@@ -19,6 +19,7 @@ pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
     times.extend(data.asked_logs.as_mut().map(|asked| &mut asked.asked_at));
     times.extend(data.failures.as_mut().map(|failures| &mut failures.last_at));
     times.extend(data.asked_reboot.as_mut().map(|asked| &mut asked.asked_at));
+    times.extend(data.asked_reinstall.as_mut().map(|asked| &mut asked.since));
     if let Some(progress) = &mut data.progress {
         times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
     }
