@@ -17,6 +17,9 @@ pub struct AskedReinstall {
     pub step: ReinstallStep,
     /// Beginning of the step.
     pub since: Timestamp,
+    /// Nothing was done with the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_refused: bool,
     /// `None`: it is being carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RebootOutcome>,

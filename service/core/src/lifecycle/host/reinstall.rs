@@ -51,6 +51,7 @@ pub(super) fn asked(host: &mut Host, request: &ReinstallAsked, facts: &HostFacts
         cluster_id: before.and_then(|before| before.cluster_id),
         step: ReinstallStep::Boot,
         since: now,
+        is_refused: refused.is_some(),
         outcome: None,
     };
     if let Some(why) = refused {

@@ -18,7 +18,7 @@ use muster_controller::writes::patch_params;
 use muster_core::record::{ImageWish, KubeRef};
 use muster_core::rules::placement::Need;
 use muster_resources::names::{annotation, finalizer};
-use muster_resources::{AgentMachine, AgentMachineStatus};
+use muster_resources::{AgentMachine, AgentMachineStatus, ReinstallRequest};
 use serde_json::json;
 
 use super::architecture;
@@ -28,6 +28,7 @@ use super::delete;
 use super::image;
 use super::prerequisites::{Prerequisites, missing_data, prerequisites};
 use super::provisioned::{self, When};
+use super::reinstall;
 use super::reservation::Reserved;
 use super::status::{self, Found, Reason, Type};
 use super::waits;
@@ -91,7 +92,9 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         add_hook(machine, provider).await?;
     }
     release_strays(&object, provider).await?;
-    if let Some(before) = object.status.as_ref().filter(|status| status::is_settled(status)) {
+    let is_settled =
+        |status: &&AgentMachineStatus| status::is_settled(status) && reinstall::open(&object).is_none();
+    if let Some(before) = object.status.as_ref().filter(is_settled) {
         // The status stays as it was when it became ready; only a pause may have left a trace.
         let next = status::without_notice(before, Type::Paused);
         write(&provider.context, &*object, Some(before), &next).await?;
@@ -200,6 +203,9 @@ pub(super) fn agent_ref(status: Option<&AgentMachineStatus>) -> Option<KubeRef> 
 struct Reservation {
     reserved: Reserved,
     agent: Option<AgentView>,
+    /// The reason for which a request to install the host again did not go on to the Agent; refused: it never will.
+    held: Option<String>,
+    refused: Option<String>,
 }
 
 impl Reservation {
@@ -207,6 +213,16 @@ impl Reservation {
         Self {
             reserved: Reserved::NotYet(why.into()),
             agent: None,
+            held: None,
+            refused: None,
+        }
+    }
+
+    /// The same while a request to install the host again is held for this reason.
+    fn holding(self, why: String) -> Self {
+        Self {
+            held: Some(why),
+            ..self
         }
     }
 }
@@ -225,7 +241,7 @@ async fn reserve(
         Err(why) => {
             let reservation = match taken {
                 // The data that it was taken with is gone by now, e.g. by a roll-out that replaced the bootstrap data.
-                Some(name) => kept(name, provider, None).await?,
+                Some(name) => kept(name, provider, None).await?.holding(why),
                 None => Reservation::not_yet(why),
             };
             return Ok((reservation, None));
@@ -241,7 +257,7 @@ async fn reserve(
         Err(no_data) => {
             let why = missing_data(no_data)?;
             let reservation = match taken {
-                Some(name) => kept(name, provider, None).await?,
+                Some(name) => kept(name, provider, None).await?.holding(why),
                 None => Reservation::not_yet(why),
             };
             // Secrets that were never read are not watched.
@@ -254,7 +270,14 @@ async fn reserve(
         .with_image(wish.clone())
         .of_control_plane(is_control_plane);
     if let Some(name) = taken {
-        return Ok((kept(name, provider, Some(&binding)).await?, None));
+        let bootstrap = data.as_ref().map(|data| &*data.bootstrap);
+        let asked = Asked {
+            request: reinstall::request(object),
+            deployment: &deployment,
+            image: &wish,
+            bootstrap,
+        };
+        return Ok((kept_or_reinstalled(name, (object, machine), asked, binding, provider).await?, None));
     }
     if let Err(why) = provisioned::when(object, cluster, provider) {
         return Ok((Reservation::not_yet(why), None));
@@ -267,6 +290,43 @@ async fn reserve(
         binding,
     };
     take_one(object, machine, wanted, provider).await
+}
+
+/// A request to install the host again, and what it is for.
+struct Asked<'a> {
+    request: Option<ReinstallRequest>,
+    deployment: &'a KubeRef,
+    image: &'a ImageWish,
+    bootstrap: Option<&'a Bootstrap>,
+}
+
+/// Returns the Agent that was taken before, with its references corrected and the request to install its host again.
+async fn kept_or_reinstalled(
+    name: KubeRef,
+    (object, machine): (&AgentMachine, Machine<'_>),
+    asked: Asked<'_>,
+    binding: Binding,
+    provider: &Provider,
+) -> Result<Reservation, Error> {
+    let Some(request) = asked.request else {
+        return kept(name, provider, Some(&binding)).await;
+    };
+    let agent = agents::get(&provider.agents, &name);
+    if let Some(why) = reinstall::held(&request, machine, agent.as_deref(), asked.deployment) {
+        return Ok(kept(name, provider, None).await?.holding(why));
+    }
+    if !reinstall::has_begun(object, &request) {
+        let images = &*provider.context.images;
+        if let Err(why) = image::architectures(images, asked.image, asked.bootstrap) {
+            let kept = kept(name, provider, None).await?;
+            return Ok(Reservation {
+                refused: Some(why),
+                ..kept
+            });
+        }
+    }
+    let binding = binding.with_reinstall(Some(request.requested));
+    kept(name, provider, Some(&binding)).await
 }
 
 /// What an Agent is taken for.
@@ -327,6 +387,8 @@ async fn take_one(
     let reservation = Reservation {
         reserved,
         agent: outcome.agent,
+        held: None,
+        refused: None,
     };
     let again = outcome.again.then_some(CLAIM_RETRY_INTERVAL);
     Ok((reservation, again.into_iter().chain(back_off).min()))
@@ -373,6 +435,8 @@ async fn kept(name: KubeRef, provider: &Provider, binding: Option<&Binding>) -> 
             others: None,
         },
         agent,
+        held: None,
+        refused: None,
     };
     let Some(agent) = agent else {
         return Ok(taken(None));
@@ -419,9 +483,14 @@ async fn settle(
         }
     }
     let object = newest.as_ref().unwrap_or(object);
+    let reinstall = reinstall::request(object).map(|request| {
+        let (held, refused) = (found.held.as_deref(), found.refused.as_deref());
+        reinstall::shown(&request, found.agent.as_ref(), held, refused)
+    });
     let found = Found {
         reserved: found.reserved,
         agent: found.agent.as_ref(),
+        reinstall,
         has_started: found.agent.as_ref().is_some_and(|agent| when.is_reached(agent)),
         generation: object.metadata.generation,
     };
