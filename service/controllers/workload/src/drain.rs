@@ -147,11 +147,17 @@ mod tests {
 
     #[test]
     fn a_pod_is_overdue_some_minutes_after_it_should_have_ended() {
-        let ending = pod(json!({"name": "a", "deletionTimestamp": "2026-11-22T08:00:00Z"}), "Running");
+        let ending = pod(
+            json!({"name": "a", "deletionTimestamp": "2026-11-22T08:00:00Z"}),
+            "Running",
+        );
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         assert!(!is_overdue(&ending, at("2026-11-22T08:04:59Z")));
         assert!(is_overdue(&ending, at("2026-11-22T08:05:00Z")));
-        assert!(!is_overdue(&pod(json!({"name": "a"}), "Running"), at("2026-11-22T08:05:00Z")));
+        assert!(!is_overdue(
+            &pod(json!({"name": "a"}), "Running"),
+            at("2026-11-22T08:05:00Z")
+        ));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepT
 use muster_api::validation::ValidationStatus;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, ReinstallAsked, Shown, Step, view};
-use muster_core::record::{CheckId, Host, HostState, ImageWish, Phase, ReinstallStep, Secret};
+use muster_core::record::{CheckId, Host, HostState, ImageWish, Phase, Secret};
 use muster_core::rules::findings::WAITING;
 use muster_core::rules::{checks, stages};
 use proptest::collection::vec;
@@ -257,12 +257,7 @@ fn is_legal(host: &Host) {
         HostState::Insufficient { failed } | HostState::PendingForInput { failed } => {
             assert!(host.due_at.is_some() && host.inventory.is_some() && !failed.is_empty());
         }
-        HostState::ResettingPendingUserAction
-            if matches!(
-                host.data.reinstall_step(),
-                Some(ReinstallStep::Download | ReinstallStep::Reboot)
-            ) =>
-        {
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
             assert!(host.due_at.is_some());
         }
         HostState::Installing

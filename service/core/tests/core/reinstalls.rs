@@ -81,7 +81,11 @@ fn a_node_boots_into_discovery_and_is_installed_again_with_its_name_and_disk() {
     let mut world = World::new();
     let host = node(&mut world);
     let disk = host.data.installation_disk_id.clone();
-    let before = (host.id, host.cluster_id, host.data.installed_as.clone().unwrap().hostname);
+    let before = (
+        host.id,
+        host.cluster_id,
+        host.data.installed_as.clone().unwrap().hostname,
+    );
     let host = asked(&mut world, &host);
     assert_eq!(host.state, HostState::ResettingPendingUserAction);
     assert_eq!(step(&host), Some(ReinstallStep::Download));
@@ -89,7 +93,10 @@ fn a_node_boots_into_discovery_and_is_installed_again_with_its_name_and_disk() {
     assert_eq!(steps, [StepType::DownloadBootArtifacts.name()]);
     let host = world.after(&host, &HostEvent::BootArtifactsDownloaded);
     assert_eq!(step(&host), Some(ReinstallStep::Reboot));
-    let rebooting = (vec![StepType::RebootForReclaim.name().to_owned()], PostStepAction::Exit);
+    let rebooting = (
+        vec![StepType::RebootForReclaim.name().to_owned()],
+        PostStepAction::Exit,
+    );
     assert_eq!(instructed(&world, &host), rebooting);
 
     let host = known_again(&world, &host, changed_inventory());
@@ -104,7 +111,11 @@ fn a_node_boots_into_discovery_and_is_installed_again_with_its_name_and_disk() {
     let host = installed(&world, &host);
     assert_eq!(host.state, HostState::AddedToExistingCluster);
     assert_eq!(outcome(&host), Some(RebootOutcome::Done));
-    let after = (host.id, host.cluster_id, host.data.installed_as.clone().unwrap().hostname);
+    let after = (
+        host.id,
+        host.cluster_id,
+        host.data.installed_as.clone().unwrap().hostname,
+    );
     assert_eq!(after, before);
     assert_eq!(host.data.node_agent, NodeAgent::Installed);
 }
@@ -140,7 +151,11 @@ fn a_node_that_does_not_do_its_part_waits_for_a_boot_and_says_so() {
     let failed = world.after(&host, &HostEvent::BootArtifactsFailed);
     assert_eq!(step(&failed), Some(ReinstallStep::Boot));
     assert_eq!(failed.data.node_agent, NodeAgent::GaveUp);
-    assert!(failed.data.status_info.contains("muster-node-agent"), "{}", failed.data.status_info);
+    assert!(
+        failed.data.status_info.contains("muster-node-agent"),
+        "{}",
+        failed.data.status_info
+    );
     assert_eq!(boot(&world, &failed), Some(true));
     // It does not come back.
     let host = world.after(&host, &HostEvent::BootArtifactsDownloaded);
@@ -150,7 +165,11 @@ fn a_node_that_does_not_do_its_part_waits_for_a_boot_and_says_so() {
         late = world.after(&late, &HostEvent::DeadlinePassed);
     }
     assert_eq!(step(&late), Some(ReinstallStep::Boot));
-    assert!(late.data.status_info.contains("60 minutes"), "{}", late.data.status_info);
+    assert!(
+        late.data.status_info.contains("60 minutes"),
+        "{}",
+        late.data.status_info
+    );
     assert_eq!(outcome(&late), None, "it waits, and goes on after a boot");
     let back = known_again(&world, &late, good_inventory());
     assert_eq!(step(&back), Some(ReinstallStep::Install));
@@ -166,7 +185,11 @@ fn a_silent_node_goes_on_with_its_next_poll() {
         host = world.after(&host, &HostEvent::DeadlinePassed);
     }
     assert_eq!(step(&host), Some(ReinstallStep::Boot));
-    assert!(host.data.status_info.contains("has not polled"), "{}", host.data.status_info);
+    assert!(
+        host.data.status_info.contains("has not polled"),
+        "{}",
+        host.data.status_info
+    );
     assert!(node_may_be_back(&host.state, &host.data));
     world.wait(Duration::minutes(30));
     world.poll();
@@ -181,7 +204,11 @@ fn a_node_without_our_agent_waits_for_a_boot_at_once() {
     let host = node(&mut world);
     let host = asked(&mut world, &host);
     assert_eq!(step(&host), Some(ReinstallStep::Boot));
-    assert!(host.data.status_info.contains("boot the host into the discovery image"));
+    assert!(
+        host.data
+            .status_info
+            .contains("boot the host into the discovery image")
+    );
 }
 
 #[test]
@@ -210,13 +237,19 @@ fn one_that_failed_counts_and_may_be_requested_again_but_no_first_installation()
     let host = known_again(&world, &host, good_inventory());
     let host = fail(&world, &host);
     assert!(matches!(outcome(&host), Some(RebootOutcome::Failed(why)) if why.contains("input/output")));
-    assert_eq!(host.data.failures.as_ref().map(|failures| failures.count), Some(1));
+    assert_eq!(
+        host.data.failures.as_ref().map(|failures| failures.count),
+        Some(1)
+    );
     let host = asked(&mut world, &host);
     assert_eq!(host.state, HostState::ResettingPendingUserAction);
     assert!(host.data.comes_back, "the live system still runs");
     let host = known_again(&world, &host, good_inventory());
     let host = installed(&world, &host);
-    assert_eq!((outcome(&host), host.data.failures), (Some(RebootOutcome::Done), None));
+    assert_eq!(
+        (outcome(&host), host.data.failures),
+        (Some(RebootOutcome::Done), None)
+    );
 }
 
 #[test]

@@ -111,7 +111,10 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
         );
         let again = [install(), progress(HostStage::Done), reinstall()];
         make(&again, true);
-        make(&[&again[..], &[HostEvent::BootArtifactsDownloaded]].concat(), true);
+        make(
+            &[&again[..], &[HostEvent::BootArtifactsDownloaded]].concat(),
+            true,
+        );
     } else {
         make(&[install(), progress(HostStage::Rebooting)], true);
     }

@@ -4,7 +4,7 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::Synced;
 use muster_controller::waits::{Until, Wait};
-use muster_core::record::{Host, HostState, Progress, ReinstallStep};
+use muster_core::record::{Host, HostState, Progress};
 
 use crate::join::awaited::Awaited;
 
@@ -118,18 +118,11 @@ fn of_state(
             info(),
             "Make the machine boot from its installation disk.",
         ),
-        HostState::ResettingPendingUserAction
-            if matches!(
-                host.data.reinstall_step(),
-                Some(ReinstallStep::Download | ReinstallStep::Reboot)
-            ) =>
-        {
-            Some(until(
-                wait("WaitingForReinstall", since, info()),
-                end,
-                "a user has to boot it into the discovery image then",
-            ))
-        }
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => Some(until(
+            wait("WaitingForReinstall", since, info()),
+            end,
+            "a user has to boot it into the discovery image then",
+        )),
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             user("WaitingForUser", info(), BOOT_DISCOVERY)
         }

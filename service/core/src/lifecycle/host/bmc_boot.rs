@@ -3,7 +3,6 @@
 use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
 
-use super::reinstall;
 use super::transition::set_info;
 use crate::record::{BmcBoots, Host, HostState, NotBooted};
 use crate::rules::facts::Deadlines;
@@ -46,7 +45,7 @@ pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoo
 
 fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
     match host.state {
-        HostState::ResettingPendingUserAction if reinstall::by_node(host) => None,
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => None,
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             Some(AwaitedSystem::DiscoveryImage)
         }

@@ -4,7 +4,7 @@ use chrono::Duration;
 use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
-use super::{reinstall, waiting};
+use super::waiting;
 use crate::record::{Host, HostState, RebootWay, ReinstallStep};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
@@ -31,7 +31,9 @@ pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> 
         HostState::Installing => Some(start_limit(host, deadlines)),
         HostState::InstallingInProgress => stage_limit(host, deadlines),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(reclaim_limit(host, deadlines)),
-        HostState::ResettingPendingUserAction if reinstall::by_node(host) => reinstall_limit(host, deadlines),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            reinstall_limit(host, deadlines)
+        }
         _ => None,
     }
 }
@@ -52,7 +54,7 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
             earliest(end_of_wait(), silence(host, facts))
         }
         HostState::Reclaiming => earliest(end_of_wait(), Some(node_silent_at(host, facts))),
-        HostState::ResettingPendingUserAction if reinstall::by_node(host) => {
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
             let is_silent_at = match host.data.reinstall_step() {
                 Some(ReinstallStep::Download) => Some(node_silent_at(host, facts)),
                 _ => None,

@@ -150,7 +150,7 @@ pub(super) fn downloaded(host: &mut Host, now: Timestamp) -> bool {
 
 /// The node could not download them. False: it was not asked to by a reinstallation.
 pub(super) fn not_downloaded(host: &mut Host, now: Timestamp) -> bool {
-    if !by_node(host) {
+    if !host.boots_itself_again() {
         return false;
     }
     host.data.node_agent = NodeAgent::GaveUp;
@@ -159,22 +159,13 @@ pub(super) fn not_downloaded(host: &mut Host, now: Timestamp) -> bool {
     true
 }
 
-/// True while the agent on the node is to boot the machine into discovery.
-pub(super) fn by_node(host: &Host) -> bool {
-    host.state == HostState::ResettingPendingUserAction
-        && matches!(
-            host.data.reinstall_step(),
-            Some(ReinstallStep::Download | ReinstallStep::Reboot)
-        )
-}
-
 /// Gives the agent on the node up that did not do its step in time, and lets one go on that polls after all.
 pub(super) fn watch(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let Some(asked) = host.data.pending_reinstall() else {
         return;
     };
     let (step, since) = (asked.step, asked.since);
-    if by_node(host) {
+    if host.boots_itself_again() {
         if deadline::end_of_wait(host, &facts.deadlines()).is_some_and(|limit| now >= limit) {
             host.data.node_agent = NodeAgent::GaveUp;
             let limit = deadline::RECLAIM_LIMIT.num_minutes();
@@ -222,10 +213,7 @@ pub(super) fn way_out(host: &Host) -> (HostState, &'static str) {
             HostState::Reclaiming,
             "Waits for the agent on the node, which downloads what the node needs to boot into discovery again",
         ),
-        Some(ReinstallStep::Reboot) => (
-            HostState::ReclaimingRebooting,
-            "Reboots into the discovery image",
-        ),
+        Some(ReinstallStep::Reboot) => (HostState::ReclaimingRebooting, "Reboots into the discovery image"),
         _ => (HostState::UnbindingPendingUserAction, WAITS_FOR_BOOT),
     }
 }

@@ -4,7 +4,7 @@ use chrono::Duration;
 use muster_api::host::{HostFinding, HostStage};
 use muster_api::time::Timestamp;
 
-use super::{deadline, reinstall};
+use super::deadline;
 use crate::record::{Host, HostState, NotBooted, ReinstallStep};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::findings::WAITING;
@@ -108,10 +108,12 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
             };
             of_state("the host to boot from its disk", None, what_to_do)
         }
-        HostState::ResettingPendingUserAction if reinstall::by_node(host) => {
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
             let what = match host.data.reinstall_step() {
                 Some(ReinstallStep::Reboot) => "the node to reboot into discovery, to be installed again",
-                _ => "the agent on the node to download what it needs to boot into discovery, to be installed again",
+                _ => {
+                    "the agent on the node to download what it needs to boot into discovery, to be installed again"
+                }
             };
             of_state(
                 what,

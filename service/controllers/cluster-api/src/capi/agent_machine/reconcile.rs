@@ -277,7 +277,10 @@ async fn reserve(
             image: &wish,
             bootstrap,
         };
-        return Ok((kept_or_reinstalled(name, (object, machine), asked, binding, provider).await?, None));
+        return Ok((
+            kept_or_reinstalled(name, (object, machine), asked, binding, provider).await?,
+            None,
+        ));
     }
     if let Err(why) = provisioned::when(object, cluster, provider) {
         return Ok((Reservation::not_yet(why), None));

@@ -26,17 +26,21 @@ pub fn request(object: &AgentMachine) -> Option<ReinstallRequest> {
 
 /// The request that is not done yet.
 pub fn open(object: &AgentMachine) -> Option<ReinstallRequest> {
-    let shown = object.status.as_ref().and_then(|status| status.reinstall.as_ref());
+    let shown = object
+        .status
+        .as_ref()
+        .and_then(|status| status.reinstall.as_ref());
     request(object).filter(|request| {
-        shown.is_none_or(|shown| {
-            shown.requested != request.requested || shown.phase != ReinstallPhase::Done
-        })
+        shown.is_none_or(|shown| shown.requested != request.requested || shown.phase != ReinstallPhase::Done)
     })
 }
 
 /// True if the host was asked already, as far as the status shows.
 pub fn has_begun(object: &AgentMachine, request: &ReinstallRequest) -> bool {
-    let shown = object.status.as_ref().and_then(|status| status.reinstall.as_ref());
+    let shown = object
+        .status
+        .as_ref()
+        .and_then(|status| status.reinstall.as_ref());
     shown.is_some_and(|shown| {
         let is_before = matches!(shown.phase, ReinstallPhase::Waiting | ReinstallPhase::Refused);
         shown.requested == request.requested && !is_before
@@ -148,7 +152,8 @@ mod tests {
     }
 
     fn machine(secret: &str) -> DynamicObject {
-        let machine: Value = json!({"metadata": {"name": "m"}, "spec": {"bootstrap": {"dataSecretName": secret}}});
+        let machine: Value =
+            json!({"metadata": {"name": "m"}, "spec": {"bootstrap": {"dataSecretName": secret}}});
         serde_json::from_value(machine).unwrap()
     }
 
@@ -172,7 +177,12 @@ mod tests {
         let node = "added-to-existing-cluster";
         for (state, answered, phase, message) in [
             (node, None, P::Waiting, "has not answered"),
-            (node, Some(("2026-01-01T00:00:00.000Z", "done")), P::Waiting, "has not answered"),
+            (
+                node,
+                Some(("2026-01-01T00:00:00.000Z", "done")),
+                P::Waiting,
+                "has not answered",
+            ),
             (LEAVING, Some((AT, "pending")), P::Leaving, "downloads"),
             ("known", Some((AT, "pending")), P::Installing, "downloads"),
             ("error", Some((AT, "failed")), P::Failed, "why"),
@@ -186,9 +196,15 @@ mod tests {
         }
         let kept = agent(node, None);
         let refused = shown(&request(), Some(&kept), None, Some("no such image"));
-        assert_eq!((refused.phase, refused.message.as_str()), (P::Refused, "no such image"));
+        assert_eq!(
+            (refused.phase, refused.message.as_str()),
+            (P::Refused, "no such image")
+        );
         // What was begun is not taken back.
         let begun = agent("known", Some((AT, "pending")));
-        assert_eq!(shown(&request(), Some(&begun), None, Some("no such image")).phase, P::Installing);
+        assert_eq!(
+            shown(&request(), Some(&begun), None, Some("no such image")).phase,
+            P::Installing
+        );
     }
 }

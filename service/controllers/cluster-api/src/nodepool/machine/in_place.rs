@@ -24,9 +24,7 @@ use muster_resources::cluster_api::Machine;
 use muster_resources::cluster_api::names::{CLONED_FROM_NAME, EXCLUDE_DRAIN};
 use muster_resources::hypershift::InPlaceUpgrade;
 use muster_resources::names::annotation::{IN_PLACE_UPGRADE, REINSTALL};
-use muster_resources::{
-    AgentMachine, AgentMachineTemplate, Reinstall, ReinstallPhase, ReinstallRequest,
-};
+use muster_resources::{AgentMachine, AgentMachineTemplate, Reinstall, ReinstallPhase, ReinstallRequest};
 use muster_workload::Workload;
 use muster_workload::drain::Drained;
 use muster_workload::node::read;
@@ -67,9 +65,7 @@ pub fn has_failed(machine: &Machine) -> bool {
     // A condition of an earlier attempt is older than this one.
     conditions
         .filter(|one| one.type_ == "Updating" && one.reason == failed)
-        .any(|one| {
-            began.is_none_or(|began| one.last_transition_time.0.as_second() >= began.timestamp())
-        })
+        .any(|one| began.is_none_or(|began| one.last_transition_time.0.as_second() >= began.timestamp()))
 }
 
 /// Does the next step.
@@ -143,9 +139,7 @@ async fn drained(machine: &Machine, upgrade: &InPlaceUpgrade, context: &Context)
     let until = match delete::timeout(machine) {
         Some(limit) if delete::is_over(&time(began), limit, now()) => return None,
         Some(limit) => format!("until {}", delete::deadline(&time(began), limit)),
-        None => {
-            "without a limit: nodeDrainTimeout of the NodePool would set one".to_owned()
-        }
+        None => "without a limit: nodeDrainTimeout of the NodePool would set one".to_owned(),
     };
     let what = format!("the node {node} is drained, {until}; {why}");
     Some(shown(what, Some(INTERVAL)))
@@ -164,8 +158,7 @@ async fn request(
     upgrade: &InPlaceUpgrade,
     context: &Context,
 ) -> Result<Step, Error> {
-    let templates =
-        Api::<AgentMachineTemplate>::namespaced(context.client.clone(), &namespace(machine));
+    let templates = Api::<AgentMachineTemplate>::namespaced(context.client.clone(), &namespace(machine));
     let Some(template) = templates.get_opt(&upgrade.template).await? else {
         let what = format!("waits for the AgentMachineTemplate {}", upgrade.template);
         return Ok(shown(what, Some(INTERVAL)));
@@ -273,7 +266,9 @@ async fn old_node(machine: &Machine, upgrade: &InPlaceUpgrade, context: &Context
     };
     match try_it.await {
         Ok(waits) => waits,
-        Err(why) => Some(format!("the Node {name} of its former system cannot be deleted: {why}")),
+        Err(why) => Some(format!(
+            "the Node {name} of its former system cannot be deleted: {why}"
+        )),
     }
 }
 
@@ -336,7 +331,10 @@ mod tests {
     fn an_upgrade_is_read_from_its_annotation_and_rubbish_is_none() {
         let good = r#"{"began":"2026-11-22T15:00:00.000Z","dataSecretName":"d","template":"t"}"#;
         let read = upgrade(&machine(Some(good), None)).unwrap();
-        assert_eq!((read.data_secret_name.as_str(), read.template.as_str()), ("d", "t"));
+        assert_eq!(
+            (read.data_secret_name.as_str(), read.template.as_str()),
+            ("d", "t")
+        );
         for bad in [None, Some(""), Some("{}"), Some("hunter2")] {
             assert_eq!(upgrade(&machine(bad, None)), None, "{bad:?}");
         }

@@ -162,12 +162,7 @@ pub fn update(status: &mut MachineStatus, updating: Option<Updating>, now: Times
     let was_shown = status.conditions.iter().any(|one| one.type_ == name);
     let desired = match updating {
         Some(it) => Desired::new(Type::Updating, it.status, it.reason, it.message),
-        None if was_shown => Desired::new(
-            Type::Updating,
-            ConditionStatus::False,
-            Reason::NotUpdating,
-            "",
-        ),
+        None if was_shown => Desired::new(Type::Updating, ConditionStatus::False, Reason::NotUpdating, ""),
         None => return,
     };
     conditions::set(&mut status.conditions, desired, now);

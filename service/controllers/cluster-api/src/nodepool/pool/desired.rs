@@ -394,11 +394,21 @@ mod tests {
             pool.annotations_mut().insert(key, image.to_owned());
             let (name, object) = template(&pool, &place());
             let data = data_secret(&pool, &place(), "a").0.name;
-            (name.name, data, object["spec"]["template"]["spec"]["osImage"].clone())
+            (
+                name.name,
+                data,
+                object["spec"]["template"]["spec"]["osImage"].clone(),
+            )
         };
-        let none = (template(&plain, &place()).0.name, data_secret(&plain, &place(), "a").0.name);
+        let none = (
+            template(&plain, &place()).0.name,
+            data_secret(&plain, &place(), "a").0.name,
+        );
         let empty = with("");
-        assert_eq!((empty.0, empty.1, empty.2), (none.0.clone(), none.1.clone(), json!(null)));
+        assert_eq!(
+            (empty.0, empty.1, empty.2),
+            (none.0.clone(), none.1.clone(), json!(null))
+        );
         let debian = with("debian-13");
         assert_eq!(debian.2, "debian-13");
         assert!(debian.0 != none.0 && debian.1 != none.1);

@@ -101,7 +101,9 @@ pub async fn upgrade(
         return Ok(());
     };
     let text = serde_json::to_string(&upgrade).map_err(|error| Error::Internal(error.to_string()))?;
-    let chosen = machines.iter().filter(|machine| names.contains(&machine.name_any()));
+    let chosen = machines
+        .iter()
+        .filter(|machine| names.contains(&machine.name_any()));
     for machine in chosen {
         let metadata = json!({
             "resourceVersion": machine.resource_version(), "annotations": {annotation::IN_PLACE_UPGRADE: text},

@@ -62,7 +62,9 @@ pub struct Plan {
 pub fn rolling(management: &Management, wanted: usize) -> Rolling {
     if management.upgrade_type == UpgradeType::InPlace {
         let in_place = management.in_place.clone().unwrap_or_default();
-        let unavailable = number(in_place.max_unavailable.as_ref(), 1, wanted, |all, part| all / part);
+        let unavailable = number(in_place.max_unavailable.as_ref(), 1, wanted, |all, part| {
+            all / part
+        });
         // With none, nothing could ever change.
         return Rolling::InPlace {
             unavailable: unavailable.max(1),
@@ -160,7 +162,10 @@ fn to_upgrade(machines: &[View], deleted: &[String], wanted: usize, unavailable:
     let is_running = |machine: &View| machine.upgrade == Some(Upgrade::Running);
     let is_up = |machine: &View| machine.available && !is_running(machine);
     let nodes = staying.iter().filter(|machine| machine.installed).count();
-    let down = staying.iter().filter(|machine| machine.installed && !is_up(machine)).count();
+    let down = staying
+        .iter()
+        .filter(|machine| machine.installed && !is_up(machine))
+        .count();
     // Nodes on their way out whose successors are not there yet.
     let leaving = machines.iter().filter(|machine| machine.deleting).count();
     let replaced = leaving.min(wanted.saturating_sub(nodes));

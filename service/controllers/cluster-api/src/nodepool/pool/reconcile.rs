@@ -77,7 +77,15 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>, ward: &Ward) 
         in_place: pool.spec.management.upgrade_type == UpgradeType::InPlace,
     };
     let mended = Mended { ward, rules: &rules };
-    converge(&pool, &context, &place, (&target, &template_spec), data.err(), mended).await
+    converge(
+        &pool,
+        &context,
+        &place,
+        (&target, &template_spec),
+        data.err(),
+        mended,
+    )
+    .await
 }
 
 /// What repairs depend on.

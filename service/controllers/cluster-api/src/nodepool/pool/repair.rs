@@ -27,8 +27,9 @@ const MOST: &str = "hypershift.openshift.io/machine-health-check-max-unhealthy";
 /// Longest time between two looks that counts as watched.
 const GAP: TimeDelta = TimeDelta::minutes(3);
 
-/// Between two looks while a node is unhealthy.
+/// Longest and shortest time between two looks while a node is unhealthy.
 const INTERVAL: Duration = Duration::from_secs(30);
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// The rules of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,12 +63,18 @@ impl Most {
 /// The rules by the annotations of a NodePool, or else of its HostedCluster.
 pub fn rules(pool: &NodePool, hosted: &impl ResourceExt) -> Rules {
     let mut mistakes = Vec::new();
-    let given = |key: &str| pool.annotations().get(key).or_else(|| hosted.annotations().get(key));
+    let given = |key: &str| {
+        pool.annotations()
+            .get(key)
+            .or_else(|| hosted.annotations().get(key))
+    };
     let mut time = |key: &str, usual: TimeDelta| {
         let Some(text) = given(key) else { return usual };
         let seconds = seconds_of(text).filter(|seconds| *seconds > 0);
         seconds.and_then(TimeDelta::try_seconds).unwrap_or_else(|| {
-            mistakes.push(format!("the annotation {key} is {text:?}; write a time such as 16m"));
+            mistakes.push(format!(
+                "the annotation {key} is {text:?}; write a time such as 16m"
+            ));
             usual
         })
     };
@@ -82,7 +89,9 @@ pub fn rules(pool: &NodePool, hosted: &impl ResourceExt) -> Rules {
             None => text.parse().ok().map(Most::Number),
         };
         read.unwrap_or_else(|| {
-            mistakes.push(format!("the annotation {MOST} is {text:?}; write a number, or a percentage such as 40%"));
+            mistakes.push(format!(
+                "the annotation {MOST} is {text:?}; write a number, or a percentage such as 40%"
+            ));
             Most::Number(2)
         })
     });
@@ -152,7 +161,8 @@ pub struct Watched {
 
 /// The illness from now on.
 fn watched(before: Option<Watched>, illness: Illness, now: Timestamp) -> Watched {
-    let goes_on = before.filter(|before| before.illness == illness && now - before.last <= GAP && before.since <= now);
+    let goes_on =
+        before.filter(|before| before.illness == illness && now - before.last <= GAP && before.since <= now);
     Watched {
         illness,
         since: goes_on.map_or(now, |before| before.since),
@@ -190,6 +200,7 @@ impl Ward {
         let before = all.remove(pool).unwrap_or_default();
         let mut present = HashMap::new();
         let (mut due, mut nodes, mut is_unknown) = (Vec::new(), 0, false);
+        let mut soon = INTERVAL;
         for machine in machines {
             let look = look(machine);
             nodes += usize::from(look != Look::Busy);
@@ -203,8 +214,11 @@ impl Ward {
                 Illness::NotReady => rules.timeout,
                 Illness::Missing => rules.startup,
             };
-            if is_condemned(machine) || now - ill.since >= limit {
+            let left = (ill.since + limit - now).to_std().unwrap_or_default();
+            if is_condemned(machine) || left.is_zero() {
                 due.push(repair(machine, illness, limit));
+            } else {
+                soon = soon.min(left).max(SHORTEST);
             }
         }
         if is_unknown {
@@ -214,7 +228,7 @@ impl Ward {
                 ..Decision::default()
             };
         }
-        let again = (!present.is_empty()).then_some(INTERVAL);
+        let again = (!present.is_empty()).then_some(soon);
         if !present.is_empty() {
             all.insert(pool.clone(), present);
         }
@@ -309,7 +323,11 @@ mod tests {
     }
 
     /// The first minute in which a Machine is to be replaced, looking at these.
-    fn first(ward: &Ward, minutes: impl Iterator<Item = i64>, reason: impl Fn(i64) -> &'static str) -> Option<i64> {
+    fn first(
+        ward: &Ward,
+        minutes: impl Iterator<Item = i64>,
+        reason: impl Fn(i64) -> &'static str,
+    ) -> Option<i64> {
         for minute in minutes {
             let machines = [machine("a", reason(minute)), machine("b", "NodeReady")];
             let decision = ward.look(&name(), &machines, &usual(), at(minute));
@@ -332,7 +350,13 @@ mod tests {
 
     #[test]
     fn time_in_which_nobody_could_look_does_not_count() {
-        let away = |minute| if (5..40).contains(&minute) { "ConnectionDown" } else { "NodeNotReady" };
+        let away = |minute| {
+            if (5..40).contains(&minute) {
+                "ConnectionDown"
+            } else {
+                "NodeNotReady"
+            }
+        };
         assert_eq!(first(&Ward::default(), 0..90, away), Some(56));
         let stopped = (0..10).chain(60..90);
         assert_eq!(first(&Ward::default(), stopped, |_| "NodeNotReady"), Some(76));
@@ -350,7 +374,11 @@ mod tests {
         }
         let two = ward.look(&name(), &ill[..2], &usual(), at(30));
         assert_eq!(two.repair.len(), 2);
-        assert!(two.repair[0].why.contains("16 minutes: why"), "{:?}", two.repair[0]);
+        assert!(
+            two.repair[0].why.contains("16 minutes: why"),
+            "{:?}",
+            two.repair[0]
+        );
     }
 
     #[test]
@@ -379,9 +407,15 @@ mod tests {
         }))
         .unwrap();
         let of = rules(&pool(json!({TIMEOUT: "90s"})), &hosted);
-        assert_eq!((of.timeout, of.startup), (TimeDelta::seconds(90), TimeDelta::hours(1)));
+        assert_eq!(
+            (of.timeout, of.startup),
+            (TimeDelta::seconds(90), TimeDelta::hours(1))
+        );
         assert_eq!((of.most, of.most.of(5)), (Most::Percent(40), 2));
-        let bad = rules(&pool(json!({TIMEOUT: "soon", MOST: "-1"})), &HostedCluster::default());
+        let bad = rules(
+            &pool(json!({TIMEOUT: "soon", MOST: "-1"})),
+            &HostedCluster::default(),
+        );
         assert_eq!((bad.timeout, bad.most), (TimeDelta::minutes(16), Most::Number(2)));
         assert_eq!(bad.mistakes.len(), 2);
         assert!(bad.mistakes[0].contains("\"soon\""), "{:?}", bad.mistakes);

@@ -525,7 +525,8 @@ mod tests {
     #[test]
     fn upgrades_in_place_are_named_with_what_they_wait_for_and_one_that_failed_ends_them() {
         let upgrading = |name: &str, status: &str, reason: &str, data: &str| {
-            let upgrade = json!({"began": "2026-11-22T07:00:00.000Z", "dataSecretName": data, "template": "t"});
+            let upgrade =
+                json!({"began": "2026-11-22T07:00:00.000Z", "dataSecretName": data, "template": "t"});
             let mut condition = condition("Updating", status, "why");
             condition["reason"] = reason.into();
             let mut machine = machine(name, "old", json!([condition]));
@@ -539,13 +540,20 @@ mod tests {
         let one = reconciled(&pool, std::slice::from_ref(&running), 1, None);
         assert_eq!(
             of(&one, "UpdatingConfig"),
-            ("True", "RollingOut", "1 of 1 Machines are upgraded in place: a: why")
+            (
+                "True",
+                "RollingOut",
+                "1 of 1 Machines are upgraded in place: a: why"
+            )
         );
         assert_eq!(of(&one, "Ready").1, "RollingOut");
         let stopped = reconciled(&pool, &[running.clone(), failed("new")], 2, None);
         let (status, reason, message) = of(&stopped, "UpdatingConfig");
         assert_eq!((status, reason), ("False", "InplaceUpgradeFailed"));
-        assert!(message.contains("b: why") && message.contains("Delete the Machine"), "{message}");
+        assert!(
+            message.contains("b: why") && message.contains("Delete the Machine"),
+            "{message}"
+        );
         // The pool wants something else by now.
         let again = reconciled(&pool, &[running, failed("older")], 2, None);
         assert_eq!(of(&again, "UpdatingConfig").1, "RollingOut");
@@ -562,10 +570,18 @@ mod tests {
         let off = reconciled(&with(json!({})), &[], 0, None);
         assert_eq!(of(&off, "AutoscalingEnabled"), ("False", "AsExpected", ""));
         assert_eq!(of(&off, "AutorepairEnabled"), ("False", "AsExpected", ""));
-        let on = reconciled(&with(json!({"autoScaling": {"min": 1, "max": 3}, "autoRepair": true})), &[], 1, None);
+        let on = reconciled(
+            &with(json!({"autoScaling": {"min": 1, "max": 3}, "autoRepair": true})),
+            &[],
+            1,
+            None,
+        );
         let (status, reason, message) = of(&on, "AutoscalingEnabled");
         assert_eq!((status, reason), ("True", "AsExpected"));
-        assert!(message.starts_with("Maximum nodes: 3, Minimum nodes: 1."), "{message}");
+        assert!(
+            message.starts_with("Maximum nodes: 3, Minimum nodes: 1."),
+            "{message}"
+        );
         assert_eq!(of(&on, "AutorepairEnabled"), ("True", "AsExpected", ""));
         let bad = reconciled(&with(json!({"autoScaling": {"min": 3, "max": 1}})), &[], 0, None);
         assert_eq!(of(&bad, "AutoscalingEnabled").1, "ValidationFailed");

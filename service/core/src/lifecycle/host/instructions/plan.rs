@@ -167,10 +167,14 @@ fn plan(host: &Host) -> Plan {
             TangConnectivityCheck,
         ]),
         HostState::Installing => usual(&[Install]),
-        HostState::ResettingPendingUserAction if host.data.reinstall_step() == Some(ReinstallStep::Download) => {
+        HostState::ResettingPendingUserAction
+            if host.data.reinstall_step() == Some(ReinstallStep::Download) =>
+        {
             every(LEAVING_SECS, &[DownloadBootArtifacts])
         }
-        HostState::ResettingPendingUserAction if host.data.reinstall_step() == Some(ReinstallStep::Reboot) => {
+        HostState::ResettingPendingUserAction
+            if host.data.reinstall_step() == Some(ReinstallStep::Reboot) =>
+        {
             exit(SLOW_SECS, &[RebootForReclaim])
         }
         // Only the agent of the node polls: it waits for requests, and never registers.

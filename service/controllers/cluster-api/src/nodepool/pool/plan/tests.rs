@@ -268,7 +268,11 @@ fn nodes_are_upgraded_in_place_those_that_are_down_first_and_then_the_oldest() {
         ..ready("g", 1)
     };
     let pool = [stale("a", 1), going];
-    assert_eq!(plan(&pool, 2, IN_PLACE).upgrade.len(), 0, "its successor is not there yet");
+    assert_eq!(
+        plan(&pool, 2, IN_PLACE).upgrade.len(),
+        0,
+        "its successor is not there yet"
+    );
     assert_eq!(plan(&pool, 1, IN_PLACE).upgrade, ["a"]);
 }
 
