@@ -94,6 +94,7 @@ mod boot {
 mod install {
     mod aarch64;
     mod cloud_image;
+    mod in_place;
     mod machine_deployment;
     mod node_pool;
 }

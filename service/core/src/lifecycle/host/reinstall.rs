@@ -87,7 +87,7 @@ pub(super) fn asked(host: &mut Host, request: &ReinstallAsked, facts: &HostFacts
 fn obstacle(host: &Host, request: &ReinstallAsked, now: Timestamp) -> Option<String> {
     let last = host.data.asked_reinstall.as_ref();
     // The first installation in a cluster is none of these requests'.
-    let has_failed_again = host.state == HostState::Error
+    let has_failed_again = matches!(host.state, HostState::Error | HostState::Cancelled)
         && last.is_some_and(|last| last.cluster_id.is_some() && last.cluster_id == host.cluster_id);
     if host.state != HostState::AddedToExistingCluster && !has_failed_again {
         let status = host.state.status().name();
