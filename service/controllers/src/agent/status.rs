@@ -74,7 +74,7 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
-        // Certificates of an earlier installation say nothing about the next node.
+        // Certificates of an earlier installation are not the next node's.
         csr_status: before
             .csr_status
             .clone()

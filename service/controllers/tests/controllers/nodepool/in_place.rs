@@ -123,7 +123,7 @@ async fn nodes_are_upgraded_in_place_one_after_the_other_and_stay_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upgrade_that_fails_stops_the_others_until_the_pool_wants_something_else() {
+async fn an_upgrade_that_fails_stops_the_others_until_the_pool_is_changed_again() {
     let world = started().await;
     world.scale("vcluster2", 2).await;
     world.ready("vcluster2", 2).await;
@@ -219,7 +219,7 @@ async fn a_pool_that_scales_itself_stays_within_its_limits_and_mistakes_are_name
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unhealthy_node_is_replaced_with_the_reason_and_its_host_is_told() {
+async fn an_unhealthy_node_is_replaced_and_its_machine_has_the_reason() {
     let world = started().await;
     let annotations = json!({"hypershift.openshift.io/machine-health-check-timeout": "1s"});
     let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));

@@ -138,7 +138,7 @@ fn way(host: &Host, facts: &HostFacts<'_>) -> Way {
     }
 }
 
-/// The node has downloaded its boot artifacts. False: it was not asked to by a reinstallation.
+/// The node has downloaded its boot artifacts. False: no reinstallation instructed it to.
 pub(super) fn downloaded(host: &mut Host, now: Timestamp) -> bool {
     if host.data.reinstall_step() != Some(ReinstallStep::Download) {
         return false;
@@ -148,7 +148,7 @@ pub(super) fn downloaded(host: &mut Host, now: Timestamp) -> bool {
     true
 }
 
-/// The node could not download them. False: it was not asked to by a reinstallation.
+/// The node could not download them. False: no reinstallation instructed it to.
 pub(super) fn not_downloaded(host: &mut Host, now: Timestamp) -> bool {
     if !host.boots_itself_again() {
         return false;

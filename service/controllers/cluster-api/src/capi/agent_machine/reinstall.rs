@@ -35,7 +35,7 @@ pub fn open(object: &AgentMachine) -> Option<ReinstallRequest> {
     })
 }
 
-/// True if the host was asked already, as far as the status shows.
+/// True if the request has reached the host already, as far as the status shows.
 pub fn has_begun(object: &AgentMachine, request: &ReinstallRequest) -> bool {
     let shown = object
         .status

@@ -8,7 +8,7 @@
 //! | end | the new node is ready; takes new pods again | the annotation of the upgrade is gone |
 //!
 //! The NodePool begins an upgrade by an annotation of the Machine ([`IN_PLACE_UPGRADE`]), and the infrastructure provider shows in the
-//! AgentMachine's `status.reinstall` how far the host is. A Node is deleted, since pods and taints of its former system say nothing about the
+//! AgentMachine's `status.reinstall` how far the host is. A Node is deleted, since pods and taints of its former system do not describe the
 //! next one, and never while its kubelet reports: a name whose Node lives is given to no other machine.
 
 use std::time::Duration;

@@ -151,7 +151,7 @@ fn without_limits(new: &[&View], old: &[&View], wanted: usize) -> Plan {
 }
 
 /// Machines whose nodes are upgraded in place from now on: those that are down first, then the oldest. Those with an upgrade that is going
-/// on are counted, not named; one that failed ends the roll-out until it is gone, or the pool wants something else.
+/// on are counted, not named; one that failed ends the roll-out until it is gone, or the pool is changed again.
 fn to_upgrade(machines: &[View], deleted: &[String], wanted: usize, unavailable: usize) -> Vec<String> {
     let stays = |machine: &&View| !machine.deleting && !deleted.contains(&machine.name);
     let staying: Vec<&View> = machines.iter().filter(stays).collect();

@@ -199,7 +199,7 @@ async fn converge(
         plan.upgrade.clear();
     }
     machines::delete(&plan.delete, place, context).await?;
-    machines::upgrade(&plan.upgrade, pool, place, (target, &present), context).await?;
+    machines::upgrade(&plan.upgrade, pool, place, (target, &present[..]), context).await?;
     let made = machines::create(pool, place, target, plan.create, context).await?;
     present.extend(made);
     if !plan.delete.is_empty() || !plan.upgrade.is_empty() {

@@ -554,7 +554,7 @@ mod tests {
             message.contains("b: why") && message.contains("Delete the Machine"),
             "{message}"
         );
-        // The pool wants something else by now.
+        // The pool was changed again.
         let again = reconciled(&pool, &[running, failed("older")], 2, None);
         assert_eq!(of(&again, "UpdatingConfig").1, "RollingOut");
     }
