@@ -56,7 +56,7 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         // The change of the Machine triggers the next reconcile.
         return Ok(Action::await_change());
     }
-    let (updating, again) = match in_place::step(&machine, &context).await? {
+    let (updating, again) = match Box::pin(in_place::step(&machine, &context)).await? {
         Step::Changed => return Ok(Action::await_change()),
         Step::None => (None, None),
         Step::Shown(updating, again) => (Some(updating), again),
