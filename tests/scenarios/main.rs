@@ -97,6 +97,7 @@ mod install {
     mod aarch64;
     mod cloud_image;
     mod erase;
+    mod in_place;
     mod machine_deployment;
     mod node_pool;
 }

@@ -58,7 +58,8 @@ pub use agent_cluster_template::{
 pub use agent_machine::{
     AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
     AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
-    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, RemediationStrategy, RemediationType,
+    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, Reinstall, ReinstallPhase,
+    ReinstallRequest, RemediationStrategy, RemediationType,
 };
 pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,

@@ -3,6 +3,7 @@
 mod agreed;
 mod asked_logs;
 mod asked_reboot;
+mod asked_reinstall;
 mod bmc;
 mod bmc_power;
 mod check_id;
@@ -27,6 +28,7 @@ mod sleep;
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
 pub use asked_reboot::{AskedReboot, RebootOutcome, RebootWay};
+pub use asked_reinstall::{AskedReinstall, ReinstallStep};
 pub use bmc::{
     Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
 };

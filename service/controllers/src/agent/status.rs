@@ -14,7 +14,7 @@ use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 use muster_controller::conditions::{Synced, set, time};
 use muster_core::lifecycle::host::{reason_of_sleep, stage_of_sleep};
-use muster_core::record::{Failures, Host, HostData, Sleep, SleepStage};
+use muster_core::record::{Failures, Host, HostData, Phase, Sleep, SleepStage};
 use muster_core::rules::{failures, stages};
 use muster_resources::{
     AgentDebugInfo, AgentFailures, AgentSleep, AgentStatus, Condition, DeprovisionInfo, HostProgress,
@@ -78,7 +78,11 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
-        csr_status: before.csr_status.clone().filter(|_| inputs.left.is_none()),
+        // Certificates of an earlier installation are not the next node's.
+        csr_status: before
+            .csr_status
+            .clone()
+            .filter(|_| inputs.left.is_none() && host.state.phase() != Phase::PreInstall),
         // Set where it is written.
         observed_generation: before.observed_generation,
         deprovision_info: inputs

@@ -29,7 +29,7 @@ mod wipe;
 pub use advance::advance;
 pub use bind::node_may_be_back;
 pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, AwaitedSystem, awaited_boot};
-pub use event::{HostEvent, RebootAsked, SleepAsked, SleepEvent};
+pub use event::{HostEvent, RebootAsked, ReinstallAsked, SleepAsked, SleepEvent};
 pub use install::obstacle;
 pub use instructions::instructions;
 pub use register::{Machine, full, register};

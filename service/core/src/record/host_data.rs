@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
 use super::asked_reboot::AskedReboot;
+use super::asked_reinstall::{AskedReinstall, ReinstallStep};
 use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
 use super::image_wish::ImageWish;
@@ -163,6 +164,9 @@ pub struct HostData {
     /// The last request to reboot the installed host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_reboot: Option<AskedReboot>,
+    /// The last request to install the node again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_reinstall: Option<AskedReinstall>,
     /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
@@ -237,6 +241,16 @@ impl HostData {
         self.asked_reboot.as_ref().filter(|asked| asked.is_pending())
     }
 
+    /// The request to install the node again that is being carried out.
+    pub fn pending_reinstall(&self) -> Option<&AskedReinstall> {
+        self.asked_reinstall.as_ref().filter(|asked| asked.is_pending())
+    }
+
+    /// The step of that request; `None`: there is none.
+    pub fn reinstall_step(&self) -> Option<ReinstallStep> {
+        self.pending_reinstall().map(|asked| asked.step)
+    }
+
     /// The data of a host that registers at `at`.
     pub fn new(at: Timestamp) -> Self {
         Self {
@@ -286,6 +300,7 @@ impl HostData {
             logs: LogsState::default(),
             asked_logs: None,
             asked_reboot: None,
+            asked_reinstall: None,
             installer_args: Vec::new(),
             ignition_config_overrides: Secret::default(),
             installer_version: String::new(),

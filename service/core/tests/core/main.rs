@@ -27,6 +27,7 @@ mod query;
 mod quotas;
 mod reboots;
 mod registry;
+mod reinstalls;
 mod replies;
 mod returning;
 mod silence;

@@ -15,13 +15,15 @@ use muster_resources::{Agent, AgentDebugInfo, AgentFailures, AgentSleep, AgentSp
 use serde::Deserialize;
 
 /// The annotations that are read.
-const KEPT_ANNOTATIONS: [&str; 6] = [
+const KEPT_ANNOTATIONS: [&str; 8] = [
     annotation::AGENT_MACHINE_REF_NAMESPACE,
     annotation::AGENT_OS_IMAGE,
     annotation::AGENT_KUBERNETES_VERSION,
     annotation::ROLE_BEFORE,
     annotation::AGENT_REBOOT_REQUESTED,
     annotation::AGENT_REBOOT,
+    annotation::AGENT_REINSTALL_REQUESTED,
+    annotation::AGENT_REINSTALL,
 ];
 
 /// An Agent, without most of its inventory.

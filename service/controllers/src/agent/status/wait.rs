@@ -130,6 +130,11 @@ fn of_state(
             info(),
             "Make the machine boot from its installation disk.",
         ),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => Some(until(
+            wait("WaitingForReinstall", since, info()),
+            end,
+            "a user has to boot it into the discovery image then",
+        )),
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             user("WaitingForUser", info(), BOOT_DISCOVERY)
         }

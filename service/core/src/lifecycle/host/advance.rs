@@ -6,7 +6,7 @@ use muster_api::validation::ValidationStatus;
 
 use super::edit::{approval, overrides};
 use super::event::HostEvent;
-use super::install::progress;
+use super::install::{progress, reinstall};
 use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
@@ -97,9 +97,15 @@ fn happens(
         | HostEvent::UpgradeReported(_) => reports::reported(next, event, facts, now, events),
         HostEvent::BootArtifactsDownloaded => {
             media::back(next);
-            bind::downloaded(next)
+            match reinstall::downloaded(next, now) {
+                true => Ok(()),
+                false => bind::downloaded(next),
+            }
         }
-        HostEvent::BootArtifactsFailed => bind::not_downloaded(next),
+        HostEvent::BootArtifactsFailed => match reinstall::not_downloaded(next, now) {
+            true => Ok(()),
+            false => bind::not_downloaded(next),
+        },
         HostEvent::StepFailed { exit_code, reason } => {
             events.push(events::muster_step_failed(next, *exit_code, reason, now));
             Ok(())
@@ -132,6 +138,10 @@ fn happens(
         | HostEvent::RebootReported { .. }
         | HostEvent::RebootedByBmc { .. } => {
             reboot::happened(next, event, facts, now);
+            Ok(())
+        }
+        HostEvent::ReinstallAsked(request) => {
+            reinstall::asked(next, request, facts, now);
             Ok(())
         }
         HostEvent::Edited(params) => {
@@ -233,6 +243,7 @@ fn finish(
     }
     failures::follow(old, &mut next, event, facts, now);
     cleaning::follow(old, &mut next, event, facts, now);
+    reinstall::follow(&mut next, now);
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;
@@ -308,6 +319,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     reboot::events_of_change(old, next, now, &mut events);
     cleaning::events_of_change(old, next, now, &mut events);
     sleep::events_of_change(old, next, now, &mut events);
+    reinstall::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

@@ -52,6 +52,7 @@ pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoo
 
 fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
     match host.state {
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => None,
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             Some(AwaitedSystem::DiscoveryImage)
         }
@@ -69,6 +70,9 @@ pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
         return;
     };
     let begin = match (&host.state, system) {
+        (HostState::ResettingPendingUserAction, _) if host.data.pending_reinstall().is_some() => {
+            "The node is installed again, in its cluster. "
+        }
         (HostState::ResettingPendingUserAction, _) => "Reset. ",
         (_, AwaitedSystem::Disk) => "The host booted the discovery image again instead of its disk. ",
         _ => "",

@@ -5,7 +5,7 @@ use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
 use super::{cleaning, waiting};
-use crate::record::{Host, HostState, RebootWay, SleepStage};
+use crate::record::{Host, HostState, RebootWay, ReinstallStep, SleepStage};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
 
@@ -41,6 +41,9 @@ pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> 
         HostState::InstallingInProgress => stage_limit(host, deadlines),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(reclaim_limit(host, deadlines)),
         HostState::DiscoveringUnbound => cleaning::deadline(host, deadlines),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            reinstall_limit(host, deadlines)
+        }
         _ => None,
     }
 }
@@ -80,6 +83,13 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
             earliest(end_of_wait(), silence(host, facts))
         }
         HostState::Reclaiming => earliest(end_of_wait(), Some(node_silent_at(host, facts))),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            let is_silent_at = match host.data.reinstall_step() {
+                Some(ReinstallStep::Download) => Some(node_silent_at(host, facts)),
+                _ => None,
+            };
+            earliest(end_of_wait(), is_silent_at)
+        }
         // The next poll brings them back.
         HostState::DisconnectedUnbound | HostState::Disconnected => None,
         // They wait for a user, without a limit.
@@ -115,6 +125,12 @@ fn stage_limit(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
 /// Time by which a reclaimed node must have taken its next step.
 fn reclaim_limit(host: &Host, deadlines: &Deadlines<'_>) -> Timestamp {
     deadlines.after(host.data.status_updated_at, RECLAIM_LIMIT)
+}
+
+/// The same for a node that is to be installed again.
+fn reinstall_limit(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
+    let asked = host.data.pending_reinstall()?;
+    Some(deadlines.after(asked.since, RECLAIM_LIMIT))
 }
 
 /// Time by which the agent of a returning node must have polled. The time counts from the request: the agent may just

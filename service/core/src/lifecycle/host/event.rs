@@ -125,6 +125,8 @@ pub enum HostEvent {
     RebootAsked(RebootAsked),
     /// The request to reboot it was withdrawn.
     RebootWithdrawn,
+    /// A controller requests that its node is installed again, in its cluster.
+    ReinstallAsked(ReinstallAsked),
     /// The agent on its node reboots it, or could not.
     RebootReported {
         /// As the node reported it; `None`: it reboots.
@@ -252,6 +254,15 @@ impl SleepEvent {
     }
 }
 
+/// A request to install the node of a host again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReinstallAsked {
+    /// The time of the request, which identifies it.
+    pub requested_at: Timestamp,
+    /// The cluster that the requester takes the host to be a node of; `None`: it is not known here.
+    pub cluster_id: Option<ClusterId>,
+}
+
 impl HostEvent {
     /// For messages and logs.
     pub fn name(&self) -> &'static str {
@@ -282,6 +293,7 @@ impl HostEvent {
             Self::LogsAsked => "request for logs",
             Self::RebootAsked(_) => "request for a reboot",
             Self::RebootWithdrawn => "withdrawn reboot",
+            Self::ReinstallAsked(_) => "request for a reinstallation",
             Self::RebootReported { .. } | Self::RebootedByBmc { .. } => "reboot",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_) => "edit",
@@ -358,6 +370,7 @@ impl HostEvent {
             | Self::LogsAsked
             | Self::RebootAsked(_)
             | Self::RebootWithdrawn
+            | Self::ReinstallAsked(_)
             | Self::Cancelled { .. }
             | Self::ResetRequested
             | Self::ErasureRetried

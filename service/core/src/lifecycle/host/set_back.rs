@@ -32,6 +32,7 @@ pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
     if let Some(SleepStage::Waking(waking)) = data.sleep.as_mut().map(|sleep| &mut sleep.stage) {
         times.extend(&mut waking.begun_at);
     }
+    times.extend(data.asked_reinstall.as_mut().map(|asked| &mut asked.since));
     if let Some(progress) = &mut data.progress {
         times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
     }

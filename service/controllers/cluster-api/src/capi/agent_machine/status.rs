@@ -5,7 +5,9 @@ use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
 use muster_core::rules::placement::Rest;
-use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
+use muster_resources::{
+    AgentMachineStatus, AgentReference, Condition, Initialization, Reinstall, StandardCondition,
+};
 use strum::{EnumString, IntoStaticStr};
 
 use super::reservation::{Reserved, is_said, reserved, set_candidates};
@@ -96,6 +98,8 @@ pub struct Found<'a> {
     pub agent: Option<&'a AgentView>,
     /// True if its host was started from its disk, and counts as provisioned for that.
     pub has_started: bool,
+    /// The request to install its host again.
+    pub reinstall: Option<Reinstall>,
     pub generation: Option<i64>,
 }
 
@@ -103,6 +107,7 @@ pub struct Found<'a> {
 pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Timestamp) -> AgentMachineStatus {
     let mut next = before.cloned().unwrap_or_default();
     set_candidates(&mut next, &found.reserved);
+    next.reinstall.clone_from(&found.reinstall);
     if let Reserved::Taken { agent, .. } = &found.reserved {
         next.agent_ref = Some(AgentReference {
             name: agent.name.clone(),
@@ -110,11 +115,13 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         });
     }
     if let Some(agent) = found.agent {
+        // A node that is installed again keeps its name.
+        let is_named = NAMED.contains(&agent.state.as_str()) || found.reinstall.is_some();
         // A host that boots reports its addresses again; the former ones are kept until then. Its Node is found by the name.
         let told = next
             .addresses
             .iter()
-            .find(|one| one.type_ == HOST_NAME && NAMED.contains(&agent.state.as_str()));
+            .find(|one| one.type_ == HOST_NAME && is_named);
         let name = told.map(|one| one.address.as_str()).or(agent.hostname.as_deref());
         let found = addresses(&agent.interfaces, name);
         if !found.is_empty() {
@@ -389,6 +396,7 @@ mod tests {
             },
             agent: Some(agent),
             has_started,
+            reinstall: None,
             generation: Some(3),
         }
     }
@@ -551,6 +559,7 @@ mod tests {
             },
             agent: None,
             has_started: false,
+            reinstall: None,
             generation: Some(1),
         };
         let status = status(None, &found, now());
