@@ -70,7 +70,10 @@ mod cluster_api {
     mod control_planes;
     mod fleet;
     mod foreign_provider;
+    mod health;
+    mod health_check;
     mod manager;
+    mod moving;
     mod quotas;
 }
 
@@ -87,6 +90,7 @@ mod boot {
     mod live_image;
     mod odd_machines;
     pub mod order;
+    mod provider_data;
     mod reference_machine;
     mod static_network;
     mod three_hosts;
@@ -97,12 +101,14 @@ mod install {
     mod aarch64;
     mod cloud_image;
     mod erase;
+    mod in_place;
     mod machine_deployment;
     mod node_pool;
 }
 
 /// Machines that a BMC switches on.
 mod bmc {
+    mod asleep;
     mod discovery;
     mod foreign;
     mod machine;

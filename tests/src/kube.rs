@@ -4,7 +4,9 @@
 
 mod api;
 mod cluster_api;
+mod clusterctl;
 mod control_plane;
+mod health;
 mod kubectl;
 pub mod list_kind;
 mod metal3;
@@ -20,10 +22,12 @@ pub mod world;
 
 pub use api::{Api, KubeServed, control_plane, on_each_api, serve_in_namespaces};
 pub use cluster_api::ClusterApi;
+pub use clusterctl::Clusterctl;
 pub use control_plane::{ControlPlane, SERVICE_ADDRESS, Settings};
+pub use health::Health;
 pub use kubectl::{Kubectl, Output};
 pub use metal3::Metal3;
-pub use played_control_planes::{Played, PlayedControlPlanes, PlayedMachine};
+pub use played_control_planes::{MemberWatch, Played, PlayedControlPlanes, PlayedMachine};
 pub use pod_node::{PodNode, PodPort};
 pub use programs::program;
 pub use registry::Registry;

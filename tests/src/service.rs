@@ -427,6 +427,13 @@ impl Service {
         self.await_ready();
     }
 
+    /// The same on another Kubernetes API server, for a user with that kubeconfig.
+    #[track_caller]
+    pub fn start_again_on(&mut self, kubeconfig: &Path) {
+        self.settings.kube = KubeApi::Server(kubeconfig.to_owned());
+        self.start_again();
+    }
+
     /// The same with another build of the program.
     #[track_caller]
     pub fn start_again_as(&mut self, program: &Path) {

@@ -12,10 +12,10 @@ pub mod objects;
 mod story;
 
 pub use api::{Api, nodes_path};
-pub use control_plane::{ControlPlaneWalk, Observation};
+pub use control_plane::{ControlPlaneWalk, Nodes, Observation};
 pub use fleet_hosts::FleetHosts;
 pub use host::Host;
-pub use hub::{HARDWARE, Hub};
+pub use hub::{HARDWARE, Hub, hostname, name, state, summary};
 pub use kubelets::Kubelets;
 pub use machine_deployment::{MachineDeploymentWalk, apply_our_crds};
 pub use node_pool::{CLUSTERS, NodePoolWalk, POOL};

@@ -145,6 +145,27 @@ impl ImageFormat {
     }
 }
 
+/// Formats of virtual machines' disks, by their first bytes.
+const OF_VIRTUAL_MACHINES: [(&str, &[u8]); 5] = [
+    ("qcow2", b"QFI\xfb"),
+    ("VMDK", b"KDMV"),
+    ("VMDK", b"# Disk Descriptor"),
+    ("VHDX", b"vhdxfile"),
+    ("VHD", b"conectix"),
+];
+
+/// The format of an image that begins so, if it is one of virtual machines, whose parts are in another order than on a disk: it is not
+/// written, whatever its name ends in (cloud images in qcow2 are often called `.img`).
+pub fn virtual_disk(beginning: &[u8]) -> Option<&'static str> {
+    let mut formats = OF_VIRTUAL_MACHINES.iter();
+    formats
+        .find(|(_, magic)| beginning.starts_with(magic))
+        .map(|(name, _)| *name)
+}
+
+/// The command that makes an image that can be written.
+pub const TO_RAW: &str = "make a raw one by `qemu-img convert -O raw IN OUT.raw`";
+
 /// The proxy of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -18,6 +18,7 @@ use muster_api::time::Timestamp;
 use muster_controller::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition};
 use muster_controller::drive::{CONCURRENCY, drive};
 use muster_controller::finalizers;
+use muster_controller::health::{self, Sign};
 use muster_operations::now;
 use muster_resources::names::{finalizer, label};
 use muster_resources::{AgentClassification, AgentClassificationStatus, Condition};
@@ -69,6 +70,9 @@ impl ConditionReason for Reason {
         }
     }
 }
+
+/// A query that fails is corrected by its author.
+const SIGNS: [Sign; 1] = [Sign::stalled("QueryErrors", "True", &[])];
 
 muster_controller::has_conditions!(AgentClassificationStatus, Condition, Reason);
 
@@ -215,7 +219,8 @@ async fn write(context: &Context, classification: &AgentClassification, found: &
         finalizers::set(&api, classification, finalizer::AGENT_CLASSIFICATION).await?;
     }
     let before = classification.status.as_ref();
-    let next = status(&before.cloned().unwrap_or_default(), found, now());
+    let mut next = status(&before.cloned().unwrap_or_default(), found, now());
+    health::show(&mut next.conditions, &SIGNS, now());
     Ok(muster_controller::status::write(context, classification, before, &next).await?)
 }
 

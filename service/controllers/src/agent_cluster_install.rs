@@ -17,13 +17,14 @@ use kube::{Api, ResourceExt};
 use muster_controller::conditions::Synced;
 use muster_controller::drive::{CONCURRENCY, drive};
 use muster_controller::finalizers;
+use muster_controller::health;
 use muster_controller::references::{deployment_ref, install_ref, kube_ref};
 use muster_controller::watch;
 use muster_core::record::Cluster;
 use muster_operations::auth::{ClusterUrl, UrlPurpose};
 use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
-use status::{StoredCluster, status};
+use status::{SIGNS, StoredCluster, status};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::delete;
@@ -113,7 +114,8 @@ pub(super) async fn write_status(
         }
     });
     let before = install.status.as_ref();
-    let next = status(&install.spec, before, synced, stored.as_ref(), now());
+    let mut next = status(&install.spec, before, synced, stored.as_ref(), now());
+    health::show(&mut next.conditions, &SIGNS, now());
     Ok(muster_controller::status::write(context, install, before, &next).await?)
 }
 

@@ -257,7 +257,10 @@ impl Agent {
                         None => now + pause,
                     };
                     if self.rebooted_before(due).await {
-                        return End::Gone(Phase::Rebooted);
+                        return match self.desk.world.options.nodes {
+                            true => self.node().await,
+                            false => End::Gone(Phase::Rebooted),
+                        };
                     }
                 }
             }
@@ -275,6 +278,33 @@ impl Agent {
                 () = sleep_until(due) => false,
                 () = installing.reboots.cancelled() => true,
             },
+        }
+    }
+
+    /// Polls as the agent on a node does, until the machine boots the discovery image again.
+    async fn node(&mut self) -> End {
+        self.installing = None;
+        self.desk.enter(Phase::Polling);
+        let mut pause = self.desk.world.options.poll_interval.unwrap_or(BACK_OFF.1);
+        loop {
+            sleep(pause).await;
+            let steps = match self.poll().await {
+                Polled::Steps(steps) => steps,
+                Polled::Unknown => return End::Gone(Phase::Frozen),
+                Polled::Failed => continue,
+            };
+            if self.desk.world.options.poll_interval.is_none() {
+                pause = Duration::from_secs(u64::try_from(steps.next_instruction_seconds).unwrap_or(0))
+                    .max(BACK_OFF.0);
+            }
+            let steps = steps.instructions.unwrap_or_default();
+            let returns = steps.iter().any(|step| step.step_type == "reboot-for-reclaim");
+            if let Some(end) = self.perform(steps).await {
+                return end;
+            }
+            if returns {
+                return End::RegisterAgain;
+            }
         }
     }
 
@@ -400,7 +430,7 @@ impl Agent {
                 self.desk.reply(step, outcome, None).await;
                 return Some(End::RegisterAgain);
             }
-            Job::RebootForReclaim => {
+            Job::RebootForReclaim | Job::RebootNode => {
                 self.desk.reply(step, Outcome::done(), None).await;
             }
             Job::EraseDisks => {

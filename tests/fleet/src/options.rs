@@ -123,6 +123,11 @@ pub struct Options {
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub install_time: Duration,
 
+    /// Machines that were installed go on as nodes with an agent of ours on them: it polls, reboots them when that is requested, and
+    /// boots the discovery image again when they are taken out of their cluster [default: a machine ends with its reboot]
+    #[arg(long)]
+    pub nodes: bool,
+
     /// Version or image that the agents report as their own
     #[arg(long, default_value = concat!("muster-agent/", env!("CARGO_PKG_VERSION")), value_name = "TEXT")]
     pub agent_version: String,

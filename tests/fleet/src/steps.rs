@@ -37,10 +37,12 @@ pub enum Job {
     RebootForReclaim,
     /// Disks are erased; the same request returns more with each poll.
     EraseDisks,
+    /// The node reboots into its installed system.
+    RebootNode,
 }
 
 /// All known steps.
-const TABLE: [(&str, Handling); 18] = [
+const TABLE: [(&str, Handling); 19] = [
     ("inventory", Handling::Answer(checks::inventory)),
     ("ntp-synchronizer", Handling::Answer(checks::ntp)),
     ("connectivity-check", Handling::Answer(network::connectivity)),
@@ -71,6 +73,7 @@ const TABLE: [(&str, Handling); 18] = [
     ("upgrade-agent", Handling::Job(Job::UpgradeAgent)),
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
     ("erase-disks", Handling::Job(Job::EraseDisks)),
+    ("reboot-node", Handling::Job(Job::RebootNode)),
 ];
 
 /// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::control_plane::ControlPlane;
 use super::kubectl::Kubectl;
-use super::programs::{files_of, program};
+use super::programs::{cluster_api_version, files_of, program};
 use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
@@ -39,6 +39,7 @@ struct Manager {
     program: Program,
     health: ReservedPort,
     webhooks: ReservedPort,
+    crds: Vec<Value>,
 }
 
 impl ClusterApi {
@@ -68,12 +69,16 @@ impl ClusterApi {
         fs::write(folder.path().join("tls.key"), &signed.key).expect("a file can be written");
         let kubectl = plane.kubectl();
         let ports: Vec<_> = names.iter().map(|_| ReservedPort::reserve()).collect();
-        for (name, port) in names.iter().zip(&ports) {
-            apply_crds(&kubectl, name, port.number(), authority.certificate());
-        }
+        let crds: Vec<_> = names
+            .iter()
+            .zip(&ports)
+            .map(|(name, port)| crds_of(&kubectl, name, port.number(), authority.certificate()))
+            .collect();
+        crds.iter().for_each(|crds| apply(&kubectl, crds));
         kubectl.await_kinds();
-        let managers = names.iter().zip(ports);
-        let managers = managers.map(|(name, port)| Manager::start(name, plane, port, folder.path()));
+        let managers = names.iter().zip(ports).zip(crds);
+        let managers =
+            managers.map(|((name, port), crds)| Manager::start(name, plane, port, crds, folder.path()));
         let mut started = Self {
             managers: managers.collect(),
             _folder: folder,
@@ -95,15 +100,85 @@ impl ClusterApi {
         logs.collect::<Vec<_>>().join("\n")
     }
 
+    /// Lays out a repository of clusterctl with these providers: their kinds, whose controllers run already, in a namespace each. Returns the
+    /// entries of `providers` in clusterctl's configuration.
+    ///
+    /// # Panics
+    /// If files cannot be written.
+    #[track_caller]
+    pub(super) fn repository(&self, kubectl: &Kubectl, folder: &Path) -> Vec<Value> {
+        let version = cluster_api_version();
+        let minor = version
+            .split('.')
+            .nth(1)
+            .and_then(|minor| minor.parse::<u32>().ok());
+        let metadata = json!({
+            "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Metadata",
+            "releaseSeries": [{"major": 1, "minor": minor, "contract": "v1beta2"}],
+        });
+        let entry = |manager: &Manager| {
+            let (name, kind, label) = provider(manager.name);
+            let folder = folder.join(label).join(version);
+            let components = folder.join(match kind {
+                "CoreProvider" => "core-components.yaml".to_owned(),
+                _ => format!("{}-components.yaml", label.trim_end_matches("-kubeadm")),
+            });
+            let labels = json!({format!("{GROUP}/provider"): label});
+            let namespace = json!({
+                "apiVersion": "v1", "kind": "Namespace",
+                "metadata": {"name": format!("lab-{label}"), "labels": labels},
+            });
+            let mut objects = manager.crds.clone();
+            for crd in &mut objects {
+                crd["metadata"]["labels"][format!("{GROUP}/provider")] = json!(label);
+            }
+            objects.insert(0, namespace);
+            let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+            let printed = kubectl.run_with(
+                &[
+                    "create",
+                    "--dry-run=client",
+                    "--validate=false",
+                    "-o",
+                    "yaml",
+                    "-f",
+                    "-",
+                ],
+                &list,
+            );
+            let written = fs::create_dir_all(&folder)
+                .and_then(|()| fs::write(folder.join("metadata.yaml"), metadata.to_string()))
+                .and_then(|()| fs::write(&components, printed));
+            written.unwrap_or_else(|error| panic!("{}: {error}", components.display()));
+            json!({"name": name, "type": kind, "url": components})
+        };
+        self.managers.iter().map(entry).collect()
+    }
+
     /// The process id of core's controllers.
     pub fn id(&self) -> u32 {
         self.managers[0].program.id()
     }
 }
 
+/// Name, type and label of a provider, as clusterctl knows them.
+fn provider(manager: &str) -> (&'static str, &'static str, &'static str) {
+    match manager {
+        "kubeadm-bootstrap" => ("kubeadm", "BootstrapProvider", "bootstrap-kubeadm"),
+        "kubeadm-control-plane" => ("kubeadm", "ControlPlaneProvider", "control-plane-kubeadm"),
+        _ => ("cluster-api", "CoreProvider", "cluster-api"),
+    }
+}
+
 impl Manager {
     #[track_caller]
-    fn start(name: &'static str, plane: &ControlPlane, webhooks: ReservedPort, folder: &Path) -> Self {
+    fn start(
+        name: &'static str,
+        plane: &ControlPlane,
+        webhooks: ReservedPort,
+        crds: Vec<Value>,
+        folder: &Path,
+    ) -> Self {
         let health = ReservedPort::reserve();
         let mut manager = command(program(name));
         manager.arg("--kubeconfig").arg(plane.kubeconfig());
@@ -129,6 +204,7 @@ impl Manager {
             program: Program::start_shared(name, manager, &log),
             health,
             webhooks,
+            crds,
         }
     }
 
@@ -154,7 +230,7 @@ impl Manager {
 /// Objects of these kinds are stored in one version and requested in others: the controllers convert them. Without
 /// their webhook the objects are garbled.
 #[track_caller]
-fn apply_crds(kubectl: &Kubectl, name: &str, port: u16, authority: &str) {
+fn crds_of(kubectl: &Kubectl, name: &str, port: u16, authority: &str) -> Vec<Value> {
     let conversion = json!({
         "strategy": "Webhook",
         "webhook": {
@@ -174,7 +250,7 @@ fn apply_crds(kubectl: &Kubectl, name: &str, port: u16, authority: &str) {
             crd["metadata"]["labels"][format!("{GROUP}/{contract}")] = json!(contract);
         }
     }
-    apply(kubectl, &crds);
+    crds
 }
 
 /// Defaults and checks of the kinds, without which objects lack members that the controllers rely on.

@@ -247,6 +247,17 @@ impl ControlPlane {
         self.kubeconfig_with_token()
     }
 
+    /// A kubeconfig for Muster where clusterctl has installed it: with the rights of its components, and no others. What users apply by itself
+    /// is applied.
+    #[track_caller]
+    pub fn installed_kubeconfig(&self) -> PathBuf {
+        let references = deploy().join("base/references.yaml");
+        self.kubectl()
+            .namespace(SERVICE_NAMESPACE)
+            .run(&["apply", "-f", &references.display().to_string()]);
+        self.kubeconfig_with_token()
+    }
+
     #[track_caller]
     fn kubeconfig_with_token(&self) -> PathBuf {
         let kubectl = self.kubectl().namespace(SERVICE_NAMESPACE);

@@ -2,6 +2,9 @@
 //! Cluster API tests itself with (`tests/kube/cluster-api/played`). Source: docs/protocol/capi-day1.md#4.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -46,6 +49,8 @@ pub struct Played {
 }
 
 const CLUSTER: &str = "lab";
+
+const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 
 impl PlayedControlPlanes {
     /// Starts an empty cluster.
@@ -109,19 +114,62 @@ impl PlayedControlPlanes {
 
     /// Members and nodes.
     pub fn seen(&self) -> Played {
-        let path = format!("/clusters/{CLUSTER}");
-        let shown = self.http.request("GET", &path, None).expect(200).json();
-        let sorted = |names: &Value| {
-            let names = names.as_array().into_iter().flatten();
-            let mut names: Vec<String> = names
-                .filter_map(|name| name.as_str().map(str::to_owned))
-                .collect();
-            names.sort();
-            names
-        };
-        Played {
-            members: sorted(&shown["members"]),
-            nodes: sorted(&shown["nodes"]),
-        }
+        seen(&self.http).unwrap_or_else(|error| panic!("{error}"))
     }
+
+    /// Counts the members that etcd lists, several times a second.
+    pub fn watch_members(&self) -> MemberWatch {
+        let ends = Arc::new(AtomicBool::new(false));
+        let (http, seen_ends) = (self.http.clone(), Arc::clone(&ends));
+        let thread = std::thread::spawn(move || {
+            let (mut fewest, mut most) = (usize::MAX, 0);
+            while !seen_ends.load(Ordering::Relaxed) {
+                if let Ok(played) = seen(&http) {
+                    fewest = fewest.min(played.members.len());
+                    most = most.max(played.members.len());
+                }
+                std::thread::park_timeout(WATCH_INTERVAL);
+            }
+            (fewest, most)
+        });
+        MemberWatch { ends, thread }
+    }
+}
+
+/// A running count of members.
+pub struct MemberWatch {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<(usize, usize)>,
+}
+
+impl MemberWatch {
+    /// Ends it: the fewest and the most members that were listed at one time.
+    ///
+    /// # Panics
+    /// If counting did.
+    pub fn end(self) -> (usize, usize) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        self.thread.join().expect("nothing panics there")
+    }
+}
+
+fn seen(http: &HttpClient) -> Result<Played, String> {
+    let answer = http.try_request("GET", &format!("/clusters/{CLUSTER}"), None)?;
+    if answer.status != 200 {
+        return Err(format!("{} {}", answer.status, answer.text()));
+    }
+    let shown = answer.json();
+    let sorted = |names: &Value| {
+        let names = names.as_array().into_iter().flatten();
+        let mut names: Vec<String> = names
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
+        names.sort();
+        names
+    };
+    Ok(Played {
+        members: sorted(&shown["members"]),
+        nodes: sorted(&shown["nodes"]),
+    })
 }

@@ -29,6 +29,11 @@ pub fn program(name: &str) -> PathBuf {
     })
 }
 
+/// The version of Cluster API, with its `v`.
+pub(super) fn cluster_api_version() -> &'static str {
+    required("sigs.k8s.io/cluster-api", CLUSTER_API_MODULE)
+}
+
 /// The folder with files of a kind that come with a program, next to it: `crds`, or `webhooks` of a manager of Cluster
 /// API's.
 ///

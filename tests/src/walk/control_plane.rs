@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::hub::{Hub, hostname, name, state, summary};
+use super::hub::{Hub, hostname, name, summary};
 use super::objects;
 use crate::condition::await_every;
 use crate::kube::{Kubectl, Played, PlayedControlPlanes, PlayedMachine};
@@ -24,13 +24,18 @@ pub struct ControlPlaneWalk<'a> {
     kubectl: Kubectl,
     hub: &'a Hub,
     played: &'a PlayedControlPlanes,
-    /// Of the hub's hosts, in REST.
-    infra_env_id: String,
-    /// Nodes that were booted, with their Machine and their Agent.
-    booted: BTreeMap<String, Booted>,
+    /// Name of the KubeadmControlPlane.
+    control_plane: String,
+    /// Number of Machines beside those of the control plane.
+    workers: usize,
+    nodes: Nodes,
 }
 
-#[derive(Debug, Clone)]
+/// Nodes that were booted, with their Machine and their Agent.
+#[derive(Debug, Default)]
+pub struct Nodes(BTreeMap<String, Booted>);
+
+#[derive(Debug)]
 struct Booted {
     machine: String,
     agent: String,
@@ -46,7 +51,36 @@ pub struct Observation {
     pub control_plane: Value,
 }
 
+impl Observation {
+    /// The Nodes of the control plane's Machines, sorted.
+    fn nodes_of_control_plane(&self) -> Vec<String> {
+        let machines = self.machines.iter().filter(|machine| is_control_plane(machine));
+        let nodes = machines.filter_map(|machine| machine["status"]["nodeRef"]["name"].as_str());
+        let mut nodes: Vec<String> = nodes.map(str::to_owned).collect();
+        nodes.sort();
+        nodes
+    }
+}
+
+/// Lets Muster hand bootstrap data to Agents.
+#[track_caller]
+fn bind_secrets(kubectl: &Kubectl) {
+    let role = "muster-capi-secrets";
+    let (role_of, account) = (format!("--clusterrole={role}"), "--serviceaccount=muster:muster");
+    kubectl.run(&["create", "rolebinding", role, &role_of, account]);
+}
+
+/// True for a Machine or AgentMachine of the control plane.
+fn is_control_plane(object: &Value) -> bool {
+    object["metadata"]["labels"]["cluster.x-k8s.io/control-plane"].is_string()
+}
+
 impl<'a> ControlPlaneWalk<'a> {
+    /// Namespace and name of the Cluster.
+    pub const CLUSTER: (&'static str, &'static str) = (NAMESPACE, NAME);
+    /// The version of Kubernetes of its machines.
+    pub const VERSION: &'static str = VERSION;
+
     /// Applies the Cluster, and a control plane of one machine made from the template `first`; kubeadm's bootstrap data are
     /// in `format` (`cloud-config` or `ignition`).
     #[track_caller]
@@ -55,26 +89,83 @@ impl<'a> ControlPlaneWalk<'a> {
             kubectl: hub.kubectl.namespace(NAMESPACE),
             hub,
             played,
-            infra_env_id: hub.infra_env_id(),
-            booted: BTreeMap::new(),
+            control_plane: NAME.to_owned(),
+            workers: 0,
+            nodes: Nodes::default(),
         };
         walk.kubectl.apply(&[objects::namespace(NAMESPACE)]);
         hub.give_hosts_to(NAMESPACE);
-        let role = "muster-capi-secrets";
-        let (role_of, account) = (format!("--clusterrole={role}"), "--serviceaccount=muster:muster");
-        walk.kubectl
-            .run(&["create", "rolebinding", role, &role_of, account]);
-        walk.template("first");
+        bind_secrets(&walk.kubectl);
+        walk.template("first", &json!({}));
         walk.kubectl.apply(&walk.cluster(format));
         walk
     }
 
-    /// An AgentMachineTemplate of this name.
+    /// Applies the manifests that `clusterctl generate cluster` prints [for one](ControlPlaneWalk::CLUSTER), with a control plane of one
+    /// machine and so many workers. The hub's hosts are in another namespace, so the AgentCluster names it.
     #[track_caller]
-    fn template(&self, name: &str) {
+    pub fn of_manifests(
+        hub: &'a Hub,
+        played: &'a PlayedControlPlanes,
+        manifests: &str,
+        workers: usize,
+    ) -> Self {
+        let walk = Self {
+            kubectl: hub.kubectl.namespace(NAMESPACE),
+            hub,
+            played,
+            control_plane: format!("{NAME}-control-plane"),
+            workers,
+            nodes: Nodes::default(),
+        };
+        walk.kubectl.apply(&[objects::namespace(NAMESPACE)]);
+        hub.give_hosts_to(NAMESPACE);
+        walk.kubectl.file("cluster.yaml", manifests);
+        let annotation = json!({format!("{PROVIDER}/agent-namespace"): super::hub::HARDWARE});
+        let patch = json!({
+            "apiVersion": format!("{PROVIDER}/v1beta1"), "kind": "AgentCluster",
+            "metadata": {"name": NAME, "namespace": NAMESPACE, "annotations": annotation},
+        });
+        let kustomization =
+            json!({"resources": ["cluster.yaml"], "patches": [{"patch": patch.to_string()}]}).to_string();
+        let file = walk.kubectl.file("kustomization.yaml", &kustomization);
+        walk.kubectl
+            .run(&["apply", "-k", file.trim_end_matches("/kustomization.yaml")]);
+        walk
+    }
+
+    /// Goes on with the nodes of a walk on another API server, to which the hub has moved.
+    #[track_caller]
+    pub fn of_nodes(
+        hub: &'a Hub,
+        played: &'a PlayedControlPlanes,
+        nodes: Nodes,
+        (control_plane, workers): (String, usize),
+    ) -> Self {
+        hub.give_hosts_to(NAMESPACE);
+        let kubectl = hub.kubectl.namespace(NAMESPACE);
+        bind_secrets(&kubectl);
+        Self {
+            kubectl,
+            hub,
+            played,
+            control_plane,
+            workers,
+            nodes,
+        }
+    }
+
+    /// Ends the walk on this API server: its nodes, the name of the control plane and the number of workers.
+    pub fn into_nodes(self) -> (Nodes, (String, usize)) {
+        (self.nodes, (self.control_plane, self.workers))
+    }
+
+    /// An AgentMachineTemplate of this name, with that spec of its AgentMachines.
+    #[track_caller]
+    fn template(&self, name: &str, spec: &Value) {
         self.kubectl.apply(&[json!({
             "apiVersion": format!("{PROVIDER}/v1beta1"), "kind": "AgentMachineTemplate",
-            "metadata": {"name": name, "namespace": NAMESPACE}, "spec": {"template": {"spec": {}}},
+            "metadata": {"name": name, "namespace": NAMESPACE}, "spec": {"template": {"spec": spec}},
         })]);
     }
 
@@ -120,20 +211,47 @@ impl<'a> ControlPlaneWalk<'a> {
         self.patch_control_plane(&json!({"replicas": replicas}));
     }
 
+    /// Sets the number of workers of the only MachineDeployment.
+    #[track_caller]
+    pub fn scale_workers(&mut self, replicas: usize) {
+        self.workers = replicas;
+        let replicas = format!("--replicas={replicas}");
+        let deployment = format!("machinedeployments.cluster.x-k8s.io/{NAME}-md-0");
+        self.kubectl.run(&["scale", &deployment, &replicas]);
+    }
+
     /// Rolls out to a new template.
     #[track_caller]
     pub fn roll_out_to(&self, template: &str) {
-        self.template(template);
-        self.patch_control_plane(
-            &json!({"machineTemplate": {"spec": {"infrastructureRef": {"name": template}}}}),
+        self.roll_out(template, &json!({}), &json!({}));
+    }
+
+    /// Rolls out to a new template whose machines have that OS image, without a machine more than before: one goes before the next comes.
+    #[track_caller]
+    pub fn roll_out_in_place_of(&self, template: &str, os_image: &str) {
+        let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}});
+        self.roll_out(
+            template,
+            &json!({"osImage": os_image}),
+            &json!({"rollout": {"strategy": strategy}}),
         );
+    }
+
+    /// Rolls out to a new template with that spec of its AgentMachines; `more` is changed in the control plane with it.
+    #[track_caller]
+    fn roll_out(&self, template: &str, spec: &Value, more: &Value) {
+        self.template(template, spec);
+        let mut change = more.clone();
+        change["machineTemplate"] = json!({"spec": {"infrastructureRef": {"name": template}}});
+        self.patch_control_plane(&change);
     }
 
     #[track_caller]
     fn patch_control_plane(&self, spec: &Value) {
         let patch = json!({"spec": spec}).to_string();
+        let control_plane = format!("kubeadmcontrolplane/{}", self.control_plane);
         self.kubectl
-            .run(&["patch", "kubeadmcontrolplane", NAME, "--type=merge", "-p", &patch]);
+            .run(&["patch", &control_plane, "--type=merge", "-p", &patch]);
     }
 
     /// Observes until `done` returns a value, boots the machines whose hosts were installed, and holds each observation to
@@ -153,7 +271,6 @@ impl<'a> ControlPlaneWalk<'a> {
             self.assert_quorum(&seen);
             self.boot(&seen)?;
             self.end(&seen);
-            self.return_hosts(&seen);
             done(&seen).map_err(|why| format!("{why}\n{}", describe(&seen)))
         })
     }
@@ -185,7 +302,7 @@ impl<'a> ControlPlaneWalk<'a> {
             .iter()
             .filter(|member| now.members.contains(member))
         {
-            let Some(booted) = self.booted.get(member) else {
+            let Some(booted) = self.nodes.0.get(member) else {
                 continue;
             };
             let agent = seen.agents.iter().find(|agent| name(agent) == booted.agent);
@@ -213,7 +330,7 @@ impl<'a> ControlPlaneWalk<'a> {
             let agent_name = one["status"]["agentRef"]["name"].as_str().unwrap_or_default();
             let agent = seen.agents.iter().find(|agent| name(agent) == agent_name);
             let node = agent.map(hostname).unwrap_or_default().to_owned();
-            if node.is_empty() || self.booted.contains_key(&node) {
+            if node.is_empty() || self.nodes.0.contains_key(&node) {
                 continue;
             }
             let [ca, etcd] = ["ca", "etcd"]
@@ -222,14 +339,14 @@ impl<'a> ControlPlaneWalk<'a> {
                 name: &node,
                 provider_id,
                 version: VERSION,
-                is_control_plane: one["metadata"]["labels"]["cluster.x-k8s.io/control-plane"].is_string(),
+                is_control_plane: is_control_plane(one),
                 authorities: [&ca, &etcd],
             })?;
             let booted = Booted {
                 machine: name(one).to_owned(),
                 agent: agent_name.to_owned(),
             };
-            self.booted.insert(node, booted);
+            self.nodes.0.insert(node, booted);
         }
         Ok(())
     }
@@ -238,28 +355,15 @@ impl<'a> ControlPlaneWalk<'a> {
     fn end(&mut self, seen: &Observation) {
         let is_gone = |booted: &Booted| !seen.agent_machines.iter().any(|one| name(one) == booted.machine);
         let gone: Vec<String> = self
-            .booted
+            .nodes
+            .0
             .iter()
             .filter(|(_, booted)| is_gone(booted))
             .map(|(node, _)| node.clone())
             .collect();
         for node in gone {
             self.played.end(&node);
-            self.booted.remove(&node);
-        }
-    }
-
-    /// Machines that are given back boot the discovery image, as a fleet's agents that were rebooted do not.
-    fn return_hosts(&self, seen: &Observation) {
-        let given_back = seen
-            .agents
-            .iter()
-            .filter(|agent| state(agent).starts_with("reclaiming"));
-        for agent in given_back {
-            let registration =
-                json!({"host_id": name(agent), "discovery_agent_version": "muster-agent/0.1.0"});
-            let path = format!("/infra-envs/{}/hosts", self.infra_env_id);
-            self.hub.service.http().post(&path, &registration).expect(201);
+            self.nodes.0.remove(&node);
         }
     }
 
@@ -267,6 +371,7 @@ impl<'a> ControlPlaneWalk<'a> {
     #[track_caller]
     pub fn await_settled(&mut self, replicas: usize, limit: Duration) {
         let what = format!("{replicas} control planes to be settled");
+        let workers = self.workers;
         self.until(&what, limit, |seen| {
             let status = &seen.control_plane["status"];
             let wanted = json!(replicas);
@@ -278,16 +383,34 @@ impl<'a> ControlPlaneWalk<'a> {
             ];
             let settled = counts.iter().all(|count| status[*count] == wanted)
                 && seen.control_plane["metadata"]["generation"] == status["observedGeneration"]
-                && seen.machines.len() == replicas
+                && seen.machines.len() == replicas + workers
+                && seen.cluster.members == seen.nodes_of_control_plane()
                 && seen.cluster.members.len() == replicas
-                && seen.cluster.nodes.len() == replicas;
+                && seen.cluster.nodes.len() == replicas + workers;
             settled.then_some(()).ok_or_else(|| "not yet".into())
         });
     }
 
+    /// Waits until no Machine is left that was made from another template, and the control plane is settled.
+    #[track_caller]
+    pub fn await_rolled_out(&mut self, template: &str, replicas: usize, limit: Duration) {
+        let what = format!("Machines of {template} alone");
+        self.until(&what, limit, |seen| {
+            let of_template = |one: &&Value| {
+                let from = &one["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"];
+                !is_control_plane(one) || from == template
+            };
+            let others = seen.agent_machines.len() - seen.agent_machines.iter().filter(of_template).count();
+            (others == 0)
+                .then_some(())
+                .ok_or_else(|| format!("{others} others"))
+        });
+        self.await_settled(replicas, limit);
+    }
+
     /// Names of the Agents that serve machines.
     pub fn agents(&self) -> Vec<String> {
-        self.booted.values().map(|booted| booted.agent.clone()).collect()
+        self.nodes.0.values().map(|booted| booted.agent.clone()).collect()
     }
 }
 

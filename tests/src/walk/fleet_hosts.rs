@@ -21,11 +21,26 @@ pub struct FleetHosts {
 }
 
 impl FleetHosts {
+    /// Name of the image that is not the default.
+    pub const OTHER_IMAGE: &str = "fleet-next";
+
     /// Starts hosts in the hub's InfraEnv of which so many are fit: others have flaws on purpose, or another
     /// architecture. They install within seconds, and poll every second, or at a total rate of
     /// [this](POLLS_PER_SECOND).
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(hub, hosts, folder, &[])
+    }
+
+    /// The same with machines that go on as nodes after their installation, with our agent on them, and come back when they are taken out of
+    /// their cluster.
+    #[track_caller]
+    pub fn start_lasting(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(hub, hosts, folder, &["--nodes"])
+    }
+
+    #[track_caller]
+    fn start_with(hub: &Hub, hosts: usize, folder: &Path, more: &[&str]) -> Self {
         let id = hub.infra_env_id();
         let mut fleet = command(fleet_program());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_"))
@@ -43,6 +58,7 @@ impl FleetHosts {
             "5s",
             "--skip-states",
         ]);
+        fleet.args(more);
         Self {
             program: Mutex::new(Program::start(
                 "muster-fleet",
@@ -52,7 +68,7 @@ impl FleetHosts {
         }
     }
 
-    /// A list of OS images with one that no host reads.
+    /// A list of OS images that no host reads: the default, and one that Machines name as [`OTHER_IMAGE`](Self::OTHER_IMAGE).
     ///
     /// # Panics
     /// If it cannot be written.
@@ -60,10 +76,15 @@ impl FleetHosts {
         let image = folder.join("image.raw");
         let content = vec![7; 1 << 20];
         std::fs::write(&image, &content).expect("a file can be written");
-        json!([{
+        let entry = json!({
             "openshift_version": OPENSHIFT_VERSION, "cpu_architecture": "x86_64", "version": "fleet",
             "metal_url": image, "metal_sha256": hex::encode(Sha256::digest(&content)), "default": true,
-        }])
+        });
+        let mut other = entry.clone();
+        other["name"] = json!(Self::OTHER_IMAGE);
+        other["version"] = json!(Self::OTHER_IMAGE);
+        other["default"] = json!(false);
+        json!([entry, other])
     }
 
     /// Fails when it has ended.

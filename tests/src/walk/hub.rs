@@ -1,7 +1,7 @@
 //! The management cluster of a walk: Muster, its InfraEnv, and the machines' Agents.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -78,17 +78,19 @@ impl Hub {
     /// On a real API server that knows the kinds.
     #[track_caller]
     pub fn real(settings: Settings, plane: &ControlPlane) -> Self {
-        let service = settings.kubeconfig(&plane.service_kubeconfig()).start();
+        Self::real_as(settings, plane, &plane.service_kubeconfig())
+    }
+
+    /// The same as a user with that kubeconfig.
+    #[track_caller]
+    pub fn real_as(settings: Settings, plane: &ControlPlane, kubeconfig: &Path) -> Self {
+        let service = settings.kubeconfig(kubeconfig).start();
         Self::with(service, &plane.kubectl(), Api::real(plane), Architecture::X86_64)
     }
 
     #[track_caller]
     fn with(service: Service, kubectl: &Kubectl, api: Api, architecture: Architecture) -> Self {
-        kubectl.apply(&[
-            objects::namespace(HARDWARE),
-            objects::pull_secret(HARDWARE, "pull-secret"),
-            objects::infra_env(HARDWARE, INFRA_ENV, architecture),
-        ]);
+        kubectl.apply(&hardware(architecture));
         Self {
             service,
             kubectl: kubectl.namespace(HARDWARE),
@@ -96,6 +98,19 @@ impl Hub {
             architecture,
             folder: tempfile::tempdir().expect("a temporary folder"),
         }
+    }
+
+    /// Takes the service along to another real API server that knows the kinds, as administrators do (docs/operations.md#moving-clusters-to-another-management-cluster):
+    /// it is stopped, `moving` moves what is a cluster's, the InfraEnv is applied there, and the service starts with the same database.
+    #[track_caller]
+    pub fn move_to(&mut self, plane: &ControlPlane, kubeconfig: &Path, moving: impl FnOnce()) {
+        assert!(self.service.terminate().success());
+        moving();
+        let kubectl = plane.kubectl();
+        kubectl.apply(&hardware(self.architecture));
+        self.kubectl = kubectl.namespace(HARDWARE);
+        self.api = Api::real(plane);
+        self.service.start_again_on(kubeconfig);
     }
 
     /// Lets AgentMachines of this namespace take the Agents.
@@ -289,6 +304,15 @@ impl Hub {
             }
         });
     }
+}
+
+/// The InfraEnv, with what it needs.
+fn hardware(architecture: Architecture) -> [Value; 3] {
+    [
+        objects::namespace(HARDWARE),
+        objects::pull_secret(HARDWARE, "pull-secret"),
+        objects::infra_env(HARDWARE, INFRA_ENV, architecture),
+    ]
 }
 
 /// The id of the disk for the system in the lab.

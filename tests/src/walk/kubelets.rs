@@ -1,9 +1,9 @@
 //! Simulates the arrival of many nodes: for hosts without a machine (`muster-fleet`). Each requests its certificates
 //! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. Machines have real ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,7 @@ const BOOTSTRAPPER: (&str, &[&str]) = (
 /// Simulated kubelets, which end when this is dropped.
 pub struct Kubelets {
     ends: Arc<AtomicBool>,
+    stopped: Arc<Mutex<BTreeSet<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,22 +50,41 @@ enum Stage {
 impl Kubelets {
     /// Creates a node in the workload cluster for each Agent at `agents_path` that reboots into it.
     pub fn of_rebooting_agents(agents: Api, agents_path: String, workload: &ControlPlane) -> Self {
+        Self::start(agents, agents_path, workload, false)
+    }
+
+    /// The same with nodes that report again and again that they are ready, for clusters whose controllers watch them.
+    pub fn with_heartbeats(agents: Api, agents_path: String, workload: &ControlPlane) -> Self {
+        Self::start(agents, agents_path, workload, true)
+    }
+
+    /// The kubelet of this node ends, as when it is killed.
+    pub fn stop(&self, node: &str) {
+        locked(&self.stopped).insert(node.to_owned());
+    }
+
+    fn start(agents: Api, agents_path: String, workload: &ControlPlane, has_heartbeats: bool) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let authority = std::fs::read(workload.authority()).expect("the control plane wrote its certificate");
         let http = HttpClient::trusting(&workload.url(), &authority).with_token(workload.token());
         let seen_ends = Arc::clone(&ends);
+        let stopped: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+        let seen_stopped = Arc::clone(&stopped);
         let thread = std::thread::spawn(move || {
             let nodes = Mutex::new(BTreeMap::new());
             while !seen_ends.load(Ordering::Relaxed) {
                 let asked = Instant::now();
                 let listed = agents.list(&agents_path).unwrap_or_default();
                 let pause = without_load(INTERVAL, asked.elapsed());
-                let (http, nodes) = (&http, &nodes);
+                let stopped = locked(&seen_stopped).clone();
+                let (http, nodes, stopped) = (&http, &nodes, &stopped);
                 std::thread::scope(|scope| {
                     for some in listed.chunks(listed.len().div_ceil(AT_ONCE).max(1)) {
                         scope.spawn(move || {
-                            let rebooted = some.iter().filter(|agent| has_rebooted(agent));
-                            rebooted.for_each(|agent| advance(http, hostname(agent), nodes));
+                            let rebooted = some.iter().filter(|agent| has_rebooted(agent)).map(hostname);
+                            rebooted
+                                .filter(|name| !stopped.contains(*name))
+                                .for_each(|name| advance(http, name, nodes, has_heartbeats));
                         });
                     }
                 });
@@ -73,6 +93,7 @@ impl Kubelets {
         });
         Self {
             ends,
+            stopped,
             thread: Some(thread),
         }
     }
@@ -90,12 +111,16 @@ impl Drop for Kubelets {
 
 fn has_rebooted(agent: &Value) -> bool {
     let stage = agent["status"]["progress"]["currentStage"].as_str();
-    matches!(stage, Some("Rebooting" | "Configuring" | "Joined"))
+    matches!(stage, Some("Rebooting" | "Configuring" | "Joined" | "Done"))
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the node's next step. Failures are retried.
-fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>) {
-    let nodes = || nodes.lock().unwrap_or_else(PoisonError::into_inner);
+fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>, has_heartbeats: bool) {
+    let nodes = || locked(nodes);
     let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
     let user = format!("system:node:{name}");
     let stage = nodes().get(name).copied();
@@ -106,6 +131,10 @@ fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>
         .then_some(Stage::AsksForServing),
         Some(Stage::AsksForServing) if has_certificate(http, name, Serving) => {
             set_ready(http, name).then_some(Stage::Ready)
+        }
+        Some(Stage::Ready) if has_heartbeats => {
+            set_ready(http, name);
+            None
         }
         Some(_) => None,
     };
@@ -155,7 +184,8 @@ fn set_status(http: &HttpClient, name: &str, ready: &str) -> bool {
         "nodeInfo": {"kubeletVersion": "v1.34.4", "osImage": "played", "bootID": name},
         "conditions": [{
             "type": "Ready", "status": ready, "reason": "Played", "message": "",
-            "lastHeartbeatTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "lastHeartbeatTime": chrono::Utc::now().format("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
         }],
     }});
     let patch = http.with("Content-Type", "application/merge-patch+json");

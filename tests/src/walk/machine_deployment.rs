@@ -16,6 +16,7 @@ use crate::qemu::USER_NETWORK_HOST;
 /// The namespace of Cluster API's objects, and the name of each.
 const NAMESPACE: &str = "workers";
 const NAME: &str = "lab";
+const PROVIDER: &str = "capi-provider.agent-install.openshift.io";
 /// The first bootstrap data, and the Secret with it.
 const CONFIG: &str = "plain";
 
@@ -85,6 +86,9 @@ fn control_plane_crd() -> Value {
 }
 
 impl<'a> MachineDeploymentWalk<'a> {
+    /// The namespace of the Cluster.
+    pub const NAMESPACE: &'static str = NAMESPACE;
+
     /// Applies the Cluster, with an existing control plane, and the MachineDeployment without replicas.
     #[track_caller]
     pub fn begin(hub: &'a Hub, workload: &'a Workload) -> Self {
@@ -135,7 +139,7 @@ impl<'a> MachineDeploymentWalk<'a> {
     }
 
     fn cluster(&self) -> [Value; 4] {
-        let provider = "capi-provider.agent-install.openshift.io";
+        let provider = PROVIDER;
         let url = self.workload.plane().url_for_machines();
         let port: Option<u16> = url.rsplit(':').next().and_then(|port| port.parse().ok());
         let endpoint = json!({"host": USER_NETWORK_HOST, "port": port});
@@ -199,6 +203,34 @@ impl<'a> MachineDeploymentWalk<'a> {
             .run(&["delete", "machines.cluster.x-k8s.io", "--all", "--wait=false"]);
     }
 
+    /// Has unhealthy Machines remediated: the host is rebooted once, the Machine has a minute to become healthy, and then it is replaced.
+    #[track_caller]
+    pub fn check_health(&self) {
+        let (provider, template) = (format!("{PROVIDER}/v1beta1"), "AgentRemediationTemplate");
+        let metadata = json!({"name": NAME, "namespace": NAMESPACE});
+        let not_ready = ["Unknown", "False"]
+            .map(|status| json!({"type": "Ready", "status": status, "timeoutSeconds": 5}));
+        self.kubectl.apply(&[
+            json!({
+                "apiVersion": provider, "kind": template, "metadata": metadata,
+                "spec": {"template": {"spec": {"strategy": {"type": "Reboot", "retryLimit": 1, "timeout": "1m"}}}},
+            }),
+            json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": metadata,
+                "spec": {
+                    "clusterName": NAME, "selector": {"matchLabels": {"lab": "workers"}},
+                    "checks": {"nodeStartupTimeoutSeconds": 7200, "unhealthyNodeConditions": not_ready},
+                    "remediation": {"templateRef": {"apiVersion": provider, "kind": template, "name": NAME}},
+                },
+            }),
+        ]);
+    }
+
+    /// Path of the list of the provider's objects of a kind.
+    pub fn list_of(plural: &str) -> String {
+        format!("/apis/{PROVIDER}/v1beta1/namespaces/{NAMESPACE}/{plural}")
+    }
+
     /// Waits until there are so many Machines and they are Running with a Node that is Ready, and no other Node is
     /// left; checks that Nodes, Machines and AgentMachines have the same providerIDs. Returns these. `look` is called
     /// all the time.
@@ -235,9 +267,11 @@ impl<'a> MachineDeploymentWalk<'a> {
                 Err(seen.take(8).collect::<Vec<_>>().join("\n"))
             }
         });
-        let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
-        let agent_machines = format!("{provider}/namespaces/{NAMESPACE}/agentmachines");
-        let agent_machines = self.hub.api.list(&agent_machines).unwrap_or_default();
+        let agent_machines = self
+            .hub
+            .api
+            .list(&Self::list_of("agentmachines"))
+            .unwrap_or_default();
         objects::assert_provider_ids(&nodes, &machines, &agent_machines)
     }
 }

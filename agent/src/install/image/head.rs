@@ -1,5 +1,7 @@
 //! Holds the first mebibyte of an image, which goes to the disk last.
 
+use muster_api::steps::{TO_RAW, virtual_disk};
+
 use super::buffer::Buffer;
 use super::error::ImageError;
 use crate::gpt::{self, Table};
@@ -30,8 +32,11 @@ impl Head {
         disk: u64,
     ) -> Result<Self, ImageError> {
         let no_image = |reason: String| Err(ImageError::NoDiskImage(reason));
-        if filled < HEAD {
+        if filled < HEAD && virtual_disk(bytes.bytes()).is_none() {
             return no_image(format!("it has {filled} bytes"));
+        }
+        if let Some(format) = virtual_disk(bytes.bytes()) {
+            return no_image(format!("it is {format}, for virtual machines; {TO_RAW}"));
         }
         if bytes.bytes()[510..512] != [0x55, 0xaa] {
             return no_image("it has no boot sector; is it an ISO or a web page?".to_owned());
@@ -77,6 +82,10 @@ mod tests {
         let text = |result: Result<Head, ImageError>| result.unwrap_err().to_string();
         assert!(text(check(&good[..5000], None, 512, 1 << 30)).contains("5000 bytes"));
         assert!(text(check(&[0; HEAD], None, 512, 1 << 30)).contains("no boot sector"));
+        let mut qcow2 = vec![0; HEAD];
+        qcow2[..4].copy_from_slice(b"QFI\xfb");
+        assert!(text(check(&qcow2, None, 512, 1 << 30)).contains("it is qcow2"));
+        assert!(text(check(&qcow2[..5000], None, 512, 1 << 30)).contains("qemu-img convert"));
         assert!(text(check(&good, None, 4096, 1 << 30)).contains("sectors of 512 bytes"));
         assert!(text(check(&good, Some(2 << 30), 512, 1 << 30)).contains("too small"));
         let beyond = gpt::tests::head(512, &[("boot", [7; 16], u64::MAX / 512 - 9, u64::MAX / 512 + 9)]);

@@ -7,6 +7,7 @@
 //! - [`Context`]: a client with a deadline for each request, namespaces, Events, waits
 //! - [`Error`], [`error::Failure`]: how to continue after a failure: a retry, or waiting for a change of the object
 //! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
+//! - [`health`]: the two conditions that generic programs read
 //! - [`unreadable`]: the condition of an object that cannot be read
 //! - [`waits`]: what objects wait for, which becomes Kubernetes Events when it takes longer than a minute
 //! - [`lease`], [`lease::held`]: the rules by which replicas hold a Lease, and a Lease that is held by them
@@ -24,6 +25,7 @@ pub mod drive;
 pub mod error;
 pub mod events;
 pub mod finalizers;
+pub mod health;
 pub mod kinds;
 pub mod lease;
 pub mod merge_patch;

@@ -13,6 +13,7 @@ use muster_api::ids::{ClusterId, HostId};
 use muster_controller::conditions::Synced;
 use muster_controller::digest::digest;
 use muster_controller::events::warning;
+use muster_controller::health;
 use muster_controller::merge_patch::merge_patch;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_controller::status::send;
@@ -302,7 +303,8 @@ impl Reconciler {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
         }
         let (host, again) = Box::pin(self.reboot(key, &known, host)).await;
-        let retry = retry.into_iter().chain(again).min();
+        let (host, later) = Box::pin(self.reinstall(key, &known, host)).await;
+        let retry = retry.into_iter().chain(again).chain(later).min();
         let known = self
             .write_agent(
                 key,
@@ -429,10 +431,11 @@ impl Reconciler {
 
     /// Writes the differences of the status.
     pub(super) async fn write_status(&self, agent: &CachedAgent, new: AgentStatus) -> Result<(), Error> {
-        let new = AgentStatus {
+        let mut new = AgentStatus {
             observed_generation: agent.metadata.generation,
             ..new
         };
+        health::show(&mut new.conditions, &conditions::SIGNS, now());
         let before = agent.has_status().then(|| agent.status());
         let patch = patch::status(agent, before.as_ref(), new.clone());
         if patch.is_empty() {

@@ -3,6 +3,7 @@
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::{self, ConditionReason, ConditionStatus, Synced};
+use muster_controller::health::Sign;
 use muster_core::record::Cluster;
 use muster_resources::{
     AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus, ClusterProgress,
@@ -40,6 +41,14 @@ pub enum Reason {
     #[strum(serialize = "Cluster preparation has never been performed for this cluster")]
     NeverPrepared,
 }
+
+/// An AgentClusterInstall that is not as its spec wants it.
+pub const SIGNS: [Sign; 4] = [
+    Sign::stalled("SpecSynced", "False", &["InputError"]),
+    Sign::stalled("Failed", "True", &[]),
+    Sign::reconciling("SpecSynced", "False", &[]),
+    Sign::reconciling("Completed", "Unknown", &[]),
+];
 
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {

@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::bmc::{BmcFailure, BmcOutcome};
 use muster_controller::conditions::ConditionStatus::{False, True, Unknown};
 use muster_controller::conditions::{self, ConditionReason, Synced};
+use muster_controller::health::Sign;
 use muster_core::record::{self, BmcStage};
 use muster_resources::{BmcStatus, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
@@ -92,6 +93,41 @@ impl ConditionReason for Reason {
 }
 
 muster_controller::has_conditions!(BmcStatus, StandardCondition, Reason);
+
+/// A BMC that somebody has stopped is as they want it.
+pub const SIGNS: [Sign; 4] = [
+    Sign::stalled("SpecSynced", "False", &["InputError"]),
+    Sign::reconciling("SpecSynced", "False", &[]),
+    Sign::stalled(
+        "Discovered",
+        "False",
+        &[
+            "CredentialsRefused",
+            "CertificateNotTrusted",
+            "AddressNotUsable",
+            "Unreachable",
+            "SystemNotUsable",
+            "MediaNotUsable",
+            "ImageNotUsable",
+            "BootRefused",
+            "InUse",
+            "NoAgent",
+            "Refused",
+        ],
+    ),
+    Sign::reconciling(
+        "Discovered",
+        "False",
+        &[
+            "NotMade",
+            "Waiting",
+            "Checking",
+            "Inserting",
+            "Booting",
+            "WaitingForAgent",
+        ],
+    ),
+];
 
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 

@@ -4,6 +4,7 @@ use kube::Resource;
 use muster_api::bmc::{BmcCheck, BmcDifference, BmcInventory};
 use muster_api::time::Timestamp;
 use muster_controller::conditions::{self, Synced, time};
+use muster_controller::health;
 use muster_controller::references::kube_ref;
 use muster_core::record::{self, BmcStage};
 use muster_resources::{
@@ -11,7 +12,7 @@ use muster_resources::{
     BmcStatus,
 };
 
-use super::conditions::{Found, Type, of};
+use super::conditions::{Found, SIGNS, Type, of};
 
 /// The status from now on; the same as the present one when nothing differs.
 pub fn status(bmc: &Bmc, found: &Found<'_>, now: Timestamp) -> BmcStatus {
@@ -35,6 +36,7 @@ pub fn status(bmc: &Bmc, found: &Found<'_>, now: Timestamp) -> BmcStatus {
     for condition in of(found) {
         conditions::set(list, condition, now);
     }
+    health::show(list, &SIGNS, now);
     for condition in list {
         condition.observed_generation = bmc.meta().generation;
     }

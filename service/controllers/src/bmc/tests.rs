@@ -11,7 +11,7 @@ use muster_core::record::{self, BmcAsked, BmcStage, KubeRef, Leftover, Secret};
 use muster_resources::{Bmc, BmcSpec, BmcStatus};
 use serde_json::json;
 
-use super::conditions::{Found, Reason};
+use super::conditions::{Found, Reason, SIGNS};
 use super::delete::{LIMIT, Next, next};
 use super::status::status;
 
@@ -194,4 +194,11 @@ fn a_deletion_waits_for_the_medium_for_a_time_and_says_what_it_leaves() {
         panic!("the host's system would be killed");
     };
     assert!(why.contains("runs from the image"), "{why}");
+}
+
+#[test]
+fn the_signs_for_generic_programs_name_reasons_that_there_are() {
+    for reason in SIGNS.iter().flat_map(|sign| sign.reasons()) {
+        assert!(reason.parse::<Reason>().is_ok(), "{reason}");
+    }
 }

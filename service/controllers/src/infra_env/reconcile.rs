@@ -12,6 +12,7 @@ use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnvCreateParams;
 use muster_controller::finalizers;
+use muster_controller::health;
 use muster_controller::namespaces::OUTSIDE;
 use muster_controller::references::{cluster_ref, kube_ref, mirror_of, newest};
 use muster_controller::retry::RETRY_INTERVAL;
@@ -33,7 +34,7 @@ use super::adopt::adopted;
 use super::desired::{World, check_labels, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
-use super::status::{Available, Outcome, status};
+use super::status::{Available, Outcome, SIGNS, status};
 use super::{delete, mirrored};
 use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
@@ -383,6 +384,7 @@ pub(super) async fn write(
     let before = infra_env.status.as_ref();
     let mut next = status(&infra_env.name_any(), before, outcome, now());
     next.observed_generation = infra_env.metadata.generation;
+    health::show(&mut next.conditions, &SIGNS, now());
     Ok(muster_controller::status::write(context, infra_env, before, &next).await?)
 }
 

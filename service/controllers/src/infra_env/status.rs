@@ -7,6 +7,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::{self, ConditionReason, ConditionStatus};
+use muster_controller::health::Sign;
 use muster_resources::{BootArtifacts, Condition, InfraEnvDebugInfo, InfraEnvStatus, LabelSelector, names};
 use strum::{EnumString, IntoStaticStr};
 
@@ -44,6 +45,14 @@ pub enum Reason {
     HostsInUse,
     MediaInserted,
 }
+
+/// A mirror registry without effect is a notice, not a failure.
+pub const SIGNS: [Sign; 4] = [
+    Sign::stalled("ImageCreated", "False", &[]),
+    Sign::stalled("StaticNetworkApplied", "False", &[]),
+    Sign::reconciling("ImageCreated", "Unknown", &[]),
+    Sign::reconciling("AgentsCreated", "False", &[]),
+];
 
 impl ConditionReason for Reason {
     fn event_type(self, _is_new: bool) -> Option<EventType> {

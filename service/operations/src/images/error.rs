@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use muster_api::steps::TO_RAW;
 use muster_image::CoreOsImageError;
 
 use crate::chain;
@@ -14,6 +15,9 @@ pub enum ImageError {
     Unreadable(#[source] io::Error),
     #[error("it is not a file with content")]
     Empty,
+    /// With the name of the format.
+    #[error("it is {0}, for virtual machines; {remedy}, and name that in the list", remedy = TO_RAW)]
+    OfVirtualMachines(&'static str),
     #[error(
         "{what} has the SHA-256 {found}, and the list names {wanted}; download it again, or correct the list"
     )]

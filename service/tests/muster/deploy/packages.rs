@@ -344,3 +344,25 @@ fn the_helm_chart_makes_the_same_objects_as_kustomize() {
         assert_eq!(data["MUSTER_CAPI_PROVIDER"], capi.to_string());
     }
 }
+
+/// What a health check reads is in `status.conditions`.
+#[test]
+fn argo_cd_gets_a_health_check_of_each_kind_with_conditions() {
+    let objects = built("argocd");
+    let checks = get(&objects, "ConfigMap", "argocd-cm")["data"]
+        .as_object()
+        .unwrap();
+    let lua = read(&root().join("deploy/argocd/health.lua"));
+    assert!(checks.values().all(|check| *check == lua));
+    let kinds = built("crds");
+    let with_conditions = kinds.values().filter(|kind| {
+        let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/conditions";
+        kind.pointer(status).is_some()
+    });
+    let wanted: BTreeSet<String> = with_conditions
+        .map(|kind| (&kind["spec"]["group"], &kind["spec"]["names"]["kind"]))
+        .map(|(group, kind)| (group.as_str().unwrap(), kind.as_str().unwrap()))
+        .map(|(group, kind)| format!("resource.customizations.health.{group}_{kind}"))
+        .collect();
+    assert_eq!(checks.keys().cloned().collect::<BTreeSet<_>>(), wanted);
+}

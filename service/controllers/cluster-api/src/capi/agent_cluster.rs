@@ -3,6 +3,7 @@
 
 mod control_plane;
 mod desired;
+mod endpoint;
 mod reconcile;
 mod status;
 

@@ -230,6 +230,16 @@ impl<'a> Cluster<'a> {
         port > 0 && !host.is_empty()
     }
 
+    /// True if Cluster API has seen its API at work.
+    pub fn is_initialized(self) -> bool {
+        let status = [
+            "/status/initialization/controlPlaneInitialized",
+            "/status/controlPlaneReady",
+        ];
+        let mut found = status.iter().filter_map(|pointer| self.0.data.pointer(pointer));
+        found.any(|one| *one == true)
+    }
+
     /// True if HyperShift runs its control plane, outside its machines.
     pub fn is_hosted(self) -> bool {
         let reference = self.control_plane();

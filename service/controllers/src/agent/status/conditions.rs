@@ -9,6 +9,7 @@ use kube::runtime::events::EventType;
 use muster_api::host::HostFinding;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::{self, ConditionReason, ConditionStatus, Synced};
+use muster_controller::health::Sign;
 use muster_core::record::{Host, HostState};
 use muster_core::rules::{checks, findings};
 use muster_resources::{AgentStatus, Condition};
@@ -116,6 +117,29 @@ impl ConditionReason for Reason {
 }
 
 muster_controller::has_conditions!(AgentStatus, Condition, Reason);
+
+/// A host that waits for its approval, or for a cluster, is as its spec wants it.
+pub const SIGNS: [Sign; 14] = [
+    Sign::stalled("SpecSynced", "False", &["InputError"]),
+    Sign::stalled("Installed", "False", &["InstallationFailed"]),
+    Sign::stalled("Bound", "False", &["UnbindingPendingUserAction"]),
+    Sign::stalled("Connected", "False", &[]),
+    Sign::stalled(
+        "Validated",
+        "False",
+        &["ValidationsFailing", "ValidationsUserPending"],
+    ),
+    Sign::reconciling("SpecSynced", "False", &[]),
+    Sign::reconciling("Connected", "Unknown", &[]),
+    Sign::reconciling("Bound", "False", &["Binding", "Unbinding"]),
+    // Its message has the stage, and that of RequirementsMet what is awaited before it begins.
+    Sign::reconciling("Installed", "False", &["InstallationInProgress"]),
+    Sign::reconciling("RequirementsMet", "False", &["AgentNotReady"]),
+    Sign::reconciling("RequirementsMet", "False", &[]).with("Bound", "True"),
+    Sign::reconciling("Installed", "False", &[]).with("Bound", "True"),
+    Sign::reconciling("Installed", "Unknown", &[]),
+    Sign::reconciling("Validated", "Unknown", &[]).with("Installed", "False"),
+];
 
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 

@@ -2,11 +2,12 @@
 
 use muster_api::host::HostFinding;
 use muster_controller::conditions::{ConditionStatus, Synced, set};
+use muster_controller::health;
 use muster_core::record::HostState;
-use muster_resources::AgentStatus;
+use muster_resources::{AgentStatus, Condition};
 
 use super::{at, host};
-use crate::agent::status::conditions::{Reason, Type, network, of_host, without_host};
+use crate::agent::status::conditions::{Reason, SIGNS, Type, network, of_host, without_host};
 
 /// `(RequirementsMet, Installed, Bound)` of an approved host.
 fn table(state: &HostState) -> [(ConditionStatus, Reason); 3] {
@@ -217,4 +218,37 @@ fn failed_checks_are_told_in_their_own_words() {
         "{}",
         validated.message
     );
+}
+
+/// What generic programs read: nothing of a host that waits for its approval or a cluster, or is a node.
+#[test]
+fn hosts_on_their_way_and_hosts_that_go_no_further_are_told_apart() {
+    for state in HostState::one_of_each() {
+        let mut list: Vec<Condition> = Vec::new();
+        let host = host(state.clone());
+        for desired in of_host(&host, true, &Synced::Ok(None), None) {
+            set(&mut list, desired, at(0));
+        }
+        health::show(&mut list, &SIGNS, at(0));
+        let shown = list
+            .iter()
+            .map(|one| one.type_.as_str())
+            .find(|type_| ["Reconciling", "Stalled"].contains(type_));
+        let wanted = match &state {
+            HostState::AddedToExistingCluster => None,
+            HostState::Error
+            | HostState::Disconnected
+            | HostState::DisconnectedUnbound
+            | HostState::Insufficient { .. }
+            | HostState::InsufficientUnbound { .. }
+            | HostState::PendingForInput { .. }
+            | HostState::UnbindingPendingUserAction => Some("Stalled"),
+            // Validated is unknown, as no check was made.
+            _ => Some("Reconciling"),
+        };
+        assert_eq!(shown, wanted, "{state:?}");
+    }
+    for reason in SIGNS.iter().flat_map(|sign| sign.reasons()) {
+        assert!(reason.parse::<Reason>().is_ok(), "{reason}");
+    }
 }

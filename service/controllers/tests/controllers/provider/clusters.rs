@@ -2,6 +2,8 @@
 
 use kube::ResourceExt;
 use muster_resources::{AgentCluster, AgentClusterInstall, ClusterDeployment};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::world::{World, condition};
 use crate::backend::eventually;
@@ -75,4 +77,41 @@ async fn an_agent_cluster_makes_what_hosts_are_bound_to_and_says_what_it_waits_f
             .then_some(())
     })
     .await;
+}
+
+/// Another cluster has the address: kubeadm would take it for the new one, and join it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_machine_is_made_while_somebody_answers_at_the_address_of_a_new_api() {
+    let world = World::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let other = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 256];
+            let read = stream.read(&mut request).await;
+            let answered = stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n").await;
+            drop((read, answered));
+        }
+    });
+    world.kubeadm_cluster("new", port).await;
+    let ready = async |wanted: &str| {
+        eventually(wanted, async || {
+            let cluster: AgentCluster = world.get("new").await;
+            let status = cluster.status?;
+            let found = status.conditions.iter().find(|one| one.type_ == "Ready")?;
+            (found.reason == wanted).then(|| (status.ready, found.message.clone()))
+        })
+        .await
+    };
+    let (is_ready, message) = ready("EndpointInUse").await;
+    assert!(
+        !is_ready && message.contains(&format!("127.0.0.1:{port}")),
+        "{message}"
+    );
+    other.abort();
+    drop(other.await);
+    world
+        .annotate::<AgentCluster>("new", "lab.example/look", "again")
+        .await;
+    assert!(ready("AgentClusterReady").await.0);
 }

@@ -292,6 +292,16 @@ impl World {
             .unwrap();
     }
 
+    /// Sets the stage of the sleep of the Agent's host.
+    pub async fn agent_sleep(&self, name: &str, stage: &str) {
+        let sleep = json!({"stage": stage, "message": format!("{name} is {stage}")});
+        let patch = Patch::Merge(json!({"status": {"sleep": sleep}}));
+        self.agents()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the state of the Agent's host to installed.
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});
@@ -356,6 +366,17 @@ impl World {
             json!({}),
         )
         .await;
+    }
+
+    /// Creates a Cluster whose API is to be at this port, with a control plane that is not there yet.
+    pub async fn kubeadm_cluster(&self, name: &str, port: u16) {
+        let spec = json!({
+            "controlPlaneEndpoint": {"host": "127.0.0.1", "port": port},
+            "controlPlaneRef": {
+                "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": name,
+            },
+        });
+        self.cluster_with(name, spec, json!({})).await;
     }
 
     /// Creates the Cluster of a HostedCluster without a control plane yet.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use muster_api::infra_env::CpuArchitecture;
-use muster_api::steps::{ImageConfiguration, ImageFormat};
+use muster_api::steps::{ImageConfiguration, ImageFormat, TO_RAW};
 use serde::Deserialize;
 use thiserror::Error;
 use url::Url;
@@ -354,6 +354,11 @@ fn source(field: &str, text: &str) -> Result<(Source, String), String> {
     Ok((Source::Url(url.to_string()), url.path().to_owned()))
 }
 
+fn of_virtual_machines(path: &str) -> bool {
+    let end = path.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    end.is_some_and(|end| ["qcow", "qcow2", "vmdk", "vhd", "vhdx", "vdi", "ova"].contains(&end.as_str()))
+}
+
 fn metal(
     text: &str,
     sha256: Option<String>,
@@ -362,8 +367,9 @@ fn metal(
     let sha256 = digest("metal_sha256", sha256)?;
     let uncompressed_sha256 = digest("metal_uncompressed_sha256", uncompressed_sha256)?;
     let (source, path) = source("metal_url", text)?;
-    let format = ImageFormat::of_name(&path).ok_or_else(|| {
-        format!("metal_url: {text:?} ends in none of .raw, .img, .gz, .xz and .zst, so its compression is not known")
+    let format = ImageFormat::of_name(&path).ok_or_else(|| match of_virtual_machines(&path) {
+        true => format!("metal_url: {text:?} is an image for virtual machines; {TO_RAW}"),
+        false => format!("metal_url: {text:?} ends in none of .raw, .img, .gz, .xz and .zst, so its compression is not known"),
     })?;
     if sha256.is_none() && uncompressed_sha256.is_none() {
         return Err("metal_sha256 or metal_uncompressed_sha256 is needed: nothing unchecked is written to disks (sha256sum prints it)".into());
@@ -483,7 +489,8 @@ mod tests {
             (with("/srv/a.raw.zst", "srv/a.raw"), "entry 1: metal_url"),
             (with("/srv/a.raw.zst", "ftp://x/a.raw"), "entry 1: metal_url"),
             (with("/srv/a.raw.zst", "http://u:p@x/a.raw"), "password"),
-            (with("/srv/a.raw.zst", "/srv/a.qcow2"), ".zst"),
+            (with("/srv/a.raw.zst", "/srv/a.qcow2"), "qemu-img convert"),
+            (with("/srv/a.raw.zst", "/srv/a.bin"), ".zst"),
             (with(DIGEST, "abc"), "64 hexadecimal"),
             (with(DIGEST, ""), "metal_sha256 or metal_uncompressed_sha256"),
             (with("/srv/a.raw.zst", ""), "a digest without metal_url"),

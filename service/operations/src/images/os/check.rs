@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
-use muster_api::steps::ImageFormat;
+use muster_api::steps::{ImageFormat, virtual_disk};
 use muster_core::rules::os_image::{Digest as ImageDigest, MetalImage};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,9 @@ use crate::images::ImageError;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
+
+/// Bytes that show what the content is.
+const BEGINNING: usize = 32;
 
 /// Between two lines of the log about one file.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -48,6 +51,11 @@ fn read(
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(Err(ImageError::Empty));
+    }
+    // An image that cannot be decompressed fails below.
+    let beginning = beginning(path, wanted.format).unwrap_or_default();
+    if let Some(format) = virtual_disk(&beginning) {
+        return Ok(Err(ImageError::OfVirtualMachines(format)));
     }
     let mut stored = Hashing {
         inner: &file,
@@ -94,13 +102,26 @@ fn differs(what: &'static str, wanted: Option<&ImageDigest>, found: Option<&Stri
     })
 }
 
-fn hash_content(stored: &mut Hashing<'_>, format: ImageFormat) -> io::Result<String> {
-    let mut decoder: Box<dyn Read + '_> = match format {
+/// The first bytes of the content.
+fn beginning(path: &str, format: ImageFormat) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(BEGINNING);
+    decoder(File::open(path)?, format)?
+        .take(BEGINNING as u64)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn decoder<'a>(stored: impl Read + 'a, format: ImageFormat) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match format {
         ImageFormat::Raw => Box::new(stored),
         ImageFormat::Gz => Box::new(MultiGzDecoder::new(stored)),
         ImageFormat::Xz => Box::new(XzDecoder::new_multi_decoder(stored)),
         ImageFormat::Zst => Box::new(zstd::stream::read::Decoder::new(stored)?),
-    };
+    })
+}
+
+fn hash_content(stored: &mut Hashing<'_>, format: ImageFormat) -> io::Result<String> {
+    let mut decoder = decoder(stored, format)?;
     let (mut hash, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {
         match decoder.read(&mut chunk)? {

@@ -101,6 +101,15 @@ async fn a_digest_of_the_content_is_checked_by_decompressing() {
             "{name}"
         );
     }
+    // As cloud images in qcow2 are called, with the right digest.
+    let qcow2 = [&b"QFI\xfb"[..], CONTENT].concat();
+    let path = folder.path().join("cloud.img");
+    std::fs::write(&path, &qcow2).unwrap();
+    let images_in_qcow2 = images(&path, &format!(r#""metal_sha256":"{}""#, hex(&qcow2)));
+    let Availability::Unusable(why) = look(&images_in_qcow2).await.availability else {
+        panic!("it cannot be written");
+    };
+    assert!(why.contains("qcow2") && why.contains("qemu-img convert"), "{why}");
     let junk = folder.path().join("junk.zst");
     std::fs::write(&junk, b"no zstd").unwrap();
     let junk = images(

@@ -59,6 +59,28 @@ pub async fn control_plane(
     })
 }
 
+/// True if the control plane of `cluster` makes Machines, or is not there yet.
+///
+/// # Errors
+/// Fails if the API server does.
+pub async fn makes_machines(client: &Client, namespace: &str, cluster: Cluster<'_>) -> Result<bool, Error> {
+    let Some(reference) = cluster.control_plane() else {
+        return Ok(false);
+    };
+    let Some(kind) = kind(client, &reference).await? else {
+        return Ok(true);
+    };
+    let api = Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &kind);
+    let found = api.get_opt(reference.name).await?;
+    Ok(found.is_none_or(|found| has_template(&found)))
+}
+
+/// True for a control plane whose machines are made from a template.
+fn has_template(control_plane: &DynamicObject) -> bool {
+    let template = control_plane.data.pointer("/spec/machineTemplate");
+    template.is_some_and(Value::is_object)
+}
+
 /// The kind, in a version that the API server serves; `None`: it serves none.
 async fn kind(client: &Client, reference: &ControlPlaneReference<'_>) -> Result<Option<ApiResource>, Error> {
     let found = match reference.version {
@@ -118,6 +140,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_control_planes_with_a_template_make_machines() {
+        let of = |spec: Value| {
+            has_template(&serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap())
+        };
+        assert!(of(json!({"machineTemplate": {"spec": {}}})));
+        assert!(!of(json!({"version": "v1.34.4"})));
+    }
 
     #[test]
     fn a_hosted_control_plane_is_complete_or_says_what_it_lacks() {

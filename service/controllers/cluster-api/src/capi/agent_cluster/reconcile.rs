@@ -12,6 +12,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use muster_api::time::now;
 use muster_controller::error::{Error, unless_absent};
 use muster_controller::finalizers;
+use muster_controller::health;
 use muster_controller::references::{cluster_api_owner, kube_ref, with_owner};
 use muster_controller::retry::soonest;
 use muster_controller::status::write;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 
 use super::control_plane::{ControlPlane, control_plane};
 use super::desired;
+use super::endpoint;
 use super::status::{self, Found, Reason};
 use crate::capi::objects::{Cluster, adopted, find, is_managed_elsewhere, is_paused};
 use crate::capi::zones::{Place, Zones};
@@ -32,6 +34,9 @@ use crate::context::Context;
 
 /// Between two reads of a control plane, which no watch shows. Source: docs/protocol/capi-agent-provider.md#5.
 const CONTROL_PLANE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Between two requests to what answers at the address of a new cluster's API.
+const ENDPOINT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Clusters of Cluster API, and the zones of hosts for them.
 pub struct Clusters {
@@ -153,14 +158,19 @@ pub async fn reconcile(
         .map_or(object, Arc::new);
     let found = match converge(&object, cluster, context).await? {
         Ok(deployment) => {
-            let is_ready = has_endpoint(&object) || cluster.has_endpoint();
-            let (reason, message) = if is_ready {
-                (Reason::AgentClusterReady, "Machines can be made")
-            } else {
-                (
+            let is_named = has_endpoint(&object) || cluster.has_endpoint();
+            let (reason, message) = match endpoint::in_use(&object, cluster, context, &clusters.kind).await? {
+                Some(address) => (
+                    Reason::EndpointInUse,
+                    format!(
+                        "Somebody answers at {address}, which is to be the address of the new cluster's API; end what is there, or name another spec.controlPlaneEndpoint"
+                    ),
+                ),
+                None if is_named => (Reason::AgentClusterReady, "Machines can be made".to_owned()),
+                None => (
                     Reason::WaitingForControlPlaneEndpoint,
-                    "Waits for the address of the cluster's API: spec.controlPlaneEndpoint of the AgentCluster or of its Cluster",
-                )
+                    "Waits for the address of the cluster's API: spec.controlPlaneEndpoint of the AgentCluster or of its Cluster".to_owned(),
+                ),
             };
             Found {
                 deployment: Some(ClusterReference {
@@ -168,7 +178,7 @@ pub async fn reconcile(
                     namespace,
                 }),
                 reason,
-                message: message.to_owned(),
+                message,
             }
         }
         Err(found) => found,
@@ -191,10 +201,14 @@ async fn settle(
     found: Found,
     domains: Option<Vec<FailureDomain>>,
 ) -> Result<Action, Error> {
-    let again = matches!(
-        found.reason,
-        Reason::WaitingForControlPlane | Reason::ClusterDeploymentConflict
-    );
+    let again = match found.reason {
+        Reason::WaitingForControlPlane | Reason::ClusterDeploymentConflict => Some(CONTROL_PLANE_INTERVAL),
+        Reason::EndpointInUse => Some(ENDPOINT_INTERVAL),
+        Reason::AgentClusterReady
+        | Reason::WaitingForCluster
+        | Reason::WaitingForControlPlaneEndpoint
+        | Reason::Paused => None,
+    };
     let before = object.status.as_ref();
     let mut next = status::status(before, found, domains, object.metadata.generation, now());
     // Without the finalizer, the deletion goes unnoticed.
@@ -204,8 +218,9 @@ async fn settle(
     let overdue = context
         .waits
         .tell(&object.object_ref(&()), wait, &mut next.conditions);
+    health::show(&mut next.conditions, &status::SIGNS, now());
     write(context, object, before, &next).await?;
-    Ok(soonest([again.then_some(CONTROL_PLANE_INTERVAL), overdue]))
+    Ok(soonest([again, overdue]))
 }
 
 fn has_endpoint(object: &AgentCluster) -> bool {

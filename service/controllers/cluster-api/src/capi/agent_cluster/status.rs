@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition};
+use muster_controller::health::Sign;
 use muster_controller::waits::{Limit, NODE_MINUTES, Wait};
 use muster_resources::{
     AgentClusterStatus, ClusterReference, FailureDomain, Initialization, StandardCondition,
@@ -27,13 +28,22 @@ pub enum Reason {
     WaitingForControlPlaneEndpoint,
     /// A ClusterDeployment of that name exists, of another owner.
     ClusterDeploymentConflict,
+    /// Somebody answers at the address of the API before it is made.
+    EndpointInUse,
     Paused,
 }
+
+/// Whatever else it waits for is shown by `Ready` alone.
+pub const SIGNS: [Sign; 1] = [Sign::stalled(
+    "Ready",
+    "False",
+    &["ClusterDeploymentConflict", "EndpointInUse"],
+)];
 
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {
         match self {
-            Self::ClusterDeploymentConflict => Some(EventType::Warning),
+            Self::ClusterDeploymentConflict | Self::EndpointInUse => Some(EventType::Warning),
             Self::AgentClusterReady => Some(EventType::Normal),
             Self::WaitingForCluster | Self::WaitingForControlPlane | Self::WaitingForControlPlaneEndpoint => {
                 (!is_new).then_some(EventType::Normal)
@@ -100,7 +110,7 @@ pub fn wait(status: &AgentClusterStatus) -> Option<Wait> {
         return None;
     }
     Some(Wait {
-        needs_user: reason == Reason::ClusterDeploymentConflict,
+        needs_user: matches!(reason, Reason::ClusterDeploymentConflict | Reason::EndpointInUse),
         ..Wait::of_condition(ready, reason.into(), limit(reason))
     })
 }
@@ -120,9 +130,10 @@ fn limit(reason: Reason) -> Limit {
             NODE_MINUTES,
             "See the conditions of the control plane, or set the address by hand.",
         ),
-        Reason::ClusterDeploymentConflict | Reason::Paused | Reason::AgentClusterReady => {
-            Limit::minutes(10, "")
-        }
+        Reason::ClusterDeploymentConflict
+        | Reason::EndpointInUse
+        | Reason::Paused
+        | Reason::AgentClusterReady => Limit::minutes(10, ""),
     }
 }
 

@@ -10,6 +10,7 @@ use muster_api::time::{Timestamp, now};
 use muster_controller::error::Error;
 use muster_controller::events::event;
 use muster_controller::finalizers;
+use muster_controller::health;
 use muster_controller::references::{cluster_api_owner, kube_ref};
 use muster_controller::retry::RETRY_INTERVAL;
 use muster_controller::status::write;
@@ -262,7 +263,8 @@ fn unchanged(reason: Reason, message: String) -> Change {
 
 async fn settle(object: &AgentRemediation, context: &Context, change: Change) -> Result<Next, Error> {
     let before = object.status.as_ref();
-    let next = status::status(before, change, object.metadata.generation, now());
+    let mut next = status::status(before, change, object.metadata.generation, now());
+    health::show(&mut next.conditions, &status::SIGNS, now());
     write(context, object, before, &next).await?;
     Ok(Next::await_change())
 }

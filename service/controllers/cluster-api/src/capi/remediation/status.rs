@@ -4,6 +4,7 @@ use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::False;
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition, time};
+use muster_controller::health::Sign;
 use muster_controller::times::timestamp;
 use muster_resources::{AgentRemediationStatus, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
@@ -32,6 +33,9 @@ pub enum Reason {
     InvalidSpec,
     Paused,
 }
+
+/// It is on its way, until the Machine is healthy or gone, by `Ready`.
+pub const SIGNS: [Sign; 1] = [Sign::stalled("Ready", "False", &["InvalidSpec"])];
 
 impl ConditionReason for Reason {
     fn event_type(self, _: bool) -> Option<EventType> {
