@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn only_disks_that_discard_are_told_of_free_space() {
+    fn free_space_is_discarded_on_disks_that_do_that_alone() {
         assert!(discards("/tmp/disk.img"), "a file has holes");
         assert!(!discards("/dev/no-such-disk"));
     }

@@ -201,7 +201,7 @@ impl Work<'_> {
     }
 
     /// Discards a partition whose files cannot be removed one by one. If the disk does not do that, it is overwritten: one that is too
-    /// large for that at its ends, and the notes tell that the rest stays.
+    /// large for that at its ends, and the notes state that the rest stays.
     fn whole_or_ends(&mut self, partition: &Partition, reason: &str) -> Result<(), EraseError> {
         let (range, name) = (range_of(partition), name(partition));
         let reason = format!("its files cannot be removed one by one ({reason})");
