@@ -37,6 +37,7 @@ fn host(name: &str, sort: &str) -> Candidate {
         hardware: Hardware::default(),
         architecture: None,
         failures: None,
+        erasure: None,
     }
 }
 
