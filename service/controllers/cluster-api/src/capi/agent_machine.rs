@@ -122,6 +122,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
     tasks.spawn(triggers.clone().secrets(secret_writer));
     tasks.spawn(triggers.clone().templates());
+    tasks.spawn(triggers.clone().queue());
     tasks.spawn(triggers.waiting());
     tasks.spawn(agent_quota::run(provider.clone()));
     let all_listed = async {
