@@ -9,7 +9,7 @@ mod status;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use kube::api::ListParams;
@@ -138,6 +138,7 @@ enum Found {
 /// Returns the namespaces in which quotas can be read, once there are any.
 async fn readable(provider: &Provider) -> Namespaces {
     const ADVICE: &str = "rights to list and watch agentquotas.muster.dev are missing there (deploy/capi/rbac.yaml; for muster manager docs/quotas.md)";
+    let (watches, kind) = (&provider.context.watches, AgentQuota::plural(&()));
     let mut is_reported = false;
     loop {
         let wait = match find(provider).await {
@@ -152,15 +153,18 @@ async fn readable(provider: &Provider) -> Namespaces {
                     tracing::warn!("no AgentQuota is applied: {ADVICE}");
                 }
                 is_reported = true;
+                watches.works(&kind);
                 provider.quotas.without();
                 ABSENT_INTERVAL
             }
             Ok(Found::Absent) => {
+                watches.works(&kind);
                 provider.quotas.without();
                 ABSENT_INTERVAL
             }
             Err(error) => {
-                tracing::debug!(error = words(&error), "AgentQuotas are looked for again");
+                // The first time, no AgentMachine is reconciled before it is known.
+                watches.fails(&kind, words(&error), Instant::now());
                 RETRY_INTERVAL
             }
         };
