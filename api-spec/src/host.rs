@@ -373,6 +373,34 @@ pub struct Host {
     /// An addition: the last erasures that are over, the latest last.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cleaned: Vec<HostCleaned>,
+    /// An addition: the host sleeps, falls asleep, wakes, or did not wake; its status is that of its pool nevertheless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<HostSleep>,
+}
+
+/// The sleep of a host: its BMC switched it off, and it stays a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostSleep {
+    /// `falling-asleep`, `asleep`, `waking` or `did-not-wake`.
+    pub stage: String,
+    /// Begin of the stage.
+    pub since: String,
+    /// Name of the BMC that switches it off and boots it.
+    pub bmc: String,
+    /// Why it sleeps, is woken or did not wake.
+    pub reason: String,
+    /// Time of its last registration: the inventory is of that boot.
+    pub inventory_of: String,
+}
+
+/// Body of `POST .../hosts/{id}/actions/wake`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct HostWakeParams {
+    /// It stays awake until a person puts it to sleep.
+    pub keep: bool,
 }
 
 /// Installations and nodes that failed on a host since its last success.

@@ -195,6 +195,13 @@ pub struct InfraEnvCreateParams {
     pub rendezvous_ip: Option<String>,
     /// An addition: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub require_host_keys: Option<bool>,
+    /// An addition: hosts that no machine takes for so long are switched off by their BMCs, and woken by the next claim: `30m`, `2h`.
+    /// Without it, or empty, none sleeps.
+    pub idle_after: Option<String>,
+    /// An addition: number of hosts that are kept awake for machines to come. Only with `idle_after`.
+    pub warm_spares: Option<i64>,
+    /// An addition: part of each day, UTC, in which no spares are kept awake: `20:00-06:00`. Only with `idle_after`.
+    pub quiet_hours: Option<String>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
 }
@@ -222,6 +229,13 @@ pub struct InfraEnvUpdateParams {
     pub rendezvous_ip: Option<String>,
     /// An addition: hosts prove by a key of their own that they are the ones that registered, and others are refused.
     pub require_host_keys: Option<bool>,
+    /// An addition: hosts that no machine takes for so long are switched off by their BMCs, and woken by the next claim: `30m`, `2h`.
+    /// Without it, or empty, none sleeps.
+    pub idle_after: Option<String>,
+    /// An addition: number of hosts that are kept awake for machines to come. Only with `idle_after`.
+    pub warm_spares: Option<i64>,
+    /// An addition: part of each day, UTC, in which no spares are kept awake: `20:00-06:00`. Only with `idle_after`.
+    pub quiet_hours: Option<String>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
 }
@@ -262,6 +276,15 @@ pub struct InfraEnv {
     /// An addition; absent: the default.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cleaning: Cleaning,
+    /// An addition: time after which hosts that no machine takes are switched off; empty: never.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub idle_after: String,
+    /// An addition: hosts that are kept awake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_spares: Option<i64>,
+    /// An addition: part of each day, UTC, without such hosts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub quiet_hours: String,
     /// An addition: `NAMESPACE/NAME` of the InfraEnv resource that may take this one over.
     #[serde(default, skip_serializing_if = "is_default")]
     pub offered_to: String,

@@ -55,6 +55,9 @@ pub struct FoundHost {
     pub status: HostStatus,
     /// The reason for the status.
     pub reason: String,
+    /// `falling-asleep`, `asleep`, `waking` or `did-not-wake`; absent: it is awake. The status is that of its pool nevertheless.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sleep: String,
     /// Last change of the status. RFC 3339 with milliseconds.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub since: String,

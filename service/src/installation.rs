@@ -69,6 +69,16 @@ pub struct InstallationArgs {
     )]
     host_max_disconnection_time: Duration,
 
+    /// A host that sleeps must have registered so long after its BMC began to boot it, or goes into quarantine
+    #[arg(
+        long,
+        env = "HOST_WAKE_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "20m",
+        value_parser = limit
+    )]
+    host_wake_timeout: Duration,
+
     #[command(flatten)]
     stages: StageArgs,
 }
@@ -139,7 +149,7 @@ impl InstallationArgs {
 
     /// The longest waits for hosts.
     pub fn limits(&self) -> WaitLimits {
-        WaitLimits::new(self.host_max_disconnection_time, self.stages.set())
+        WaitLimits::new(self.host_max_disconnection_time, self.stages.set()).with_wake(self.host_wake_timeout)
     }
 }
 

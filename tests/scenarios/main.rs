@@ -101,12 +101,14 @@ mod install {
     mod aarch64;
     mod cloud_image;
     mod erase;
+    mod in_place;
     mod machine_deployment;
     mod node_pool;
 }
 
 /// Machines that a BMC switches on.
 mod bmc {
+    mod asleep;
     mod discovery;
     mod foreign;
     mod machine;

@@ -179,6 +179,28 @@ pub struct AgentStatus {
     /// is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<AgentCleaning>,
+    /// The host sleeps: its management controller has switched it off. AgentMachines may take it, which wakes it; its conditions stay as they
+    /// were when it was awake. Absent: it is awake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<AgentSleep>,
+}
+
+/// The sleep of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSleep {
+    /// `FallingAsleep`, `Asleep`, `Waking` or `DidNotWake`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// Begin of the stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_time: Option<Time>,
+    /// Why it sleeps, is woken or did not wake, and by which management controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Time of the boot that the inventory is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inventory_time: Option<Time>,
 }
 
 /// The erasure of the disks of a host that left a cluster. The annotation `agent.agent-install.openshift.io/erase` with the value `retry` or

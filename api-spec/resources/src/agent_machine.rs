@@ -81,12 +81,58 @@ pub struct AgentMachineStatus {
     /// `Ready`, a summary of `AgentRequirementsMet`, `AgentReserved`, `AgentSpecSynced`, `AgentValidated` and `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<StandardCondition>,
+    /// The last request to install the host again in its cluster; absent: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reinstall: Option<Reinstall>,
     /// Never set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
     /// Never set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_message: Option<String>,
+}
+
+/// A request to install the host of an AgentMachine again: the value of the annotation
+/// [`REINSTALL`](crate::names::annotation::REINSTALL).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReinstallRequest {
+    /// Time of the request, RFC 3339. It identifies the request.
+    pub requested: String,
+    /// The Secret with the bootstrap data that the Machine names for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_secret_name: Option<String>,
+}
+
+/// A request to install the host again, and how far that is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reinstall {
+    /// Time of the request.
+    pub requested: String,
+    #[serde(default)]
+    pub phase: ReinstallPhase,
+    /// What it waits for, or the reason of the end, for users.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// Progress of a request to install a host again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ReinstallPhase {
+    /// It is not passed on to the Agent yet, or the service has not answered.
+    #[default]
+    Waiting,
+    /// The host leaves its installed system.
+    Leaving,
+    /// The host runs the discovery image, or is being installed.
+    Installing,
+    /// Its new node is ready.
+    Done,
+    /// The installation failed, or was ended.
+    Failed,
+    /// Nothing was done with the host.
+    Refused,
 }
 
 /// An Agent.

@@ -10,8 +10,8 @@ pub use hosted_cluster::{
     KubeconfigReference,
 };
 pub use node_pool::{
-    AgentNodePoolPlatform, AutoScaling, Management, NodePool, NodePoolPlatform, NodePoolSpec, NodePoolStatus,
-    Replace, RollingUpdate, Taint, UpgradeStrategy, UpgradeType,
+    AgentNodePoolPlatform, AutoScaling, InPlace, InPlaceUpgrade, Management, NodePool, NodePoolPlatform,
+    NodePoolSpec, NodePoolStatus, Replace, RollingUpdate, Taint, UpgradeStrategy, UpgradeType,
 };
 
 use serde::{Deserialize, Serialize};

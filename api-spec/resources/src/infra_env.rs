@@ -95,6 +95,17 @@ pub struct InfraEnvSpec {
     /// Erasure of the disks of a host that leaves a cluster, before its Agent is available again. Without it: of metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<InfraEnvCleaning>,
+    /// Hosts that no machine takes for so long are switched off by their BMCs and stay candidates; a claim wakes them: `30m`, `2h`. Without it
+    /// none sleeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_after: Option<String>,
+    /// Number of hosts that are kept awake for machines to come. Only with `idleAfter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub warm_spares: Option<i64>,
+    /// Part of each day, UTC, in which no spares are kept awake: `20:00-06:00`. Only with `idleAfter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_hours: Option<String>,
 }
 absent_is_default!(InfraEnvSpec);
 
@@ -121,6 +132,9 @@ impl Default for InfraEnvSpec {
             mirror_registry_ref: None,
             network_discovery_delay_seconds: None,
             cleaning: None,
+            idle_after: None,
+            warm_spares: None,
+            quiet_hours: None,
         }
     }
 }

@@ -37,7 +37,8 @@ mod validation;
 
 pub use agent::{
     Agent, AgentCleanedDisk, AgentCleaning, AgentDebugInfo, AgentFailures, AgentReboot, AgentRebootOutcome,
-    AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource, inventory,
+    AgentSleep, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress, NtpSource,
+    inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
 pub use agent_cluster::{
@@ -57,7 +58,8 @@ pub use agent_cluster_template::{
 pub use agent_machine::{
     AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
     AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
-    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, RemediationStrategy, RemediationType,
+    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, Reinstall, ReinstallPhase,
+    ReinstallRequest, RemediationStrategy, RemediationType,
 };
 pub use agent_machine_template::{
     AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,

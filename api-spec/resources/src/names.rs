@@ -140,6 +140,20 @@ pub mod annotation {
     pub const AGENT_REBOOT_REQUESTED: &str = "agent.agent-install.openshift.io/reboot-requested";
     /// On Agents: the last request to reboot the host, and its outcome, JSON text ([`AgentReboot`](crate::AgentReboot)). Specific to Muster.
     pub const AGENT_REBOOT: &str = "agent.agent-install.openshift.io/reboot";
+    /// On Agents: requests that the host, a node of the cluster that the Agent names, is installed again in that cluster, on the same disk, with
+    /// what the Agent names then: the time of the request, RFC 3339. Each time is one request. Specific to Muster.
+    pub const AGENT_REINSTALL_REQUESTED: &str = "agent.agent-install.openshift.io/reinstall-requested";
+    /// On Agents: the last request to install the host again, and its outcome, JSON text ([`AgentReboot`](crate::AgentReboot)). Specific to
+    /// Muster.
+    pub const AGENT_REINSTALL: &str = "agent.agent-install.openshift.io/reinstall";
+    /// On AgentMachines: requests that their host is installed again, as a node of the same cluster, JSON text
+    /// ([`ReinstallRequest`](crate::ReinstallRequest)). Specific to Muster.
+    pub const REINSTALL: &str = "capi-provider.agent-install.openshift.io/reinstall";
+    /// On NodePools of the built-in API: the image for the disks, as `spec.osImage` of AgentMachines. Specific to Muster.
+    pub const NODE_POOL_OS_IMAGE: &str = "capi-provider.agent-install.openshift.io/os-image";
+    /// On Machines of a NodePool of the built-in API: what their node is upgraded to in place, JSON text
+    /// ([`InPlaceUpgrade`](crate::hypershift::InPlaceUpgrade)). Removed when that is done. Specific to Muster.
+    pub const IN_PLACE_UPGRADE: &str = "upgrade.muster/in-place";
     /// On Agents that an AgentMachine has taken: its namespace.
     pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
     /// On Agents: the image for the disk, by a name in the operator's list. Counts while the host is in a cluster. Specific to Muster.

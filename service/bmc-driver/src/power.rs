@@ -1,5 +1,5 @@
-//! Switches the power of a machine, or reads its state, because a user requests it, its host waits for a boot from its disk, or a
-//! controller requests that its host reboots.
+//! Switches the power of a machine, or reads its state, because a user requests it, its host waits for a boot from its disk, a controller
+//! requests that its host reboots, or its host is to sleep.
 
 use muster_api::bmc::{BmcFailure, BmcPowerAction};
 use muster_bmc::{Bmc as Conversation, BmcError, BootFrom};
@@ -73,12 +73,13 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
 
 /// The last check: an installation may have begun since the request.
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
-    let by_user = !request.from_disk && request.reboot_of.is_none();
+    let by_user = !request.from_disk && request.reboot_of.is_none() && request.sleep_of.is_none();
     leave_to_others(context, bmc, by_user).await?;
     if !by_user {
-        let awaits = match request.reboot_of {
-            Some(requested_at) => returns::awaits_reboot(context, bmc, requested_at).await,
-            None => returns::awaits(context, bmc, AwaitedSystem::Disk).await,
+        let awaits = match (request.reboot_of, request.sleep_of) {
+            (Some(requested_at), _) => returns::awaits_reboot(context, bmc, requested_at).await,
+            (None, Some(requested_at)) => returns::awaits_sleep(context, bmc, requested_at).await,
+            (None, None) => returns::awaits(context, bmc, AwaitedSystem::Disk).await,
         };
         return match awaits.map_err(|error| internal(&error))? {
             true => Ok(()),

@@ -8,7 +8,7 @@ use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::bmc::{BmcEvent, disk_boot_failure};
 use muster_core::lifecycle::host::{AWAITING_BOOT, AwaitedSystem, HostEvent, awaited_boot};
-use muster_core::record::{Bmc, BmcBoots, BmcStage, Host, RebootWay};
+use muster_core::record::{Bmc, BmcBoots, BmcStage, Host, HostState, RebootWay, SleepStage};
 use muster_operations::{Result, chain, now};
 
 use crate::context::Context;
@@ -139,6 +139,17 @@ pub(crate) async fn awaits_reboot(context: &Context, bmc: &Bmc, requested_at: Ti
     Ok(pending.is_some_and(|asked| {
         asked.requested_at == requested_at && asked.way == Some(RebootWay::Bmc(bmc.name.clone()))
     }))
+}
+
+/// True while the machine's host is to be switched off by its BMC, as was requested at that time: no cluster has it.
+///
+/// # Errors
+/// Fails if the database does.
+pub(crate) async fn awaits_sleep(context: &Context, bmc: &Bmc, requested_at: Timestamp) -> Result<bool> {
+    let host = host_of(context, bmc).await?;
+    let host = host.filter(|host| host.state == HostState::KnownUnbound && host.cluster_id.is_none());
+    let sleep = host.and_then(|host| host.data.sleep);
+    Ok(sleep.is_some_and(|sleep| sleep.asked_at == requested_at && sleep.stage == SleepStage::Falling))
 }
 
 /// Reports on the host that the request for its reboot has ended. A report that is lost is made up for by the controller of its Agent.

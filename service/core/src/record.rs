@@ -3,6 +3,7 @@
 mod agreed;
 mod asked_logs;
 mod asked_reboot;
+mod asked_reinstall;
 mod bmc;
 mod bmc_power;
 mod check_id;
@@ -22,10 +23,12 @@ mod installed_as;
 mod kube_ref;
 mod peer;
 mod secret;
+mod sleep;
 
 pub use agreed::{Agreed, Fields};
 pub use asked_logs::{AskedLogs, LogsOutcome};
 pub use asked_reboot::{AskedReboot, RebootOutcome, RebootWay};
+pub use asked_reinstall::{AskedReinstall, ReinstallStep};
 pub use bmc::{
     Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
 };
@@ -48,3 +51,4 @@ pub use installed_as::InstalledAs;
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};
 pub use secret::Secret;
+pub use sleep::{KeptAwake, Sleep, SleepCause, SleepFailed, SleepStage, WakeCause, Waking};

@@ -26,4 +26,5 @@ pub mod os_image;
 pub mod placement;
 pub mod requirements;
 pub(crate) mod role;
+pub mod sleep;
 pub mod stages;

@@ -7,6 +7,7 @@ mod power;
 mod reads;
 mod reboot;
 mod resource;
+mod sleep;
 
 use std::collections::HashSet;
 

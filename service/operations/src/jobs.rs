@@ -12,6 +12,7 @@ pub mod reseal;
 pub mod resync;
 pub mod retention;
 pub mod rounds;
+pub mod sleep;
 pub mod summaries;
 pub mod uploads;
 
@@ -20,7 +21,6 @@ use std::time::Duration;
 
 use muster_store::StoreError;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::Operations;
@@ -41,6 +41,7 @@ pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &Cancel
     jobs.spawn(reseal::run(operations.clone(), stop.clone()));
     jobs.spawn(resync::run(operations.clone(), stop.clone()));
     jobs.spawn(retention::run(operations.clone(), stop.clone()));
+    jobs.spawn(sleep::run(operations.clone(), stop.clone()));
     jobs.spawn(summaries::run(operations.clone(), stop.clone()));
     jobs.spawn(uploads::run(operations.clone(), stop.clone()));
 }
@@ -53,7 +54,7 @@ where
     let attempts = async {
         while let Err(error) = work().await {
             failed(&error);
-            sleep(RETRY_INTERVAL).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
         std::future::pending::<()>().await;
     };
@@ -88,7 +89,7 @@ mod tests {
         };
         let count = |_: &StoreError| failures.set(failures.get() + 1);
         let end = async {
-            sleep(RETRY_INTERVAL * 9).await;
+            tokio::time::sleep(RETRY_INTERVAL * 9).await;
             stop.cancel();
         };
         tokio::join!(until_done(&stop, work, count), end);

@@ -19,9 +19,8 @@ mod reply;
 mod reset;
 mod reset_validation;
 mod search;
-mod search_table;
-mod search_view;
 mod settle_identity;
+mod sleep;
 pub mod turn;
 mod unbind;
 mod update;
@@ -42,6 +41,8 @@ pub fn additions() -> OpenApiRouter<Rest> {
         .routes(routes!(quarantine::forget_failures))
         .routes(routes!(quarantine::retry_erasure))
         .routes(routes!(quarantine::skip_erasure))
+        .routes(routes!(sleep::sleep_host))
+        .routes(routes!(sleep::wake_host))
 }
 
 /// The operations outside the protocol, for users of any scope.

@@ -19,6 +19,7 @@ mod power;
 mod rows;
 mod set;
 mod show;
+mod sleep;
 mod unbind;
 
 use anyhow::Result;
@@ -52,6 +53,10 @@ pub enum HostCommand {
     ForgetFailures(forget_failures::ForgetFailuresArgs),
     /// Switch a host on or off through its BMC, reset it, or query its power state
     Power(power::PowerArgs),
+    /// Let the BMCs of unbound hosts switch them off; they stay candidates
+    Sleep(sleep::SleepArgs),
+    /// Let their BMCs boot hosts that sleep
+    Wake(sleep::WakeArgs),
     /// Forget hosts. One that is still on registers again by itself
     #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
@@ -75,6 +80,8 @@ pub async fn run(command: HostCommand) -> Result<()> {
         HostCommand::Install(args) => install::run(args).await,
         HostCommand::Erase(args) => erase::run(args).await,
         HostCommand::ForgetFailures(args) => forget_failures::run(args).await,
+        HostCommand::Sleep(args) => sleep::sleep(args).await,
+        HostCommand::Wake(args) => sleep::wake(args).await,
         HostCommand::Delete(args) => delete::run(args).await,
         HostCommand::Logs(args) => logs::run(args).await,
         HostCommand::History(args) => history::run(args).await,

@@ -182,6 +182,41 @@ impl NodePoolWalk {
         objects::assert_provider_ids(nodes, &whole(&machines), &whole(&agent_machines));
     }
 
+    /// Has the pool upgrade its nodes in place from now on.
+    #[track_caller]
+    pub fn upgrade_in_place(&self) {
+        let patch = json!({"spec": {"management": {"upgradeType": "InPlace", "replace": null}}}).to_string();
+        let pool = format!("nodepool/{POOL}");
+        self.kubectl.run(&["patch", &pool, "--type=merge", "-p", &patch]);
+    }
+
+    /// Waits until these nodes, and no others, are Ready with that config; `meanwhile` sees all Nodes each time.
+    #[track_caller]
+    pub fn await_upgraded(
+        &self,
+        hosts: &mut [Host],
+        names: &[String],
+        config: &str,
+        mut meanwhile: impl FnMut(&[Value]),
+    ) {
+        let what = format!("{names:?} to be upgraded to {config}");
+        let limit = (INSTALLATION + RETURN) * u32::try_from(names.len()).unwrap_or(1);
+        self.nodes.await_in(&what, nodes_path(), limit, |nodes| {
+            hosts.iter_mut().for_each(Host::assert_on);
+            meanwhile(nodes);
+            let fits = |node: &Value| {
+                is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
+            };
+            let done: Vec<&str> = nodes.iter().filter(|node| fits(node)).map(name).collect();
+            if names.iter().all(|name| done.contains(&name.as_str())) && nodes.len() == names.len() {
+                Ok(())
+            } else {
+                Err(nodes.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"))
+            }
+        });
+        self.assert_nodes(names, config);
+    }
+
     /// Waits until there is one node with that config, and the other hosts are available or not approved.
     #[track_caller]
     pub fn await_rolled_out(&self, hosts: &mut [Host], config: &str) {

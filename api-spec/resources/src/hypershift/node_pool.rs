@@ -95,7 +95,34 @@ pub struct Management {
     pub upgrade_type: UpgradeType,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace: Option<Replace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlace>,
     pub auto_repair: bool,
+}
+
+/// How nodes are upgraded in place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InPlace {
+    /// Nodes that may be missing meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrString>,
+}
+
+/// What the node of a Machine is upgraded to: the value of the annotation
+/// [`IN_PLACE_UPGRADE`](crate::names::annotation::IN_PLACE_UPGRADE). Specific to Muster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InPlaceUpgrade {
+    /// Time at which it began, RFC 3339. It identifies the upgrade.
+    pub began: String,
+    /// Secret with the bootstrap data.
+    pub data_secret_name: String,
+    /// The AgentMachineTemplate.
+    pub template: String,
+    /// Version of the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// What happens to nodes when the pool changes.
@@ -103,7 +130,7 @@ pub struct Management {
 pub enum UpgradeType {
     /// They are replaced by new ones.
     Replace,
-    /// They stay; new ones have what changed.
+    /// They are installed again, one after the other.
     #[default]
     InPlace,
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::cached::{CachedAgent, short};
 use super::metadata;
 use super::spec::edits::given;
-use super::spec::{mirrored, reboot};
+use super::spec::{mirrored, reboot, reinstall};
 
 /// Sets the name in a spec without one to the host's name, as its BMC or REST set it.
 pub fn name(spec: &mut AgentSpec, host: &Host) {
@@ -130,7 +130,11 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
     }
     if wanted.begins_anew {
         // They were requested for another host.
-        let requested = [annotation::AGENT_OS_IMAGE, annotation::AGENT_KUBERNETES_VERSION];
+        let requested = [
+            annotation::AGENT_OS_IMAGE,
+            annotation::AGENT_KUBERNETES_VERSION,
+            annotation::AGENT_REINSTALL_REQUESTED,
+        ];
         let requested = requested
             .into_iter()
             .filter(|key| agent.annotations().contains_key(*key));
@@ -140,6 +144,11 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
         && agent.annotations().get(annotation::AGENT_REBOOT) != Some(&short(&answer))
     {
         annotations.insert(annotation::AGENT_REBOOT.to_owned(), Value::String(answer));
+    }
+    if let Some(answer) = reinstall::answer(agent, wanted.host)
+        && agent.annotations().get(annotation::AGENT_REINSTALL) != Some(&short(&answer))
+    {
+        annotations.insert(annotation::AGENT_REINSTALL.to_owned(), Value::String(answer));
     }
     // The patch of the spec was computed from the version that was read.
     let mut is_bound_to_version = wanted.agreed.is_some() && wanted.spec.is_some();

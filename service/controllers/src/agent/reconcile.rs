@@ -303,7 +303,8 @@ impl Reconciler {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
         }
         let (host, again) = Box::pin(self.reboot(key, &known, host)).await;
-        let retry = retry.into_iter().chain(again).min();
+        let (host, later) = Box::pin(self.reinstall(key, &known, host)).await;
+        let retry = retry.into_iter().chain(again).chain(later).min();
         let known = self
             .write_agent(
                 key,

@@ -8,4 +8,5 @@ pub mod membership;
 pub mod mirrored;
 pub mod reboot;
 mod rebooting;
+pub mod reinstall;
 pub(super) mod token;

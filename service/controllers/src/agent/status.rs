@@ -13,11 +13,12 @@ use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 use muster_controller::conditions::{Synced, set, time};
-use muster_core::record::{Failures, Host, HostData};
+use muster_core::lifecycle::host::{reason_of_sleep, stage_of_sleep};
+use muster_core::record::{Failures, Host, HostData, Phase, Sleep, SleepStage};
 use muster_core::rules::{failures, stages};
 use muster_resources::{
-    AgentDebugInfo, AgentFailures, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource,
-    ValidationResult, ValidationsInfo,
+    AgentDebugInfo, AgentFailures, AgentSleep, AgentStatus, Condition, DeprovisionInfo, HostProgress,
+    NtpSource, ValidationResult, ValidationsInfo,
 };
 
 use crate::join::awaited::Awaited;
@@ -73,10 +74,15 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         }),
         failures: data.failures.as_ref().map(shown_failures),
         cleaning: cleaning::shown(data),
+        sleep: data.sleep.as_ref().map(|sleep| shown_sleep(host, sleep)),
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
-        csr_status: before.csr_status.clone().filter(|_| inputs.left.is_none()),
+        // Certificates of an earlier installation are not the next node's.
+        csr_status: before
+            .csr_status
+            .clone()
+            .filter(|_| inputs.left.is_none() && host.state.phase() != Phase::PreInstall),
         // Set where it is written.
         observed_generation: before.observed_generation,
         deprovision_info: inputs
@@ -150,6 +156,22 @@ fn shown_failures(failed: &Failures) -> AgentFailures {
         message: Some(failures::describe(failed)),
         until_time: (!is_quarantined).then(|| time(failures::until(failed))),
         quarantined: is_quarantined,
+    }
+}
+
+fn shown_sleep(host: &Host, sleep: &Sleep) -> AgentSleep {
+    let (_, since) = stage_of_sleep(sleep);
+    let stage = match &sleep.stage {
+        SleepStage::Falling => "FallingAsleep",
+        SleepStage::Asleep { .. } => "Asleep",
+        SleepStage::Waking(_) => "Waking",
+        SleepStage::DidNotWake { .. } => "DidNotWake",
+    };
+    AgentSleep {
+        stage: Some(stage.to_owned()),
+        since_time: Some(time(since)),
+        message: Some(format!("{}; by its BMC {}", reason_of_sleep(sleep), sleep.bmc)),
+        inventory_time: Some(time(host.data.registered_at)),
     }
 }
 

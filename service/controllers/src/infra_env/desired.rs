@@ -71,6 +71,9 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
         proxy,
         rendezvous_ip: None,
         require_host_keys: Some(world.require_host_keys),
+        idle_after: spec.idle_after.clone(),
+        warm_spares: spec.warm_spares,
+        quiet_hours: spec.quiet_hours.clone(),
         ssh_authorized_key: spec.ssh_authorized_key.clone(),
         static_network_config: Some(world.networks.to_vec()),
     })

@@ -61,6 +61,9 @@ pub fn shown(settings: &Settings, before: &InfraEnvSpec) -> InfraEnvSpec {
         os_image_version: text(&settings.openshift_version),
         network_discovery_delay_seconds: settings.network_discovery_delay_seconds,
         cleaning: cleaning(settings.cleaning),
+        idle_after: text(&settings.idle_after),
+        warm_spares: settings.warm_spares,
+        quiet_hours: text(&settings.quiet_hours),
         ..before.clone()
     }
 }

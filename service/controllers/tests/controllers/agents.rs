@@ -8,4 +8,5 @@ mod images;
 mod infra_envs;
 mod moves;
 mod reboots;
+mod reinstalls;
 mod world;

@@ -1,6 +1,7 @@
 //! HostedClusters and NodePools on a built-in Kubernetes API in this process. The infrastructure provider, hosts and kubelets are
 //! simulated; the workload cluster is another API with Nodes, and simulated pods.
 
+mod in_place;
 mod pods;
 mod world;
 
@@ -251,7 +252,7 @@ async fn a_namespace_of_another_hosted_cluster_is_neither_used_nor_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changed_bootstrap_data_roll_a_pool_within_its_limits_or_only_new_machines() {
+async fn changed_bootstrap_data_roll_a_pool_within_its_limits() {
     let world = World::start().await;
     world.apply_rendered().await;
     world.secrets().await;
@@ -293,16 +294,6 @@ async fn changed_bootstrap_data_roll_a_pool_within_its_limits_or_only_new_machin
             .collect();
         assert_eq!(secrets.len(), 1, "{secrets:?}");
     }
-    // In place: the Machine stays, and the pool reports it.
-    world.scale("vcluster2", 1).await;
-    world.ready("vcluster2", 1).await;
-    let before = of(&world, "vcluster2").await[0].name_any();
-    world.user_data("vcluster2", "two").await;
-    let why = world
-        .reason::<NodePool>("vcluster2", "UpdatingConfig", "OnlyNewMachines")
-        .await;
-    assert!(why.contains("1 Machines keep"), "{why}");
-    assert_eq!(of(&world, "vcluster2").await[0].name_any(), before);
     let templates = world
         .api::<AgentMachineTemplate>(MADE)
         .list(&ListParams::default())

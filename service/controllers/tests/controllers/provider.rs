@@ -8,6 +8,7 @@ mod control_planes;
 mod images;
 mod moves;
 mod quotas;
+mod reinstalls;
 mod remediation;
 mod turns;
 mod world;

@@ -3,15 +3,23 @@
 
 use std::collections::BTreeMap;
 
+use chrono::TimeDelta;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{EvictParams, ListParams, Patch};
 use kube::{Api, Client, ResourceExt};
+use muster_api::time::{Timestamp, now};
 use muster_controller::error::{Error, unless_absent};
+use muster_controller::times::timestamp;
 use muster_controller::writes::patch_params;
 use serde_json::json;
 
+use crate::node::{Readiness, read};
+
 /// Annotation of pods that a kubelet has from a file: they cannot be evicted.
 const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// Time after a pod should have ended.
+const OVERDUE: TimeDelta = TimeDelta::minutes(5);
 
 /// Most pods that one message names.
 const NAMED: usize = 5;
@@ -36,6 +44,8 @@ pub async fn drain(client: &Client, node: &str, is_own: impl Fn(&Node) -> bool) 
     let Some(found) = found.filter(is_own) else {
         return Ok(Drained::Yes);
     };
+    // The kubelet of a node that is out of reach ends no pod.
+    let is_silent = read(&found).readiness == Readiness::Silent;
     let spec = found.spec.unwrap_or_default();
     if spec.unschedulable != Some(true) {
         let patch = Patch::Merge(json!({"spec": {"unschedulable": true}}));
@@ -50,7 +60,7 @@ pub async fn drain(client: &Client, node: &str, is_own: impl Fn(&Node) -> bool) 
         .filter(goes)
         .collect();
     let mut left: BTreeMap<String, &'static str> = BTreeMap::new();
-    for pod in &pods {
+    for pod in pods.iter().filter(|pod| !is_silent || !is_overdue(pod, now())) {
         if let Some(why) = evict(client, pod).await? {
             left.insert(
                 format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any()),
@@ -59,6 +69,13 @@ pub async fn drain(client: &Client, node: &str, is_own: impl Fn(&Node) -> bool) 
         }
     }
     Ok(message(&left).map_or(Drained::Yes, Drained::Waiting))
+}
+
+/// True for a pod that should have ended long ago. On a node that is out of reach none is waited for then. Source: Cluster API,
+/// `SkipWaitForDeleteTimeoutSeconds` of such nodes.
+fn is_overdue(pod: &Pod, now: Timestamp) -> bool {
+    let ends = pod.metadata.deletion_timestamp.as_ref().and_then(timestamp);
+    ends.is_some_and(|ends| now - ends >= OVERDUE)
 }
 
 /// True for pods that must leave before their node is deleted.
@@ -126,6 +143,21 @@ mod tests {
         };
         assert!(!goes(&pod(owner("DaemonSet"), "Running")));
         assert!(goes(&pod(owner("ReplicaSet"), "Running")));
+    }
+
+    #[test]
+    fn a_pod_is_overdue_some_minutes_after_it_should_have_ended() {
+        let ending = pod(
+            json!({"name": "a", "deletionTimestamp": "2026-11-22T08:00:00Z"}),
+            "Running",
+        );
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert!(!is_overdue(&ending, at("2026-11-22T08:04:59Z")));
+        assert!(is_overdue(&ending, at("2026-11-22T08:05:00Z")));
+        assert!(!is_overdue(
+            &pod(json!({"name": "a"}), "Running"),
+            at("2026-11-22T08:05:00Z")
+        ));
     }
 
     #[test]

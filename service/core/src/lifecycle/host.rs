@@ -19,6 +19,7 @@ mod register;
 pub mod reply;
 mod reports;
 mod set_back;
+mod sleep;
 mod step;
 mod transition;
 mod view;
@@ -28,11 +29,13 @@ mod wipe;
 pub use advance::advance;
 pub use bind::node_may_be_back;
 pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, AwaitedSystem, awaited_boot};
-pub use event::{HostEvent, RebootAsked};
+pub use event::{HostEvent, RebootAsked, ReinstallAsked, SleepAsked, SleepEvent};
 pub use install::obstacle;
 pub use instructions::instructions;
 pub use register::{Machine, full, register};
 pub use reports::shown_logs::shown_logs;
 pub use step::{RefusalClass, Refused, Step};
-pub use view::{Shown, listed_view, registration_view, repeated_registration_view, view};
+pub use view::{
+    Shown, listed_view, reason_of_sleep, registration_view, repeated_registration_view, stage_of_sleep, view,
+};
 pub use waiting::{Wait, wait};

@@ -7,6 +7,8 @@ use strum::VariantArray;
 
 use super::summary::{DriveType, Firmware, HardwareSummary, HostSummary};
 use crate::record::CheckId;
+use crate::rules::findings::FAILED_BEFORE;
+use crate::rules::sleep::{Member, Power, RETRY_AFTER, sleeps_in};
 
 /// Values of which a host has any number, in the order in which a row has them: those that are counted are first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
@@ -100,6 +102,13 @@ pub trait Facts<'a>: Copy {
     fn seen_at(self) -> Timestamp;
     /// Beginning and end of its wait; without an end it has no limit. `None`: it does not wait.
     fn wait(self) -> Option<(Timestamp, Option<Timestamp>)>;
+    fn sleep(self) -> Power;
+    /// True while a person or a claim keeps it awake.
+    fn is_kept_awake(self) -> bool;
+    /// Time of the last attempt to put it to sleep, if that failed.
+    fn sleep_failed_at(self) -> Option<Timestamp>;
+    /// True if its BMC has booted it, and can be used.
+    fn has_bmc_that_wakes(self) -> bool;
     /// `None` before the first inventory.
     fn hardware(self) -> Option<Sizes>;
     /// Hands each text of a field to `visit`, empty ones too; a field of numbers has none.
@@ -130,6 +139,27 @@ pub trait Facts<'a>: Copy {
         let mut sum = 0_u64;
         self.each_number(field, &mut |number| sum = sum.saturating_add(number));
         sum
+    }
+
+    /// The host as its pool sees it at the time `now`; `None`: it is in a cluster.
+    fn member_of_pool(self, now: Timestamp) -> Option<Member> {
+        if self.cluster_id().is_some() {
+            return None;
+        }
+        let mut is_ready = sleeps_in(self.status()) && self.approved() != Some(false);
+        if is_ready {
+            self.each_text(Field::Finding, &mut |kind| {
+                is_ready = is_ready && kind != FAILED_BEFORE;
+            });
+        }
+        let has_just_failed = self.sleep_failed_at().is_some_and(|at| now < at + RETRY_AFTER);
+        Some(Member {
+            id: self.id(),
+            power: self.sleep(),
+            is_ready,
+            may_sleep: !self.is_kept_awake() && !has_just_failed && self.has_bmc_that_wakes(),
+            idle_since: self.since(),
+        })
     }
 
     /// The number of the numbers of a field.
@@ -210,6 +240,22 @@ impl<'a> Facts<'a> for &'a HostSummary {
 
     fn wait(self) -> Option<(Timestamp, Option<Timestamp>)> {
         self.wait.as_ref().map(|wait| (wait.since, wait.until))
+    }
+
+    fn sleep(self) -> Power {
+        self.sleep
+    }
+
+    fn is_kept_awake(self) -> bool {
+        self.kept_awake
+    }
+
+    fn sleep_failed_at(self) -> Option<Timestamp> {
+        self.sleep_failed_at
+    }
+
+    fn has_bmc_that_wakes(self) -> bool {
+        self.bmc.as_ref().is_some_and(|bmc| bmc.wakes)
     }
 
     fn hardware(self) -> Option<Sizes> {

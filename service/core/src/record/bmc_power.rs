@@ -38,6 +38,9 @@ pub struct PowerRequest {
     /// Made for the machine's host, which is to reboot: the time that the request for that names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot_of: Option<Timestamp>,
+    /// Made for the machine's host, which is to sleep: the time that the request for that names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_of: Option<Timestamp>,
     pub asked_at: Timestamp,
     pub deadline: Timestamp,
     /// Work on the request has begun: a driver that reads it as set did not begin it itself.
@@ -58,6 +61,12 @@ impl BmcPower {
     pub fn reboot(&self, requested_at: Timestamp) -> Option<&PowerRequest> {
         let request = self.request.as_ref();
         request.filter(|request| request.reboot_of == Some(requested_at))
+    }
+
+    /// The last request, if it was made for the sleep of the host that was requested at that time.
+    pub fn sleep(&self, requested_at: Timestamp) -> Option<&PowerRequest> {
+        let request = self.request.as_ref();
+        request.filter(|request| request.sleep_of == Some(requested_at))
     }
 
     /// The pending request.

@@ -28,6 +28,9 @@ pub struct Failures {
     /// True if one happened in another cluster, or while the disk was written: no cluster's bootstrap data are at fault for all of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_machine: bool,
+    /// True if it did not wake: it is in quarantine, whatever the number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub did_not_wake: bool,
     /// The machine with which the failures happened.
     #[serde(default, skip_serializing_if = "FailedParts::is_empty")]
     pub parts: FailedParts,

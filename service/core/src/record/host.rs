@@ -6,6 +6,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 
+use super::asked_reinstall::ReinstallStep;
 use super::host_data::{HostData, HostReports};
 use super::host_state::HostState;
 use super::secret::Secret;
@@ -37,4 +38,15 @@ pub struct Host {
     /// Kept apart because it can be large.
     pub bootstrap_ignition: Secret,
     pub data: HostData,
+}
+
+impl Host {
+    /// True while the agent on its node boots it into discovery, to be installed again in its cluster.
+    pub fn boots_itself_again(&self) -> bool {
+        let by_node = matches!(
+            self.data.reinstall_step(),
+            Some(ReinstallStep::Download | ReinstallStep::Reboot)
+        );
+        by_node && self.state == HostState::ResettingPendingUserAction
+    }
 }

@@ -18,12 +18,14 @@ use serde_json::Value;
 
 use super::asked_logs::AskedLogs;
 use super::asked_reboot::AskedReboot;
+use super::asked_reinstall::{AskedReinstall, ReinstallStep};
 use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
 use super::secret::Secret;
+use super::sleep::{KeptAwake, Sleep, SleepFailed, Waking};
 
 /// The part of a host that is stored as one document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,6 +95,14 @@ pub struct HostData {
     /// The action of its BMC for a boot that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc_boot: Option<BmcBoots>,
+    /// It was switched off by its BMC and stays in its pool; `None`: it is awake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+    /// The last attempt to put it to sleep, if that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_failed: Option<SleepFailed>,
+    #[serde(default, skip_serializing_if = "KeptAwake::is_none")]
+    pub kept_awake: KeptAwake,
     /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_bootstrap_ignition: bool,
@@ -154,6 +164,9 @@ pub struct HostData {
     /// The last request to reboot the installed host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_reboot: Option<AskedReboot>,
+    /// The last request to install the node again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_reinstall: Option<AskedReinstall>,
     /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
@@ -228,6 +241,16 @@ impl HostData {
         self.asked_reboot.as_ref().filter(|asked| asked.is_pending())
     }
 
+    /// The request to install the node again that is being carried out.
+    pub fn pending_reinstall(&self) -> Option<&AskedReinstall> {
+        self.asked_reinstall.as_ref().filter(|asked| asked.is_pending())
+    }
+
+    /// The step of that request; `None`: there is none.
+    pub fn reinstall_step(&self) -> Option<ReinstallStep> {
+        self.pending_reinstall().map(|asked| asked.step)
+    }
+
     /// The data of a host that registers at `at`.
     pub fn new(at: Timestamp) -> Self {
         Self {
@@ -255,6 +278,9 @@ impl HostData {
             node_agent: NodeAgent::Absent,
             comes_back: false,
             bmc_boot: None,
+            sleep: None,
+            sleep_failed: None,
+            kept_awake: KeptAwake::default(),
             has_bootstrap_ignition: false,
             image_wish: ImageWish::default(),
             os_image: None,
@@ -274,6 +300,7 @@ impl HostData {
             logs: LogsState::default(),
             asked_logs: None,
             asked_reboot: None,
+            asked_reinstall: None,
             installer_args: Vec::new(),
             ignition_config_overrides: Secret::default(),
             installer_version: String::new(),
@@ -288,6 +315,11 @@ impl HostData {
             settled_with: Vec::new(),
             sees: Sees::default(),
         }
+    }
+
+    /// `None`: it is not being woken.
+    pub fn waking(&self) -> Option<&Waking> {
+        self.sleep.as_ref()?.waking()
     }
 
     /// True while its BMC boots it.

@@ -43,8 +43,8 @@ impl InfraEnv {
         self.kube.is_some() && self.mirror.is_none()
     }
 
-    /// True when `next` differs in nothing that its images have: only in the custom resource that it belongs to or is offered to, or in the
-    /// erasure of disks.
+    /// True when `next` differs in nothing that its images have: only in the custom resource that it belongs to or is offered to, in the
+    /// erasure of disks, or in the sleep of hosts.
     pub fn is_only_linked(&self, next: &Self) -> bool {
         let linked = Self {
             kube: next.kube.clone(),
@@ -53,6 +53,9 @@ impl InfraEnv {
             settings: Settings {
                 offered_to: next.settings.offered_to.clone(),
                 cleaning: next.settings.cleaning,
+                idle_after: next.settings.idle_after.clone(),
+                warm_spares: next.settings.warm_spares,
+                quiet_hours: next.settings.quiet_hours.clone(),
                 ..self.settings.clone()
             },
             ..self.clone()
@@ -113,6 +116,12 @@ pub struct Settings {
     pub require_host_keys: bool,
     /// Erasure of the disks of hosts that leave a cluster.
     pub cleaning: Cleaning,
+    /// Hosts that no machine took for so long are switched off by their BMCs: `30m`. Empty: none is.
+    pub idle_after: String,
+    /// Hosts that are kept awake for machines to come.
+    pub warm_spares: Option<i64>,
+    /// A part of each day, UTC, in which there are no warm spares: `20:00-06:00`. Empty: there are always.
+    pub quiet_hours: String,
     /// Tokens of agents that were made for an earlier generation are refused.
     #[serde(skip_serializing_if = "is_first")]
     pub token_generation: u32,
@@ -135,6 +144,9 @@ impl fmt::Debug for Settings {
             .field("ntp_sources", &self.ntp_sources)
             .field("additional_ntp_sources", &self.additional_ntp_sources)
             .field("kernel_arguments", &self.kernel_arguments)
+            .field("idle_after", &self.idle_after)
+            .field("warm_spares", &self.warm_spares)
+            .field("quiet_hours", &self.quiet_hours)
             .field("static_network_config", &self.static_network_config.len())
             .finish_non_exhaustive()
     }

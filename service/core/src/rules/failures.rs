@@ -21,6 +21,9 @@ use crate::text::one_line;
 /// Number of failures from which a host is in quarantine, if they are the machine's.
 pub const QUARANTINED_FROM: u32 = 3;
 
+/// Stage of the failure of a host that did not wake.
+pub const DID_NOT_WAKE: &str = "DidNotWake";
+
 /// Longest reason that is kept, bytes.
 const MAX_MESSAGE: usize = 300;
 
@@ -74,7 +77,7 @@ pub fn until(failures: &Failures) -> Timestamp {
 /// True if no machine takes the host until it is freed. What fails in one cluster alone after the disk was written may be at fault of that
 /// cluster's bootstrap data, and takes the host from no other one.
 pub fn is_quarantined(failures: &Failures) -> bool {
-    failures.count >= QUARANTINED_FROM && failures.is_of_machine
+    failures.did_not_wake || failures.count >= QUARANTINED_FROM && failures.is_of_machine
 }
 
 /// True if the disk may have been written to in this stage; `None`: the installation has reported none.
@@ -147,7 +150,32 @@ pub fn after_one_more(
         is_counted: true,
         cluster,
         is_of_machine,
+        did_not_wake: before.is_some_and(|before| before.did_not_wake),
         parts: joined(known, present),
+    }
+}
+
+/// The failures after the host did not wake. A machine that cannot be booted would keep the next claim waiting as long, so that one failure
+/// is enough for quarantine.
+pub fn after_not_waking(
+    before: Option<&Failures>,
+    reason: &str,
+    inventory: Option<&Inventory>,
+    now: Timestamp,
+) -> Failures {
+    let before = before.map(|before| Failures {
+        is_counted: false,
+        ..before.clone()
+    });
+    let failed = Failed {
+        stage: DID_NOT_WAKE,
+        reason,
+        cluster: before.as_ref().and_then(|before| before.cluster),
+    };
+    Failures {
+        is_of_machine: true,
+        did_not_wake: true,
+        ..after_one_more(before.as_ref(), failed, inventory, now)
     }
 }
 

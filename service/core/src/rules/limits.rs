@@ -11,10 +11,15 @@ use muster_api::host::HostStage::{
 /// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
 pub const USUAL_SILENCE: Duration = Duration::minutes(3);
 
+/// A host that sleeps must have registered so long after its BMC began to boot it. Source: the power-on self test of a large server takes a
+/// quarter of an hour.
+pub const USUAL_WAKE: Duration = Duration::minutes(20);
+
 /// The longest waits: the protocol's, except those that an operator set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitLimits {
     silence: Duration,
+    wake: Duration,
     set: Vec<(HostStage, Duration)>,
 }
 
@@ -27,7 +32,22 @@ impl Default for WaitLimits {
 impl WaitLimits {
     /// `stages`: those that the operator set.
     pub const fn new(silence: Duration, stages: Vec<(HostStage, Duration)>) -> Self {
-        Self { silence, set: stages }
+        Self {
+            silence,
+            wake: USUAL_WAKE,
+            set: stages,
+        }
+    }
+
+    /// The same with this time for a host that is woken.
+    #[must_use]
+    pub fn with_wake(self, wake: Duration) -> Self {
+        Self { wake, ..self }
+    }
+
+    /// Time between the begin of the boot of a host that sleeps and its registration.
+    pub const fn wake(&self) -> Duration {
+        self.wake
     }
 
     /// Time without a poll after which a host is disconnected.

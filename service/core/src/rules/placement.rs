@@ -6,7 +6,8 @@
 //! is upstream's, that of a list by namespace and name, unless a setting that upstream does not have changes it: the
 //! machine's failure domain, labels of zones on hosts (machines of a cluster are spread over them), or the size that a
 //! machine needs (of the hosts that are large enough the one with the least waste is first). Hosts on which installations
-//! or nodes failed come after all others, and not before the end of their back-off ([`super::failures`]).
+//! or nodes failed come after all others, and not before the end of their back-off ([`super::failures`]). Of the rest those that sleep come
+//! last, and are taken like the others: the claim wakes them ([`super::sleep`]).
 //!
 //! Where the owner of the hosts has quotas, these limit and order what machines take ([`place_in_line`]).
 
@@ -18,7 +19,7 @@ mod quota;
 mod reason;
 mod selector;
 
-pub use candidate::{Candidate, Erasure, Hardware, PastFailures, architecture_name};
+pub use candidate::{Candidate, Erasure, Hardware, PastFailures, Rest, architecture_name};
 pub use line::{Line, Waiting, place_in_line};
 pub use pool::{Least, least};
 pub use quota::{Quota, Usage, in_force, usage};
@@ -113,7 +114,7 @@ pub fn place<'a>(
     all.sort_by(|a, b| a.host.cmp(&b.host));
     let restored = all
         .iter()
-        .position(|one| one.taken_by.as_ref() == Some(&need.machine));
+        .position(|one| one.taken_by.as_ref() == Some(&need.machine) && one.rest != Rest::DidNotWake);
     let restored = restored.map(|at| all.remove(at));
     let in_domain = load(&need.cluster, &all);
     let (mut ranked, mut unfit) = (Vec::new(), Vec::new());
@@ -152,7 +153,13 @@ fn sort_best_first(need: &Need, fit: &mut [&Candidate], in_domain: &BTreeMap<Opt
     fit.sort_by_cached_key(|one| {
         let spread = in_domain.get(&one.zone()).copied().unwrap_or_default();
         let failures = one.failures.as_ref().map_or(0, |failures| failures.count);
-        (failures, spread, one.hardware.surplus(&need.minimum), &one.host)
+        (
+            failures,
+            one.rest,
+            spread,
+            one.hardware.surplus(&need.minimum),
+            &one.host,
+        )
     });
 }
 
@@ -160,7 +167,10 @@ impl Placement<'_> {
     /// Every host except `chosen`, with the reason why it was not taken: the next best first.
     pub fn not_taken(&self, chosen: Option<&KubeRef>) -> Vec<(KubeRef, NotTaken)> {
         let next = self.ranked.iter().filter(|one| Some(&one.host) != chosen);
-        let next = next.map(|one| (one.host.clone(), NotTaken::LaterInOrder));
+        let next = next.map(|one| {
+            let is_asleep = one.rest != Rest::Awake;
+            (one.host.clone(), NotTaken::LaterInOrder { is_asleep })
+        });
         let unfit = self
             .unfit
             .iter()

@@ -8,8 +8,8 @@ use muster_api::steps::{
     DiskErasure, EraseDisksRequest, EraseDisksResponse, ErasureDepth, ErasureMethod, ErasureState, StepType,
 };
 use muster_core::lifecycle::host::reply::{Limits, interpret};
-use muster_core::lifecycle::host::{HostEvent, Step};
-use muster_core::record::{CleaningOutcome, CleaningStage, DeafTime, Host, HostState};
+use muster_core::lifecycle::host::{HostEvent, SleepAsked, SleepEvent, Step};
+use muster_core::record::{CleaningOutcome, CleaningStage, DeafTime, Host, HostState, SleepCause};
 use muster_core::rules::cleaning::describe_end;
 use muster_core::rules::findings::CANNOT_BE_ERASED;
 
@@ -125,6 +125,27 @@ fn only_a_disk_that_may_have_been_written_to_is_erased() {
             );
         }
     }
+}
+
+#[test]
+fn a_host_whose_disks_are_to_be_erased_does_not_sleep() {
+    let mut world = world(Cleaning::default());
+    let pending = left_with(&mut world, good_inventory());
+    let sleeps = HostEvent::Sleep(SleepEvent::Asked(SleepAsked {
+        bmc: "r1u7".into(),
+        cause: SleepCause::Person,
+    }));
+    let refused = world.step(&pending, &sleeps).unwrap_err();
+    assert!(refused.reason.contains("known-unbound"), "{refused}");
+    let not_evaluated_yet = Host {
+        state: HostState::KnownUnbound,
+        ..pending.clone()
+    };
+    let refused = world.step(&not_evaluated_yet, &sleeps).unwrap_err();
+    assert!(refused.reason.contains("erased first"), "{refused}");
+    let erased = world.after(&pending, &answer(&pending, ErasureState::Erased, 1000, ""));
+    assert_eq!(erased.state, HostState::KnownUnbound);
+    assert!(world.after(&erased, &sleeps).data.sleep.is_some());
 }
 
 #[test]

@@ -7,8 +7,8 @@ use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Candidate, Erasure, Hardware, Least, Need, NotTaken, Open, Operator, PastFailures, Requirement, Selector,
-    least, place,
+    Candidate, Erasure, Hardware, Least, Need, NotTaken, Open, Operator, PastFailures, Requirement, Rest,
+    Selector, least, place,
 };
 use proptest::prelude::*;
 
@@ -31,6 +31,7 @@ fn candidate(name: &str) -> Candidate {
         architecture: None,
         failures: None,
         erasure: None,
+        rest: Rest::Awake,
     }
 }
 
@@ -459,6 +460,42 @@ fn names_of_machines_and_clusters_are_shown_to_those_alone_who_may_know_them() {
         let shown = reason(&at_home, one.clone());
         assert!(shown.ends_with(home), "{shown}");
     }
+}
+
+#[test]
+fn hosts_that_sleep_come_after_those_that_are_awake_and_before_those_that_failed() {
+    let resting = |name: &str, rest| Candidate {
+        rest,
+        ..candidate(name)
+    };
+    let all = [
+        resting("a", Rest::Asleep),
+        resting("b", Rest::Waking),
+        failed("c", 1, -1),
+        candidate("z"),
+    ];
+    assert_eq!(names(&need("m"), &all), ["z", "b", "a", "c"]);
+    let placement = place(&need("m"), &all, now());
+    let texts: Vec<String> = placement
+        .not_taken(Some(&all[3].host))
+        .iter()
+        .map(|(_, why)| format!("{}: {why}", why.name()))
+        .collect();
+    assert!(texts[0].starts_with("LaterInOrder: it sleeps"), "{texts:?}");
+    assert_eq!(
+        texts[2],
+        "LaterInOrder: it could be taken, but another came first"
+    );
+    assert_eq!(names(&need("m"), &all[..1]), ["a"]);
+}
+
+#[test]
+fn a_host_that_did_not_wake_is_not_restored() {
+    let mut own = failed("a", 3, 60);
+    own.taken_by = Some(KubeRef::new("c", "m"));
+    own.rest = Rest::DidNotWake;
+    let all = [own, candidate("b")];
+    assert_eq!(names(&need("m"), &all), ["b"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use muster_api::inventory::{
 use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepType};
 use muster_api::validation::ValidationStatus;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
-use muster_core::lifecycle::host::{HostEvent, Shown, Step, view};
+use muster_core::lifecycle::host::{HostEvent, ReinstallAsked, Shown, Step, view};
 use muster_core::record::{CheckId, Host, HostState, ImageWish, Phase, Secret};
 use muster_core::rules::findings::WAITING;
 use muster_core::rules::{checks, stages};
@@ -187,6 +187,12 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
             },
         ]),
         (stage(), word()).prop_map(|(stage, info)| HostEvent::Progressed { stage, info }),
+        (0_i64..15_000).prop_map(|seconds| {
+            HostEvent::ReinstallAsked(ReinstallAsked {
+                requested_at: crate::world::start() + Duration::seconds(seconds),
+                cluster_id: Some(crate::world::cluster().id),
+            })
+        }),
         word().prop_map(HostEvent::TangReported),
         prop_oneof![
             Just(LogsProgressState::Requested),
@@ -257,6 +263,9 @@ fn is_legal(host: &Host) {
         HostState::Known => assert!(host.due_at.is_some() && host.inventory.is_some()),
         HostState::Insufficient { failed } | HostState::PendingForInput { failed } => {
             assert!(host.due_at.is_some() && host.inventory.is_some() && !failed.is_empty());
+        }
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            assert!(host.due_at.is_some());
         }
         HostState::Installing
         | HostState::InstallingInProgress

@@ -6,8 +6,8 @@ use chrono::Duration;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{
-    Behind, Candidate, Hardware, Line, Need, NotTaken, Open, Operator, Quota, Requirement, Selector, Usage,
-    Waiting, in_force, place_in_line, usage,
+    Behind, Candidate, Hardware, Line, Need, NotTaken, Open, Operator, Quota, Requirement, Rest, Selector,
+    Usage, Waiting, in_force, place_in_line, usage,
 };
 use proptest::prelude::*;
 
@@ -38,6 +38,7 @@ fn host(name: &str, sort: &str) -> Candidate {
         architecture: None,
         failures: None,
         erasure: None,
+        rest: Rest::Awake,
     }
 }
 
@@ -323,6 +324,73 @@ fn a_machine_that_cannot_be_served_holds_up_no_other() {
     };
     let quotas = [quotas[0].clone(), reserving];
     assert_eq!(can_take(&own, &hosts(1), &quotas, &[before()]), ["h0"]);
+}
+
+/// One that sleeps, is woken, or did not wake.
+fn resting(name: &str, rest: Rest) -> Candidate {
+    Candidate {
+        rest,
+        ..host(name, "plain")
+    }
+}
+
+#[test]
+fn hosts_that_sleep_are_free_and_come_after_those_that_are_awake() {
+    let reserving = Quota {
+        reserved: 2,
+        priority: 1,
+        ..quota("a")
+    };
+    let quotas = [reserving];
+    let (own, other) = (machine("a", "m", 2), machine("b", "m", 1));
+    let all = [
+        resting("h0", Rest::Asleep),
+        resting("h1", Rest::Waking),
+        host("h2", "plain"),
+    ];
+    let state = usage(&quotas, &all, now());
+    assert_eq!((state[0].held, state[0].covered, state[0].pool), (2, 2, 3));
+    assert_eq!(can_take(&own, &all, &quotas, &[]), ["h2", "h1", "h0"]);
+    assert_eq!(can_take(&other, &all, &quotas, &[]), ["h2", "h1", "h0"]);
+    // What sleeps is kept as well as what is awake.
+    assert_eq!(reason(&other, &all[..2], &quotas, &[]), "Reserved");
+    // The first machine gets the host that is awake, and the next one is woken for the other.
+    let waiting = [own];
+    let (ranked, unfit) = judged(&other, &all, &[quota("a")], &waiting);
+    assert_eq!(ranked, ["h2", "h1", "h0"], "it is the older one");
+    assert!(unfit.is_empty());
+    let (ranked, unfit) = judged(&waiting[0], &all, &[quota("a")], &[other.clone()]);
+    assert_eq!(ranked, ["h1", "h0"]);
+    assert_eq!((unfit[0].0.as_str(), unfit[0].1.name()), ("h2", "BehindOthers"));
+    // What is not taken says whether it sleeps.
+    let line = Line {
+        quotas: &quotas,
+        waiting: &[],
+    };
+    let placement = place_in_line(&other, &all, line, now());
+    let sleeps: Vec<NotTaken> = placement
+        .not_taken(None)
+        .into_iter()
+        .map(|(_, why)| why)
+        .collect();
+    let later = |is_asleep| NotTaken::LaterInOrder { is_asleep };
+    assert_eq!(sleeps, [later(false), later(true), later(true)]);
+}
+
+#[test]
+fn a_machine_whose_host_did_not_wake_waits_in_line_for_another_one() {
+    let quotas = [quota("a"), quota("b")];
+    let (lost, own) = (machine("a", "lost", 1), machine("b", "m", 9));
+    let all = |rest| [taken(resting("h0", rest), "a", "lost"), host("h1", "plain")];
+    let waiting = [lost];
+    let awake = all(Rest::Waking);
+    assert_eq!(can_take(&own, &awake, &quotas, &waiting), ["h1"]);
+    let gone = all(Rest::DidNotWake);
+    let (ranked, unfit) = judged(&own, &gone, &quotas, &waiting);
+    assert!(ranked.is_empty());
+    let behind = |(name, why): &(String, NotTaken)| name == "h1" && why.name() == "BehindOthers";
+    assert!(unfit.iter().any(behind), "{unfit:?}");
+    assert_eq!(can_take(&waiting[0], &gone, &quotas, &waiting), ["h1"]);
 }
 
 #[test]

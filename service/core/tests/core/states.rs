@@ -8,7 +8,7 @@ use std::fmt::Write;
 use chrono::Duration;
 use muster_api::host::{HostStage, LogsProgressState};
 use muster_api::inventory::{Inventory, Truncation};
-use muster_core::lifecycle::host::{HostEvent, RefusalClass};
+use muster_core::lifecycle::host::{HostEvent, RefusalClass, ReinstallAsked};
 use muster_core::record::{CheckId, Host, HostState};
 
 use crate::world::{World, good_inventory};
@@ -109,6 +109,12 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
             ],
             true,
         );
+        let again = [install(), progress(HostStage::Done), reinstall()];
+        make(&again, true);
+        make(
+            &[&again[..], &[HostEvent::BootArtifactsDownloaded]].concat(),
+            true,
+        );
     } else {
         make(&[install(), progress(HostStage::Rebooting)], true);
     }
@@ -126,6 +132,14 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     };
     all.push((world, host));
     all
+}
+
+/// A request to install the node again, some time after each specimen has come into its state.
+fn reinstall() -> HostEvent {
+    HostEvent::ReinstallAsked(ReinstallAsked {
+        requested_at: crate::world::start() + Duration::minutes(4),
+        cluster_id: Some(crate::world::cluster().id),
+    })
 }
 
 /// The host after its deadline. The finding about a wait is due earlier and moves no host.
@@ -183,6 +197,7 @@ fn happenings() -> Vec<(&'static str, HostEvent)> {
             },
         ),
         ("reset", HostEvent::ResetRequested),
+        ("reinstall", reinstall()),
         ("boot artifacts", HostEvent::BootArtifactsDownloaded),
         ("no boot artifacts", HostEvent::BootArtifactsFailed),
         (

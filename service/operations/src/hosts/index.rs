@@ -6,13 +6,14 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use muster_api::ids::InfraEnvId;
 use muster_core::query::{Facts, Field, HardwareSummary, Words};
+use muster_core::rules::sleep::Member;
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinError;
@@ -105,6 +106,31 @@ impl HostIndex {
             possible
                 .map(|host| (infra_env_id, host.id()))
                 .collect::<Vec<HostKey>>()
+        });
+        Ok(finished(found.await))
+    }
+
+    /// The hosts of these InfraEnvs that no cluster has, as their pools see them.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub(crate) async fn members(
+        &self,
+        infra_envs: HashSet<InfraEnvId>,
+    ) -> Result<HashMap<InfraEnvId, Vec<Member>>, StoreError> {
+        let (table, _) = self.table().await?;
+        let now = self.hosts.now();
+        let found = tokio::task::spawn_blocking(move || {
+            let mut pools: HashMap<InfraEnvId, Vec<Member>> = HashMap::new();
+            let of_them = table
+                .hosts()
+                .filter(|host| infra_envs.contains(&host.infra_env_id()));
+            for host in of_them {
+                if let Some(member) = host.member_of_pool(now) {
+                    pools.entry(host.infra_env_id()).or_default().push(member);
+                }
+            }
+            pools
         });
         Ok(finished(found.await))
     }

@@ -1,3 +1,6 @@
+mod table;
+mod view;
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -14,10 +17,9 @@ use serde::Deserialize;
 use strum::VariantArray;
 use utoipa::IntoParams;
 
-use super::search_table::{self, Column};
-use super::search_view;
 use crate::scopes::scope_of;
 use crate::views::table::ListFormat;
+use table::Column;
 
 /// Hosts in one answer, unless the request has another number.
 const USUAL: usize = 100;
@@ -76,8 +78,8 @@ pub async fn search_hosts(
     };
     let found = operations.host_index.search(search(&wanted, caller)?).await?;
     Ok(match is_table {
-        true => search_table::csv(&found.hosts, &columns)?,
-        false => Json(search_view::found(found)).into_response(),
+        true => table::csv(&found.hosts, &columns)?,
+        false => Json(view::found(found)).into_response(),
     })
 }
 

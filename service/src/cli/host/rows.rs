@@ -39,7 +39,7 @@ pub fn row(member: &Member, now: DateTime<Utc>, terse: bool) -> Vec<String> {
     vec![
         member.name(),
         member.pool.name.clone(),
-        member.state().to_owned(),
+        state(member),
         cpu.unwrap_or_default(),
         memory.unwrap_or_default(),
         disk.unwrap_or_default(),
@@ -52,7 +52,7 @@ pub fn row(member: &Member, now: DateTime<Utc>, terse: bool) -> Vec<String> {
         member.cluster.clone(),
         host.id.to_string(),
         last_seen(&host.checked_in_at, now),
-        why(member, terse),
+        why(member, now, terse),
     ]
 }
 
@@ -69,8 +69,23 @@ pub fn is_good(member: &Member) -> bool {
     )
 }
 
-/// The reason of the state, without the name that the row begins with.
-fn why(member: &Member, terse: bool) -> String {
+/// The name of the state, with the stage of its sleep.
+pub fn state(member: &Member) -> String {
+    match &member.host.sleep {
+        None => member.state().to_owned(),
+        Some(sleep) => format!("{} ({})", member.state(), sleep.stage),
+    }
+}
+
+/// The reason of the state, without the name that the row begins with; of a host that sleeps the age of its inventory.
+fn why(member: &Member, now: DateTime<Utc>, terse: bool) -> String {
+    if let Some(sleep) = &member.host.sleep {
+        return format!(
+            "{}; inventory of {}",
+            sleep.reason,
+            last_seen(&sleep.inventory_of, now)
+        );
+    }
     if terse && is_good(member) {
         return String::new();
     }

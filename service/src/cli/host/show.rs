@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
-use muster_api::host::{HostFailures, HostOsImage};
+use muster_api::host::{HostFailures, HostOsImage, HostSleep};
 use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
@@ -12,7 +12,7 @@ use muster_core::rules::findings::{CANNOT_BE_ERASED, FAILED_BEFORE, WAITING, has
 
 use super::checks::checks;
 use super::filter::search_path;
-use super::rows::{last_seen, real_address};
+use super::rows::{self, last_seen, real_address};
 use crate::cli::arguments::names;
 use crate::cli::bmc::chosen::of_host;
 use crate::cli::bmc::power::power;
@@ -116,6 +116,14 @@ fn failed(failures: &HostFailures) -> String {
     )
 }
 
+/// The sleep of a host, in words.
+fn asleep(sleep: &HostSleep) -> String {
+    format!(
+        "{} since {}, by its BMC {}: {}; inventory of {}",
+        sleep.stage, sleep.since, sleep.bmc, sleep.reason, sleep.inventory_of
+    )
+}
+
 fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: DateTime<Utc>) -> Details {
     let mut details = Details::default();
     state(&mut details, member, found, now);
@@ -189,8 +197,9 @@ fn state(details: &mut Details, member: &Member, found: Option<&FoundHost>, now:
         .line("cluster", &member.cluster)
         .line(
             "state",
-            &format!("{} since {}", member.state(), host.status_updated_at),
+            &format!("{} since {}", rows::state(member), host.status_updated_at),
         )
+        .line("sleep", &host.sleep.as_ref().map(asleep).unwrap_or_default())
         .line("why", host.status_info.as_deref().unwrap_or_default())
         .line("waits for", &wait.map(waits_for).unwrap_or_default())
         .line("what to do", wait.map_or("", |wait| wait.what_to_do.as_str()))

@@ -72,6 +72,18 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "FILE")]
     ignition_config_override: Option<PathBuf>,
 
+    /// Switch hosts off by their BMCs when no machine takes them for so long, such as 30m; "" for never
+    #[arg(long, value_name = "TIME")]
+    pub idle_after: Option<String>,
+
+    /// Hosts that are kept awake for machines to come; with --idle-after
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i64).range(0..))]
+    pub warm_spares: Option<i64>,
+
+    /// Part of each day, UTC, without warm spares, such as 20:00-06:00; "" for none
+    #[arg(long, value_name = "FROM-TO")]
+    pub quiet_hours: Option<String>,
+
     /// YAML or JSON file with static networks: a list of {network_yaml, mac_interface_map: [{mac_address, logical_nic_name}]}, or one
     /// nmstate document that names a card by `identifier: mac-address`
     #[arg(long, value_name = "FILE")]

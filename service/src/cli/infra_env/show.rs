@@ -65,6 +65,14 @@ fn details(one: &InfraEnv) -> Details {
             one.kernel_arguments.as_deref().unwrap_or_default(),
         )
         .line("offered to", &one.offered_to)
+        .line("hosts sleep after", &one.idle_after)
+        .line(
+            "warm spares",
+            &one.warm_spares
+                .map(|spares| spares.to_string())
+                .unwrap_or_default(),
+        )
+        .line("quiet hours (UTC)", &one.quiet_hours)
         .line("static networks", &static_networks(&one.static_network_config))
         .line("created", &one.created_at)
         .line("updated", &one.updated_at);

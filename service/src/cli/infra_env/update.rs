@@ -44,6 +44,9 @@ pub async fn run(args: UpdateArgs) -> Result<()> {
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
         cleaning: settings.cleaning,
+        idle_after: settings.idle_after,
+        warm_spares: settings.warm_spares,
+        quiet_hours: settings.quiet_hours,
         offered_to: args.offer_to,
         ..Default::default()
     };

@@ -21,7 +21,7 @@ use super::brief::HostBrief;
 use super::change::HostKey;
 use super::form::HostForm;
 use super::found_row::FoundRow;
-use super::row::{HOST_KEY, HostRow, brief_from};
+use super::row::{HOST_KEY, HostRow, SLEEP_CHANGES, SLEEPS, brief_from};
 use crate::Result;
 use crate::error::failed;
 use crate::row::{Reading, readable};
@@ -132,6 +132,45 @@ impl Store {
                 let reading = Reading::new(row, "hosts", HOST_KEY);
                 Ok((reading.get("infra_env_id")?, reading.get("id")?))
             })
+            .collect()
+    }
+
+    /// The keys of the hosts that fall asleep or are being woken, found by an index.
+    ///
+    /// # Errors
+    /// `Corrupt` when a key cannot be read.
+    pub async fn list_host_keys_of_changing_sleep(&self) -> Result<Vec<(InfraEnvId, HostId)>> {
+        let mut connection = self.reader().await?;
+        let sql = format!(
+            "SELECT infra_env_id, id FROM hosts WHERE sleep > 0 AND sleep = {SLEEP_CHANGES} AND deleted_at IS NULL ORDER BY infra_env_id, id"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing hosts that fall asleep or wake"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", HOST_KEY);
+                Ok((reading.get("infra_env_id")?, reading.get("id")?))
+            })
+            .collect()
+    }
+
+    /// The InfraEnvs with hosts that sleep, found by an index.
+    ///
+    /// # Errors
+    /// `Corrupt` when an id cannot be read.
+    pub async fn list_infra_envs_with_sleep(&self) -> Result<Vec<InfraEnvId>> {
+        let mut connection = self.reader().await?;
+        let sql = format!(
+            "SELECT DISTINCT infra_env_id FROM hosts WHERE sleep > 0 AND sleep = {SLEEPS} AND deleted_at IS NULL"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing InfraEnvs with hosts that sleep"))?;
+        rows.iter()
+            .map(|row| Reading::new(row, "hosts", &["infra_env_id"]).get("infra_env_id"))
             .collect()
     }
 

@@ -43,7 +43,22 @@ row! {
         state: Json<Cow<'a, HostState>>,
         data: Sealed<Json<Cow<'a, HostData>>>,
         has_inventory: bool,
+        sleep: i64,
         created_at: Timestamp,
+    }
+}
+
+/// `sleep` of a host that sleeps, or did not wake.
+pub(super) const SLEEPS: i64 = 1;
+
+/// `sleep` of a host whose BMC has to switch it off or to boot it.
+pub(super) const SLEEP_CHANGES: i64 = 2;
+
+fn sleep(host: &Host) -> i64 {
+    match &host.data.sleep {
+        None => 0,
+        Some(sleep) if sleep.is_changing() => SLEEP_CHANGES,
+        Some(_) => SLEEPS,
     }
 }
 
@@ -69,6 +84,7 @@ impl<'a> HostRow<'a> {
             state: Json(Cow::Borrowed(&host.state)),
             data: Sealed(Json(Cow::Borrowed(&host.data))),
             has_inventory: inventory.is_some(),
+            sleep: sleep(host),
             created_at: host.data.created_at,
         }
     }

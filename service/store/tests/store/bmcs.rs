@@ -36,6 +36,7 @@ mod cases {
             force: true,
             from_disk: true,
             reboot_of: Some(at(4)),
+            sleep_of: Some(at(3)),
             asked_at: at(5),
             deadline: at(6),
             begun: true,

@@ -116,6 +116,7 @@ mod cases {
                     is_counted: true,
                     cluster: None,
                     is_of_machine: true,
+                    did_not_wake: true,
                     parts: FailedParts {
                         ids: ["disk D1".to_owned()].into(),
                         memory_bytes: 32 << 30,

@@ -37,6 +37,8 @@ pub fn mood(status: HostStatus) -> &'static str {
 pub struct Row {
     pub address: String,
     pub name: String,
+    /// Stage of its sleep; empty: it is awake.
+    pub sleep: String,
     pub status: &'static str,
     /// `good`, `bad` or `busy`.
     pub mood: &'static str,
@@ -102,6 +104,7 @@ impl Row {
             address: address(host.infra_env_id, host.id),
             name: host.name.clone(),
             status: host.status.name(),
+            sleep: host.sleep.clone(),
             mood: mood(host.status),
             reason: host.reason.clone(),
             wait: Wait::of(host, now),

@@ -146,6 +146,14 @@ fn facts(pool: &InfraEnv) -> Vec<(&'static str, String)> {
         ("Keys of their own", keys),
         ("Disks of hosts that leave a cluster", erasure(pool)),
         ("Offered to the resource", pool.offered_to.clone()),
+        ("Hosts sleep after", pool.idle_after.clone()),
+        (
+            "Warm spares",
+            pool.warm_spares
+                .map(|spares| spares.to_string())
+                .unwrap_or_default(),
+        ),
+        ("Quiet hours (UTC)", pool.quiet_hours.clone()),
         ("Id", pool.id.to_string()),
     ];
     all.into_iter().filter(|(_, value)| !value.is_empty()).collect()

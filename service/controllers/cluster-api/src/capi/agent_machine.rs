@@ -9,6 +9,7 @@ pub mod image;
 pub mod prerequisites;
 mod provisioned;
 mod reconcile;
+mod reinstall;
 mod reservation;
 mod status;
 mod triggers;

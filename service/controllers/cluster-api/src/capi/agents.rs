@@ -9,19 +9,21 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_controller::references::{kube_ref, object_ref};
 use muster_core::record::KubeRef;
-use muster_core::rules::placement::{Candidate, Erasure, Hardware, PastFailures};
+use muster_core::rules::placement::{Candidate, Erasure, Hardware, PastFailures, Rest};
 use muster_resources::names::{annotation, label};
-use muster_resources::{Agent, AgentDebugInfo, AgentFailures, AgentSpec, Condition};
+use muster_resources::{Agent, AgentDebugInfo, AgentFailures, AgentSleep, AgentSpec, Condition};
 use serde::Deserialize;
 
 /// The annotations that are read.
-const KEPT_ANNOTATIONS: [&str; 6] = [
+const KEPT_ANNOTATIONS: [&str; 8] = [
     annotation::AGENT_MACHINE_REF_NAMESPACE,
     annotation::AGENT_OS_IMAGE,
     annotation::AGENT_KUBERNETES_VERSION,
     annotation::ROLE_BEFORE,
     annotation::AGENT_REBOOT_REQUESTED,
     annotation::AGENT_REBOOT,
+    annotation::AGENT_REINSTALL_REQUESTED,
+    annotation::AGENT_REINSTALL,
 ];
 
 /// An Agent, without most of its inventory.
@@ -39,6 +41,8 @@ pub struct AgentView {
     /// The name that the host has or will have.
     pub hostname: Option<String>,
     pub interfaces: Vec<Interface>,
+    /// Why the host sleeps, is woken or did not wake; `None`: it is awake.
+    pub sleep: Option<String>,
     /// The Agent in the form that placement uses.
     pub candidate: Candidate,
 }
@@ -73,6 +77,7 @@ struct Status {
     inventory: Option<Inventory>,
     failures: Option<AgentFailures>,
     cleaning: Option<Cleaning>,
+    sleep: Option<AgentSleep>,
 }
 
 /// Without the disks, which may be many.
@@ -168,6 +173,7 @@ impl From<Read> for AgentView {
             architecture: architecture(&inventory),
             failures: status.failures.and_then(failures),
             erasure: status.cleaning.and_then(erasure),
+            rest: rest(status.sleep.as_ref()),
         };
         metadata.annotations = Some(annotations);
         let requested = read.spec.hostname.clone().filter(|name| !name.is_empty());
@@ -179,6 +185,7 @@ impl From<Read> for AgentView {
             state,
             stage,
             interfaces: inventory.interfaces,
+            sleep: status.sleep.and_then(|sleep| sleep.message),
             candidate,
         }
     }
@@ -197,6 +204,15 @@ fn hardware(inventory: &Inventory) -> Hardware {
 fn architecture(inventory: &Inventory) -> Option<String> {
     let architecture = inventory.cpu.as_ref()?.architecture.clone();
     architecture.filter(|name| !name.is_empty())
+}
+
+fn rest(shown: Option<&AgentSleep>) -> Rest {
+    match shown.and_then(|sleep| sleep.stage.as_deref()) {
+        None => Rest::Awake,
+        Some("Waking") => Rest::Waking,
+        Some("DidNotWake") => Rest::DidNotWake,
+        Some(_) => Rest::Asleep,
+    }
 }
 
 fn failures(shown: AgentFailures) -> Option<PastFailures> {
@@ -271,6 +287,7 @@ mod tests {
                 ],
                 "debugInfo": {"state": "known"}, "progress": {"currentStage": "Waiting for ignition"},
                 "cleaning": {"state": "Failed", "message": "sda: it is frozen", "disks": [{"id": "a"}]},
+                "sleep": {"stage": "Asleep", "message": "nobody took it"},
                 "failures": {"count": 2, "message": "why", "untilTime": "2026-11-22T08:00:00Z"},
                 "inventory": {
                     "hostname": "worker-0", "cpu": {"count": 8, "architecture": "x86_64"}, "memory": {"physicalBytes": 1024},
@@ -305,6 +322,10 @@ mod tests {
             ("2026-11-22T08:00:00+00:00", false)
         );
         assert_eq!(view.hostname.as_deref(), Some("worker-0"));
+        assert_eq!(
+            (candidate.rest, view.sleep.as_deref()),
+            (Rest::Asleep, Some("nobody took it"))
+        );
         assert_eq!(view.stage, Some(HostStage::WaitingForIgnition));
         assert_eq!(view.annotations().len(), 1);
         let empty: AgentView = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();

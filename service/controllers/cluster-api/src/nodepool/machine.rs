@@ -2,6 +2,7 @@
 //! docs/protocol/capi-agent-provider.md#4 and §7.
 
 pub mod delete;
+pub mod in_place;
 mod limits;
 pub mod node;
 pub mod reconcile;

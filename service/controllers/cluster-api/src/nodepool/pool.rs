@@ -8,6 +8,7 @@ pub mod desired;
 pub mod machines;
 pub mod plan;
 pub mod reconcile;
+pub mod repair;
 pub mod status;
 
 use std::sync::Arc;
@@ -52,13 +53,10 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             watch::metadata::<Secret>(&context, secrets::watched()),
             move |secret| of_secret(kube_ref(&secret)),
         );
-    drive(
-        "node_pool",
-        CONCURRENCY,
-        controller,
-        context,
-        stop,
-        reconcile::reconcile,
-    )
-    .await;
+    let ward = Arc::new(repair::Ward::default());
+    let reconcile = move |pool, context| {
+        let ward = ward.clone();
+        async move { reconcile::reconcile(pool, context, &ward).await }
+    };
+    drive("node_pool", CONCURRENCY, controller, context, stop, reconcile).await;
 }

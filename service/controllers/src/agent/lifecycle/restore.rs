@@ -14,6 +14,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{FailedParts, Failures, Host, HostData, HostState, NodeAgent, Progress, Secret};
+use muster_core::rules::failures::QUARANTINED_FROM;
 use muster_core::rules::limits::USUAL_SILENCE;
 use muster_resources::Agent;
 use muster_resources::names::annotation;
@@ -123,6 +124,7 @@ fn failures(agent: &Agent, now: Timestamp) -> Option<Failures> {
         is_counted: true,
         cluster: None,
         is_of_machine: shown.quarantined,
+        did_not_wake: shown.quarantined && count < QUARANTINED_FROM,
         parts: FailedParts::default(),
     })
 }

@@ -114,6 +114,10 @@ fn role(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Hos
 
 /// The path wins over the id. A choice that was made before the host reported its disks waits for them.
 fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<DiskConfigParams>> {
+    if host.data.pending_reinstall().is_some() {
+        // A node that is installed again keeps its disk: the others hold its data.
+        return None;
+    }
     let (field, wanted) = match (
         given(&spec.installation_disk_path),
         given(&spec.installation_disk_id),

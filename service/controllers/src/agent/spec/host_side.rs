@@ -8,7 +8,7 @@ use muster_controller::conditions::Synced;
 use muster_controller::error::Failure;
 use muster_controller::namespaces::OUTSIDE;
 use muster_controller::retry::RETRY_INTERVAL;
-use muster_core::lifecycle::host::HostEvent;
+use muster_core::lifecycle::host::{HostEvent, SleepEvent};
 use muster_core::record::{Host, HostState, ImageWish, InfraEnv, KubeRef};
 use muster_core::rules::os_image;
 use muster_operations::chain;
@@ -103,6 +103,7 @@ impl Reconciler {
         let left = self
             .change_membership(key, spec, &mut host, infra_env, &mut problems)
             .await;
+        self.keep_awake(spec, &mut host, infra_env, &mut problems).await;
         if is_open(&host) {
             let is_mirrored = infra_env.mirror.is_some();
             self.edit(key, spec, is_mirrored, &mut host, &mut problems).await;
@@ -190,6 +191,22 @@ impl Reconciler {
                 problems.add(&problem.into());
                 false
             }
+        }
+    }
+
+    /// A host that waits to be bound does not fall asleep.
+    async fn keep_awake(
+        &self,
+        spec: &AgentSpec,
+        host: &mut Host,
+        infra_env: &InfraEnv,
+        problems: &mut Problems,
+    ) {
+        let may_sleep = host.cluster_id.is_none() && !infra_env.settings.idle_after.is_empty();
+        let is_claimed = may_sleep && membership::wanted(spec).is_some();
+        if host.data.kept_awake.by_claim != is_claimed {
+            let event = HostEvent::Sleep(SleepEvent::Claimed(is_claimed));
+            self.apply(host, event, problems).await;
         }
     }
 

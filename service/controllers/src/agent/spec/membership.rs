@@ -106,6 +106,8 @@ fn leave(host: &Host, present: ClusterId, clusters: &Clusters<'_>) -> Move {
         Phase::Installing => Move::Never(
             "clusterDeploymentName: the cluster is being installed, and the host cannot leave it before that has ended".into(),
         ),
+        // A node that is installed again.
+        Phase::Moving if host.data.pending_reinstall().is_some() => Move::Unbind { cancel: false },
         Phase::Moving if host.state == HostState::Binding => Move::Later(
             "clusterDeploymentName: the host is binding; it leaves its cluster when its agent has registered there, or has been silent for so long that it counts as disconnected".into(),
         ),

@@ -16,6 +16,8 @@ const INSTALLED: &str = "the installation counts as complete then";
 
 const DISCONNECTED: &str = "it counts as disconnected then, and can be taken out of any cluster";
 
+const QUARANTINE: &str = "it goes into quarantine then, and a Machine takes another Agent";
+
 const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
 
 /// The wait of a host; `None`: the host waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
@@ -64,6 +66,14 @@ fn of_state(
             ..wait(reason, since, what)
         })
     };
+    if let Some(waking) = host.data.waking() {
+        let waits = wait("WaitingForHostToWake", waking.asked_at, info());
+        let waits = with_todo(
+            waits,
+            "If it goes on, see its BMC (muster bmc show) and its console.",
+        );
+        return Some(until(waits, end, QUARANTINE));
+    }
     match &host.state {
         HostState::Binding => waits(
             "WaitingForAgent",
@@ -120,6 +130,11 @@ fn of_state(
             info(),
             "Make the machine boot from its installation disk.",
         ),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => Some(until(
+            wait("WaitingForReinstall", since, info()),
+            end,
+            "a user has to boot it into the discovery image then",
+        )),
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             user("WaitingForUser", info(), BOOT_DISCOVERY)
         }

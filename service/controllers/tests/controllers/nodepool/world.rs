@@ -32,6 +32,11 @@ pub const USERS: &str = "clusters";
 pub const MADE: &str = "clusters-vcluster2";
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
+/// Annotation of AgentMachines whose simulated host cannot be installed again.
+pub const FAILS: &str = "example.test/fails";
+const REINSTALL: &str = "capi-provider.agent-install.openshift.io/reinstall";
+/// A finalizer of the tests.
+const HELD: &str = "example.test/held";
 
 /// Running controllers and a workload cluster; the tests simulate the rest.
 pub struct World {
@@ -177,6 +182,34 @@ impl World {
         .await
     }
 
+    /// Keeps a Machine that is deleted.
+    pub async fn hold(&self, machine: &str) {
+        let machines = self.api::<Machine>(MADE);
+        let found = machines.get(machine).await.unwrap();
+        let mut finalizers = found.finalizers().to_vec();
+        finalizers.push(HELD.to_owned());
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+        machines
+            .patch(machine, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// Ends [`Self::hold`].
+    pub async fn release(&self, machine: &str) {
+        let machines = self.api::<Machine>(MADE);
+        let others = eventually(&format!("{machine} to be held alone"), async || {
+            let found = machines.get(machine).await.unwrap();
+            (found.finalizers() == [HELD]).then_some(())
+        });
+        others.await;
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        machines
+            .patch(machine, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Waits until an object's condition has this reason; returns its message.
     pub async fn reason<K>(&self, name: &str, type_: &str, reason: &str) -> String
     where
@@ -277,6 +310,11 @@ async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
             agent_machines.patch(&name, &params, &Patch::Merge(patch)).await?;
             continue;
         }
+        if machine.metadata.deletion_timestamp.is_none()
+            && let Some(request) = own.annotations().get(REINSTALL)
+        {
+            install_again(&agent_machines, &nodes, &own, request).await?;
+        }
         if machine.metadata.deletion_timestamp.is_some()
             || own.status.as_ref().is_some_and(|status| status.ready)
         {
@@ -301,5 +339,44 @@ async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
             .patch_status(&name, &params, &Patch::Merge(status))
             .await?;
     }
+    Ok(())
+}
+
+/// Simulates a host that is installed again: its kubelet becomes silent, and a new one comes when the old Node is gone.
+async fn install_again(
+    agent_machines: &Api<AgentMachine>,
+    nodes: &Api<Node>,
+    own: &AgentMachine,
+    request: &str,
+) -> kube::Result<()> {
+    let params = PatchParams::default();
+    let name = own.name_any();
+    let request: Value = serde_json::from_str(request).unwrap();
+    let shown = json!(own.status)["reinstall"].clone();
+    let is_known = shown["requested"] == request["requested"];
+    let phase = match shown["phase"].as_str().filter(|_| is_known) {
+        None if own.annotations().contains_key(FAILS) => "Failed",
+        None => "Installing",
+        Some("Installing") if nodes.get_opt(&name).await?.is_none() => "Done",
+        Some(_) => return Ok(()),
+    };
+    match phase {
+        "Installing" if nodes.get_opt(&name).await?.is_some() => {
+            let status = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
+            nodes.patch_status(&name, &params, &Patch::Merge(status)).await?;
+        }
+        "Done" => {
+            let node = json!({"metadata": {"name": name}, "spec": {"providerID": format!("agent://{name}")}});
+            nodes
+                .create(&PostParams::default(), &serde_json::from_value(node).unwrap())
+                .await?;
+            let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+            nodes.patch_status(&name, &params, &Patch::Merge(status)).await?;
+        }
+        _ => {}
+    }
+    let reinstall = json!({"requested": request["requested"], "phase": phase, "message": "it fails"});
+    let status = Patch::Merge(json!({"status": {"reinstall": reinstall}}));
+    agent_machines.patch_status(&name, &params, &status).await?;
     Ok(())
 }

@@ -326,3 +326,43 @@ async fn a_sick_agent_is_last_and_one_of_another_architecture_is_not_taken() {
     ];
     assert_eq!(reasons, BTreeSet::from(wanted));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_whose_agent_does_not_wake_gives_it_back_and_takes_the_next_one() {
+    let world = World::start().await;
+    for name in ["a", "b"] {
+        world.agent(name, &json!({})).await;
+        world.agent_sleep(name, "Asleep").await;
+    }
+    world.bootstrap("user-data", &world::pointer()).await;
+    world.cluster("one").await;
+    world.machine("m", "user-data", &json!({})).await;
+    let taken = world.await_taken("m").await.status.unwrap();
+    assert_eq!(taken.agent_ref.unwrap().name, "a");
+    world.agent_sleep("a", "Waking").await;
+    let why = eventually("the wait to be shown", async || {
+        let machine: AgentMachine = world.get("m").await;
+        let status = machine.status?;
+        let is_shown = condition(&status.conditions, "Installed") == ("False", "HostWaking");
+        let installed = status.conditions.into_iter().find(|one| one.type_ == "Installed");
+        is_shown.then_some(installed?.message)
+    })
+    .await;
+    assert!(why.contains("a is Waking"), "{why}");
+    let failures = json!({"count": 1, "message": "it did not wake", "quarantined": true});
+    world.agent_past("a", "x86_64", &failures).await;
+    world.agent_sleep("a", "DidNotWake").await;
+    world
+        .agent_status("a", &json!({"Connected": "False"}), "disconnected")
+        .await;
+    let next = eventually("another Agent to be taken", async || {
+        let machine: AgentMachine = world.get("m").await;
+        let agent = machine.status.as_ref()?.agent_ref.as_ref()?.name.clone();
+        (agent == "b").then_some(machine)
+    })
+    .await;
+    assert!(next.spec.provider_id.is_some_and(|id| id.ends_with("b")));
+    let released = world.get_agent("a").await;
+    assert!(!released.labels().contains_key("agentMachineRef"));
+    assert!(released.spec.cluster_deployment_name.is_none());
+}

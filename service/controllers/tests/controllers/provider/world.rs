@@ -292,6 +292,16 @@ impl World {
             .unwrap();
     }
 
+    /// Sets the stage of the sleep of the Agent's host.
+    pub async fn agent_sleep(&self, name: &str, stage: &str) {
+        let sleep = json!({"stage": stage, "message": format!("{name} is {stage}")});
+        let patch = Patch::Merge(json!({"status": {"sleep": sleep}}));
+        self.agents()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Sets the state of the Agent's host to installed.
     pub async fn installed(&self, name: &str) {
         let conditions = json!({"Bound": "True", "Installed": "True"});

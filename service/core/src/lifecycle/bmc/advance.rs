@@ -67,6 +67,13 @@ pub fn advance(
                 None => return Ok(None),
             }
         }
+        BmcEvent::HostSleeps {
+            host_id,
+            requested_at,
+        } => match power::put_to_sleep(&mut next, host_id, requested_at, limits, now)? {
+            Some(told) => told,
+            None => return Ok(None),
+        },
         event => match happen(&mut next, event, limits, now) {
             Some(told) => told,
             None => return Ok(None),

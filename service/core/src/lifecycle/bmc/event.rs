@@ -25,6 +25,11 @@ pub enum BmcEvent {
     HostReboots {
         requested_at: Timestamp,
     },
+    /// The machine's host is to sleep, as was requested at that time.
+    HostSleeps {
+        host_id: HostId,
+        requested_at: Timestamp,
+    },
     /// The discovery leaves the queue.
     Begun,
     /// The BMC was checked; a problem ends the discovery.

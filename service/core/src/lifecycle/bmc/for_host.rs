@@ -1,5 +1,6 @@
 //! Discoveries without a user's request: the machine's host waits for a boot.
 
+use muster_api::bmc::BmcFailure;
 use muster_api::time::Timestamp;
 
 use super::events;
@@ -33,4 +34,63 @@ pub(super) fn end(bmc: &mut Bmc, now: Timestamp) -> Option<Vec<NewEvent>> {
     enter(bmc, stage, LEFT_ALONE, None, now);
     clean_up(bmc, now);
     Some(Vec::new())
+}
+
+/// The state of the boot that wakes the host of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WakeProgress {
+    /// It waits for its turn, or for other work on the BMC.
+    Waits,
+    Begun,
+    Failed {
+        /// The end of a sentence.
+        reason: String,
+        /// No fault of the service or of its settings.
+        is_of_machine: bool,
+    },
+}
+
+/// Returns the state of the boot of the host that is woken since `asked_at`.
+pub fn wake_progress(bmc: &Bmc, asked_at: Timestamp) -> WakeProgress {
+    if let Some(failure) = refused(bmc) {
+        return WakeProgress::Failed {
+            reason: format!("the last login to its BMC {} was refused ({failure})", bmc.name),
+            is_of_machine: false,
+        };
+    }
+    let has_ended = bmc.progress.since > asked_at;
+    match &bmc.stage {
+        BmcStage::Checking | BmcStage::Inserting | BmcStage::Booting | BmcStage::WaitingForAgent => {
+            WakeProgress::Begun
+        }
+        BmcStage::Failed { failure } if has_ended => WakeProgress::Failed {
+            reason: format!("its BMC {}: {}", bmc.name, bmc.progress.reason),
+            is_of_machine: is_of_machine(*failure),
+        },
+        BmcStage::Stopped if has_ended => WakeProgress::Failed {
+            reason: format!("somebody stopped its BMC {} meanwhile", bmc.name),
+            is_of_machine: false,
+        },
+        // A host that is found continues with its registration.
+        BmcStage::Waiting | BmcStage::Discovered { .. } | BmcStage::Failed { .. } | BmcStage::Stopped => {
+            WakeProgress::Waits
+        }
+    }
+}
+
+/// False for failures that the service, its settings or another program caused: the next machine would fail in the same way.
+fn is_of_machine(failure: BmcFailure) -> bool {
+    match failure {
+        BmcFailure::Unreachable
+        | BmcFailure::System
+        | BmcFailure::Media
+        | BmcFailure::Boot
+        | BmcFailure::NoAgent
+        | BmcFailure::Refused => true,
+        BmcFailure::Credentials
+        | BmcFailure::Certificate
+        | BmcFailure::Address
+        | BmcFailure::Image
+        | BmcFailure::InUse => false,
+    }
 }

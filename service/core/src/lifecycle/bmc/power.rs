@@ -2,13 +2,14 @@
 
 use muster_api::bmc::{BmcCertificateMode, BmcPowerAction, BmcPowerOutcome};
 use muster_api::host::{HostStage, HostStatus};
+use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 
 use super::advance::BmcRefused;
 use super::event::{PowerAsked, PowerDone, Problem};
 use super::events;
 use super::ground::{may_ask, refused};
-use crate::record::{Bmc, BmcLimits, Host, NewEvent, PowerRequest, PowerSeen};
+use crate::record::{Bmc, BmcLimits, BmcStage, Host, NewEvent, PowerRequest, PowerSeen};
 use crate::rules::facts::Deadlines;
 use crate::text::one_line;
 
@@ -97,6 +98,7 @@ fn note<'bmc>(
         force,
         from_disk: false,
         reboot_of: None,
+        sleep_of: None,
         asked_at: now,
         deadline: now + longest,
         begun: false,
@@ -142,6 +144,58 @@ pub(super) fn reboot_host(
     }
     let (action, force) = (BmcPowerAction::Reset, true);
     note(bmc, (action, force), limits, now).reboot_of = Some(requested_at);
+    Ok(Some(vec![events::power_asked(bmc, action, force, now)]))
+}
+
+/// True if the BMC has booted its machine's host into the discovery image, and can be used.
+pub fn wakes(bmc: &Bmc) -> bool {
+    let is_found =
+        matches!(&bmc.stage, BmcStage::Discovered { host_id, .. } if Some(*host_id) == bmc.host_id);
+    let is_clean = bmc.progress.leftover.as_ref().is_none_or(|left| left.in_use);
+    is_found && is_clean && refused(bmc).is_none()
+}
+
+/// The reason why the BMC cannot put its machine's host to sleep, as the end of a sentence; `None`: it has booted this host into the
+/// discovery image, which is the proof that it can switch it off and wake it again.
+pub fn sleep_obstacle(bmc: &Bmc, host_id: HostId, now: Timestamp) -> Option<String> {
+    match &bmc.stage {
+        BmcStage::Discovered { host_id: found, .. } if *found == host_id => {}
+        stage => {
+            return Some(format!(
+                "its BMC {} has not booted it into the discovery image ({}), so that it may not be able to wake it: muster bmc discover",
+                bmc.name,
+                stage.phase()
+            ));
+        }
+    }
+    if bmc.progress.leftover.as_ref().is_some_and(|left| !left.in_use) {
+        return Some(format!(
+            "its BMC {} has the image in its drive, or may have",
+            bmc.name
+        ));
+    }
+    reboot_obstacle(bmc, now)
+}
+
+/// Requests that the machine's host is switched off, once for each request.
+///
+/// # Errors
+/// The BMC cannot do so now.
+pub(super) fn put_to_sleep(
+    bmc: &mut Bmc,
+    host_id: HostId,
+    requested_at: Timestamp,
+    limits: &BmcLimits,
+    now: Timestamp,
+) -> Result<Option<Vec<NewEvent>>, BmcRefused> {
+    if bmc.power.sleep(requested_at).is_some() {
+        return Ok(None);
+    }
+    if let Some(why) = sleep_obstacle(bmc, host_id, now) {
+        return Err(BmcRefused::NotNow(why));
+    }
+    let (action, force) = (BmcPowerAction::Off, false);
+    note(bmc, (action, force), limits, now).sleep_of = Some(requested_at);
     Ok(Some(vec![events::power_asked(bmc, action, force, now)]))
 }
 

@@ -6,13 +6,13 @@ use muster_api::validation::ValidationStatus;
 
 use super::edit::{approval, overrides};
 use super::event::HostEvent;
-use super::install::progress;
+use super::install::{progress, reinstall};
 use super::refresh::refresh;
 use super::reports::logs;
 use super::step::{Refused, Rejection, Step};
 use super::{
     bind, bmc_boot, cleaning, deadline, edit, events, failures, install, media, reboot, register, reports,
-    set_back, waiting,
+    set_back, sleep, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -97,9 +97,15 @@ fn happens(
         | HostEvent::UpgradeReported(_) => reports::reported(next, event, facts, now, events),
         HostEvent::BootArtifactsDownloaded => {
             media::back(next);
-            bind::downloaded(next)
+            match reinstall::downloaded(next, now) {
+                true => Ok(()),
+                false => bind::downloaded(next),
+            }
         }
-        HostEvent::BootArtifactsFailed => bind::not_downloaded(next),
+        HostEvent::BootArtifactsFailed => match reinstall::not_downloaded(next, now) {
+            true => Ok(()),
+            false => bind::not_downloaded(next),
+        },
         HostEvent::StepFailed { exit_code, reason } => {
             events.push(events::muster_step_failed(next, *exit_code, reason, now));
             Ok(())
@@ -134,6 +140,10 @@ fn happens(
             reboot::happened(next, event, facts, now);
             Ok(())
         }
+        HostEvent::ReinstallAsked(request) => {
+            reinstall::asked(next, request, facts, now);
+            Ok(())
+        }
         HostEvent::Edited(params) => {
             edit::apply(next, params, facts, now, events)?;
             refresh(next, facts, now);
@@ -159,7 +169,11 @@ fn happens(
             refresh(next, facts, now);
             Ok(())
         }
-        HostEvent::Bound { cluster_id } => bind::bound(next, *cluster_id, facts),
+        HostEvent::Bound { cluster_id } => {
+            bind::bound(next, *cluster_id, facts)?;
+            sleep::claimed(next, now);
+            Ok(())
+        }
         HostEvent::Unbound => bind::unbound(next, false, facts),
         HostEvent::Reclaimed => bind::unbound(next, true, facts),
         HostEvent::InstallRequested => install::requested(next, facts, now, events),
@@ -198,6 +212,11 @@ fn happens(
             refresh(next, facts, now);
             Ok(())
         }
+        HostEvent::Sleep(event) => {
+            sleep::happened(next, event, now)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
         HostEvent::IdClaimed(finding) => {
             identity::note(next, finding.clone());
             Ok(())
@@ -224,6 +243,7 @@ fn finish(
     }
     failures::follow(old, &mut next, event, facts, now);
     cleaning::follow(old, &mut next, event, facts, now);
+    reinstall::follow(&mut next, now);
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = was_ahead || next != *old;
@@ -298,6 +318,8 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     finding_events(old, next, now, &mut events);
     reboot::events_of_change(old, next, now, &mut events);
     cleaning::events_of_change(old, next, now, &mut events);
+    sleep::events_of_change(old, next, now, &mut events);
+    reinstall::events_of_change(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(events::host_status_updated(next, old.state.status(), now));
     }

@@ -4,10 +4,11 @@ use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 
 use super::event::HostEvent;
+use super::install::reinstall;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
 use super::{events, wipe};
-use crate::record::{Host, HostData, HostState, NewEvent, NodeAgent};
+use crate::record::{Host, HostData, HostState, NewEvent, NodeAgent, ReinstallStep};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, architecture, role, stages};
 
@@ -81,6 +82,9 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
             return Err(Rejection::conflict(
                 "it is being installed; cancel or reset the installation first",
             ));
+        }
+        HostState::ResettingPendingUserAction if host.data.pending_reinstall().is_some() => {
+            reinstall::way_out(host)
         }
         // Its cluster was deleted, so no registration there can end the wait.
         HostState::Binding if facts.cluster.is_none() => (HostState::Unbinding, WAITS_FOR_AGENT),
@@ -157,7 +161,12 @@ fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (Hos
 
 /// True if the next poll may bring back a node after its agent had been given up ([`HostEvent::CheckedIn`]).
 pub fn node_may_be_back(state: &HostState, data: &HostData) -> bool {
-    *state == HostState::UnbindingPendingUserAction && data.node_agent == NodeAgent::Installed
+    let may_return = match state {
+        HostState::UnbindingPendingUserAction => true,
+        HostState::ResettingPendingUserAction => data.reinstall_step() == Some(ReinstallStep::Boot),
+        _ => false,
+    };
+    may_return && data.node_agent == NodeAgent::Installed
 }
 
 /// The node's agent was given up as silent and has polled, so the node returns without a user's help after all.

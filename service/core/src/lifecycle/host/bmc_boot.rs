@@ -32,8 +32,15 @@ pub enum AwaitedSystem {
     Disk,
 }
 
-/// Returns the boot that `host` waits for. `from` is later by the time in which the service could not receive polls.
+/// Returns the boot that `host` waits for, or is woken by. `from` is later by the time in which the service could not receive polls.
 pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoot> {
+    if let Some(waking) = host.data.waking() {
+        return Some(AwaitedBoot {
+            system: AwaitedSystem::DiscoveryImage,
+            since: waking.asked_at,
+            from: waking.asked_at,
+        });
+    }
     let system = awaited_system(host)?;
     let since = host.data.status_updated_at;
     let from = match host.data.comes_back {
@@ -45,6 +52,7 @@ pub fn awaited_boot(host: &Host, deadlines: &Deadlines<'_>) -> Option<AwaitedBoo
 
 fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
     match host.state {
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => None,
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             Some(AwaitedSystem::DiscoveryImage)
         }
@@ -62,6 +70,9 @@ pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
         return;
     };
     let begin = match (&host.state, system) {
+        (HostState::ResettingPendingUserAction, _) if host.data.pending_reinstall().is_some() => {
+            "The node is installed again, in its cluster. "
+        }
         (HostState::ResettingPendingUserAction, _) => "Reset. ",
         (_, AwaitedSystem::Disk) => "The host booted the discovery image again instead of its disk. ",
         _ => "",

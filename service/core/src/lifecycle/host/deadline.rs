@@ -5,7 +5,7 @@ use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
 use super::{cleaning, waiting};
-use crate::record::{Host, HostState, RebootWay};
+use crate::record::{Host, HostState, RebootWay, ReinstallStep, SleepStage};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::stages;
 
@@ -24,22 +24,53 @@ pub const NODE_REBOOT_LIMIT: Duration = Duration::minutes(5);
 /// The same for its BMC: other work on the BMC may go first, and the BMC's own limit is shorter.
 pub const BMC_REBOOT_LIMIT: Duration = Duration::minutes(20);
 
+/// Longest time between the request that a host sleeps and the report of its BMC that it is off: more than the BMC's own limit.
+pub const FALLING_LIMIT: Duration = Duration::minutes(20);
+
+/// Longest time that a request to wake a host waits for its turn at the BMCs, which is no fault of the host.
+pub const WAKE_QUEUE_LIMIT: Duration = Duration::minutes(60);
+
 /// The end of the host's present wait for an agent, a stage or a return; `None`: it does not wait, or without a limit.
 pub fn end_of_wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
+    if host.data.waking().is_some() {
+        return end_of_sleep(host, deadlines);
+    }
     match host.state {
         HostState::Binding | HostState::Unbinding => Some(deadlines.silent_at(host)),
         HostState::Installing => Some(start_limit(host, deadlines)),
         HostState::InstallingInProgress => stage_limit(host, deadlines),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(reclaim_limit(host, deadlines)),
         HostState::DiscoveringUnbound => cleaning::deadline(host, deadlines),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            reinstall_limit(host, deadlines)
+        }
         _ => None,
+    }
+}
+
+/// Time by which a host must be off or awake; `None`: it is awake, or sleeps, which has no end.
+pub fn end_of_sleep(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
+    let sleep = host.data.sleep.as_ref()?;
+    match &sleep.stage {
+        SleepStage::Falling => Some(deadlines.after(sleep.asked_at, FALLING_LIMIT)),
+        SleepStage::Waking(waking) => Some(match waking.begun_at {
+            Some(begun_at) => deadlines.after(begun_at, deadlines.limits.wake()),
+            None => deadlines.after(waking.asked_at, WAKE_QUEUE_LIMIT),
+        }),
+        SleepStage::Asleep { .. } | SleepStage::DidNotWake { .. } => None,
     }
 }
 
 /// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let end_of_wait = || end_of_wait(host, &facts.deadlines());
+    let sleeps = host
+        .data
+        .sleep
+        .as_ref()
+        .is_some_and(|sleep| sleep.is_silence_expected());
     let own = match &host.state {
+        _ if sleeps => end_of_sleep(host, &facts.deadlines()),
         HostState::DiscoveringUnbound => earliest(end_of_wait(), Some(facts.silent_at(host))),
         HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
@@ -52,6 +83,13 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
             earliest(end_of_wait(), silence(host, facts))
         }
         HostState::Reclaiming => earliest(end_of_wait(), Some(node_silent_at(host, facts))),
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            let is_silent_at = match host.data.reinstall_step() {
+                Some(ReinstallStep::Download) => Some(node_silent_at(host, facts)),
+                _ => None,
+            };
+            earliest(end_of_wait(), is_silent_at)
+        }
         // The next poll brings them back.
         HostState::DisconnectedUnbound | HostState::Disconnected => None,
         // They wait for a user, without a limit.
@@ -87,6 +125,12 @@ fn stage_limit(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
 /// Time by which a reclaimed node must have taken its next step.
 fn reclaim_limit(host: &Host, deadlines: &Deadlines<'_>) -> Timestamp {
     deadlines.after(host.data.status_updated_at, RECLAIM_LIMIT)
+}
+
+/// The same for a node that is to be installed again.
+fn reinstall_limit(host: &Host, deadlines: &Deadlines<'_>) -> Option<Timestamp> {
+    let asked = host.data.pending_reinstall()?;
+    Some(deadlines.after(asked.since, RECLAIM_LIMIT))
 }
 
 /// Time by which the agent of a returning node must have polled. The time counts from the request: the agent may just

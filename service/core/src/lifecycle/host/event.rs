@@ -11,7 +11,7 @@ use muster_api::steps::{
 };
 use muster_api::time::Timestamp;
 
-use crate::record::{BmcBoots, ImageWish, Secret};
+use crate::record::{BmcBoots, ImageWish, Secret, SleepCause, WakeCause};
 
 /// A report about a host, or a request of a user or controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,6 +125,8 @@ pub enum HostEvent {
     RebootAsked(RebootAsked),
     /// The request to reboot it was withdrawn.
     RebootWithdrawn,
+    /// A controller requests that its node is installed again, in its cluster.
+    ReinstallAsked(ReinstallAsked),
     /// The agent on its node reboots it, or could not.
     RebootReported {
         /// As the node reported it; `None`: it reboots.
@@ -170,6 +172,8 @@ pub enum HostEvent {
     FailuresForgotten,
     /// Its BMC is booting it, or could not; only of hosts that wait for a boot.
     BmcTold(BmcBoots),
+    /// It is put to sleep or woken, or a report about that.
+    Sleep(SleepEvent),
     /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
     FactsChanged,
     /// Other hosts of its cluster were added, deleted, moved or sent reports.
@@ -185,6 +189,78 @@ pub struct RebootAsked {
     pub cluster_id: Option<ClusterId>,
     /// Name of the BMC that can reboot the host now; `None`: there is none.
     pub bmc: Option<String>,
+}
+
+/// An event about the sleep of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SleepEvent {
+    /// It is to sleep.
+    Asked(SleepAsked),
+    /// Its BMC has carried out the request of that time, or could not.
+    SwitchedOff {
+        asked_at: Timestamp,
+        /// `None`: the BMC reports that it is off.
+        failure: Option<String>,
+    },
+    /// It is to wake without a claim; `keep`: a person keeps it awake from now on.
+    WakeAsked { cause: WakeCause, keep: bool },
+    /// Its BMC began to boot it.
+    WakeBegun { asked_at: Timestamp },
+    /// Its BMC could not boot it.
+    WakeFailed {
+        asked_at: Timestamp,
+        /// The end of a sentence.
+        reason: String,
+        /// No fault of the service or of its settings.
+        is_of_machine: bool,
+    },
+    /// Its Agent names a cluster that it is not bound to yet, or no longer.
+    Claimed(bool),
+}
+
+/// A request that a host sleeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SleepAsked {
+    /// Name of the BMC that has booted the host, and can do so again.
+    pub bmc: String,
+    pub cause: SleepCause,
+}
+
+impl SleepEvent {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Asked(_) => "request to sleep",
+            Self::SwitchedOff { .. } => "switching off",
+            Self::WakeAsked { .. } => "request to wake",
+            Self::WakeBegun { .. } | Self::WakeFailed { .. } => "waking",
+            Self::Claimed(_) => "claim",
+        }
+    }
+
+    fn origin(&self) -> &'static str {
+        match self {
+            Self::Asked(asked) => match asked.cause {
+                SleepCause::Person => "user",
+                SleepCause::Idle => "infra-env",
+            },
+            Self::WakeAsked { cause, .. } => match cause {
+                WakeCause::Person => "user",
+                WakeCause::Spare => "infra-env",
+                WakeCause::Claim => "cluster",
+            },
+            Self::SwitchedOff { .. } | Self::WakeBegun { .. } | Self::WakeFailed { .. } => "bmc",
+            Self::Claimed(_) => "cluster",
+        }
+    }
+}
+
+/// A request to install the node of a host again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReinstallAsked {
+    /// The time of the request, which identifies it.
+    pub requested_at: Timestamp,
+    /// The cluster that the requester takes the host to be a node of; `None`: it is not known here.
+    pub cluster_id: Option<ClusterId>,
 }
 
 impl HostEvent {
@@ -217,6 +293,7 @@ impl HostEvent {
             Self::LogsAsked => "request for logs",
             Self::RebootAsked(_) => "request for a reboot",
             Self::RebootWithdrawn => "withdrawn reboot",
+            Self::ReinstallAsked(_) => "request for a reinstallation",
             Self::RebootReported { .. } | Self::RebootedByBmc { .. } => "reboot",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_) => "edit",
@@ -241,6 +318,7 @@ impl HostEvent {
             Self::ErasureSkipped => "skipped erasure",
             Self::FailuresForgotten => "forgotten failures",
             Self::BmcTold(_) => "BMC",
+            Self::Sleep(event) => event.name(),
             Self::FactsChanged => "changed facts",
             Self::PeersChanged => "changed peers",
         }
@@ -292,6 +370,7 @@ impl HostEvent {
             | Self::LogsAsked
             | Self::RebootAsked(_)
             | Self::RebootWithdrawn
+            | Self::ReinstallAsked(_)
             | Self::Cancelled { .. }
             | Self::ResetRequested
             | Self::ErasureRetried
@@ -299,6 +378,7 @@ impl HostEvent {
             | Self::FailuresForgotten
             | Self::IdentitySettled { .. } => "user",
             Self::BmcTold(_) | Self::RebootedByBmc { .. } => "bmc",
+            Self::Sleep(event) => event.origin(),
             Self::FactsChanged => "infra-env",
             Self::PeersChanged | Self::NodeFailed { .. } => "cluster",
         }

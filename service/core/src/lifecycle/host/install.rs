@@ -3,6 +3,7 @@
 
 pub(super) mod not_booted;
 pub(super) mod progress;
+pub(super) mod reinstall;
 
 use muster_api::host::{HostKind, HostRole};
 use muster_api::steps::ImageConfiguration;

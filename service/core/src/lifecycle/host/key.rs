@@ -6,7 +6,7 @@ use chrono::Duration;
 use muster_api::time::Timestamp;
 
 use super::register::Machine;
-use crate::record::{HostData, HostState, Phase};
+use crate::record::{HostData, HostState, Phase, ReinstallStep};
 use crate::rules::stages::has_agent;
 
 /// Silence of the key's holder after which another key is accepted. Agents poll once a minute, so the machine has
@@ -45,8 +45,9 @@ pub fn stays(state: &HostState, data: &HostData, heard: Timestamp, now: Timestam
 /// boots. Installed nodes with our agent poll, and count like all others.
 fn expects_boot(state: &HostState, data: &HostData) -> bool {
     match state {
-        HostState::ResettingPendingUserAction
-        | HostState::UnbindingPendingUserAction
+        // As in `reclaiming`: the node has not been instructed to reboot.
+        HostState::ResettingPendingUserAction => data.reinstall_step() != Some(ReinstallStep::Download),
+        HostState::UnbindingPendingUserAction
         | HostState::ReclaimingRebooting
         | HostState::InstallingPendingUserAction { .. }
         | HostState::DisconnectedUnbound

@@ -13,7 +13,7 @@ use crate::rules::hostname;
 use crate::text::one_line;
 
 /// Tolerated difference between the clock of the requester and the service's.
-const AHEAD: Duration = Duration::minutes(5);
+pub(super) const AHEAD: Duration = Duration::minutes(5);
 
 /// Longest reason that is kept, bytes.
 const MAX_REASON: usize = 1000;

@@ -11,10 +11,10 @@ use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationsInfo;
 
-use super::install::not_booted;
+use super::install::{not_booted, reinstall};
 use super::reports::logs;
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{bind, cleaning, deadline, reboot};
+use super::{bind, cleaning, deadline, reboot, sleep};
 use crate::record::{CheckId, Host, HostState, NodeAgent, Phase, Progress};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::HostFacts;
@@ -25,6 +25,9 @@ use crate::text::spoken;
 pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     logs::give_up_asked_ones(host, facts, now);
     reboot::give_up_late(host, facts, now);
+    if sleep::rests(host, facts, now) {
+        return;
+    }
     match host.state.phase() {
         Phase::Unbound => refresh_unbound(host, facts, now),
         Phase::PreInstall => {
@@ -220,6 +223,7 @@ fn not_ready_in_time(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 
 /// Rules 1 and 34.
 fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    reinstall::watch(host, facts, now);
     match host.state {
         HostState::Reclaiming | HostState::ReclaimingRebooting
             if deadline::end_of_wait(host, &facts.deadlines()).is_some_and(|limit| now >= limit) =>

@@ -14,8 +14,8 @@ use muster_api::time::Timestamp;
 use super::install::not_booted;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
-use super::{events, wipe};
-use crate::record::{Host, HostData, HostState, InfraEnv, NodeAgent, Secret};
+use super::{events, sleep, wipe};
+use crate::record::{Host, HostData, HostState, InfraEnv, InstalledAs, NodeAgent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::text::one_line;
 
@@ -185,7 +185,14 @@ pub(super) fn again(
 
 /// Deletes the reports of an earlier boot and keeps the users' choices.
 fn anew(host: &mut Host, state: HostState, agent_version: &str) {
+    // A node that is installed again keeps its name, whatever its network calls it now.
+    let installed_as = host.data.pending_reinstall().and(host.data.installed_as.clone());
     wipe::session(host);
+    sleep::is_awake(host);
+    host.data.installed_as = installed_as.map(|kept| InstalledAs {
+        calls_itself: String::new(),
+        ..kept
+    });
     move_to(host, state, WAITS_FOR_INVENTORY);
     host.data.node_agent = NodeAgent::Absent;
     host.data.kind = if host.cluster_id.is_some() {

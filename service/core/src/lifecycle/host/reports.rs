@@ -100,11 +100,19 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
 /// After the request to install, a host keeps the name with which it was approved: certificates are approved, and nodes
 /// found and drained, by that name.
 fn keep_name(host: &mut Host, inventory: &mut Inventory) {
-    let (Some(kept), Some(old)) = (&mut host.data.installed_as, &host.inventory) else {
+    let Some(kept) = &mut host.data.installed_as else {
         return;
     };
-    let reported = std::mem::replace(&mut inventory.hostname, old.hostname.clone());
-    let is_known = reported.is_empty() || reported == old.hostname || reported == kept.hostname;
+    // A node that is installed again has no inventory at first.
+    let old = match &host.inventory {
+        Some(old) => old.hostname.clone(),
+        None => host.data.reported_hostname.clone(),
+    };
+    if old.is_empty() && host.inventory.is_none() {
+        return;
+    }
+    let reported = std::mem::replace(&mut inventory.hostname, old.clone());
+    let is_known = reported.is_empty() || reported == old || reported == kept.hostname;
     if !is_known && kept.calls_itself.is_empty() {
         kept.calls_itself = one_line(&reported, MAX_NAME);
     }

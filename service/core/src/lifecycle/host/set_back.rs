@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
-use crate::record::{CleaningStage, Host};
+use crate::record::{CleaningStage, Host, SleepStage};
 
 /// Tolerated difference between the clocks of replicas.
 const TOLERANCE: Duration = Duration::seconds(30);
@@ -29,6 +29,10 @@ pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
             CleaningStage::Waiting { .. } => {}
         }
     }
+    if let Some(SleepStage::Waking(waking)) = data.sleep.as_mut().map(|sleep| &mut sleep.stage) {
+        times.extend(&mut waking.begun_at);
+    }
+    times.extend(data.asked_reinstall.as_mut().map(|asked| &mut asked.since));
     if let Some(progress) = &mut data.progress {
         times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
     }

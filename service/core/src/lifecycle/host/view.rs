@@ -6,15 +6,19 @@ use std::collections::BTreeMap;
 use muster_api::BASE_PATH;
 use muster_api::host::{
     Host as HostView, HostCleaned, HostCleanedDisk, HostCleaning, HostFailures, HostKind, HostProgressInfo,
-    HostRegistrationResponse, HostRole, NextStepRunnerCommand,
+    HostRegistrationResponse, HostRole, HostSleep, NextStepRunnerCommand,
 };
 use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
-use crate::record::{Cleaned, CleanedDisk, Cleaning, Failures, Host, HostTexts, Progress};
+use crate::record::{
+    Cleaned, CleanedDisk, Cleaning, Failures, Host, HostTexts, Progress, Sleep, SleepCause, SleepStage,
+    WakeCause,
+};
 use crate::rules::checks::without_secrets;
+use crate::rules::sleep::Power;
 use crate::rules::{cleaning, failures, hostname, stages};
 
 /// Facts that a view needs in addition to the host.
@@ -122,6 +126,46 @@ pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView 
         failures: data.failures.as_ref().map(shown_failures),
         cleaning: data.cleaning.as_ref().map(shown_cleaning),
         cleaned: data.cleaned.iter().map(shown_cleaned).collect(),
+        sleep: data.sleep.as_ref().map(|sleep| shown_sleep(host, sleep)),
+    }
+}
+
+/// Without the end of a stage, which depends on more than the record: `status_info` and findings name it.
+fn shown_sleep(host: &Host, sleep: &Sleep) -> HostSleep {
+    let (stage, since) = stage_of_sleep(sleep);
+    HostSleep {
+        stage: stage.to_owned(),
+        since: millis(Some(since)),
+        bmc: sleep.bmc.clone(),
+        reason: reason_of_sleep(sleep),
+        inventory_of: millis(Some(host.data.registered_at)),
+    }
+}
+
+/// The stage by its name on the wire, and its begin.
+pub fn stage_of_sleep(sleep: &Sleep) -> (&'static str, Timestamp) {
+    let since = match &sleep.stage {
+        SleepStage::Falling => sleep.asked_at,
+        SleepStage::Asleep { since } => *since,
+        SleepStage::Waking(waking) => waking.asked_at,
+        SleepStage::DidNotWake { at, .. } => *at,
+    };
+    (Power::of(Some(sleep)).word(), since)
+}
+
+/// Why a host sleeps, is woken or did not wake, as a sentence for users.
+pub fn reason_of_sleep(sleep: &Sleep) -> String {
+    match &sleep.stage {
+        SleepStage::Falling | SleepStage::Asleep { .. } => match sleep.cause {
+            SleepCause::Idle => "No machine took it for the time that its InfraEnv names".to_owned(),
+            SleepCause::Person => "A person requested it".to_owned(),
+        },
+        SleepStage::Waking(waking) => match waking.cause {
+            WakeCause::Claim => "It was bound to a cluster".to_owned(),
+            WakeCause::Spare => "Too few hosts of its InfraEnv are awake".to_owned(),
+            WakeCause::Person => "A person requested that it wakes".to_owned(),
+        },
+        SleepStage::DidNotWake { reason, .. } => format!("It did not wake: {reason}"),
     }
 }
 

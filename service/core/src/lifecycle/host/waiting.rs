@@ -5,7 +5,7 @@ use muster_api::host::{HostFinding, HostStage};
 use muster_api::time::Timestamp;
 
 use super::deadline;
-use crate::record::{Host, HostState, NotBooted};
+use crate::record::{Host, HostState, NotBooted, ReinstallStep};
 use crate::rules::facts::{Deadlines, HostFacts};
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
@@ -83,6 +83,23 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
         deadlines.after(since, deadlines.limits.silence()),
         "the host counts as disconnected if its agent is silent",
     ));
+    if let Some((sleep, waking)) = host
+        .data
+        .sleep
+        .as_ref()
+        .and_then(|sleep| Some((sleep, sleep.waking()?)))
+    {
+        return Some(Wait {
+            name: "waking",
+            since: waking.asked_at,
+            what: format!(
+                "the host, which was asleep, to be booted by its BMC {} and to register",
+                sleep.bmc
+            ),
+            until: until("it goes into quarantine, and a Machine takes another host"),
+            what_to_do: "See muster bmc show and the console of the host if it goes on",
+        });
+    }
     match &host.state {
         HostState::Binding => of_state("the registration of the host in its cluster", silent, SEE_CONSOLE),
         HostState::Unbinding => of_state(
@@ -107,6 +124,19 @@ pub fn wait(host: &Host, deadlines: &Deadlines<'_>) -> Option<Wait> {
                 }
             };
             of_state("the host to boot from its disk", None, what_to_do)
+        }
+        HostState::ResettingPendingUserAction if host.boots_itself_again() => {
+            let what = match host.data.reinstall_step() {
+                Some(ReinstallStep::Reboot) => "the node to reboot into discovery, to be installed again",
+                _ => {
+                    "the agent on the node to download what it needs to boot into discovery, to be installed again"
+                }
+            };
+            of_state(
+                what,
+                until("somebody must boot the host"),
+                "See the journal of muster-node-agent on the node, or boot the host into the discovery image",
+            )
         }
         HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
             let what_to_do = match host.data.is_booted_by_bmc() {

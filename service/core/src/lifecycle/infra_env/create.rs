@@ -43,6 +43,9 @@ pub fn create(
         pull_secret: Some(params.pull_secret),
         rendezvous_ip: params.rendezvous_ip,
         require_host_keys: params.require_host_keys,
+        idle_after: params.idle_after,
+        warm_spares: params.warm_spares,
+        quiet_hours: params.quiet_hours,
         ssh_authorized_key: params.ssh_authorized_key,
         static_network_config: params.static_network_config,
     };

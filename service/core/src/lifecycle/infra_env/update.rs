@@ -10,6 +10,7 @@ use crate::record::{InfraEnv, NewEvent, Secret, Settings};
 use crate::rules::ignition;
 use crate::rules::input::{self, Invalid};
 use crate::rules::live_network;
+use crate::rules::sleep;
 
 /// The outcome of an update.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,6 +157,12 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
     if let Some(wanted) = params.cleaning {
         next.cleaning = cleaning(wanted)?;
     }
+    sleep_rules(
+        &mut next,
+        params.idle_after,
+        params.warm_spares,
+        params.quiet_hours,
+    )?;
     if let Some(seconds) = params.network_discovery_delay_seconds {
         if seconds < 0 {
             return Err(Invalid::new(
@@ -167,6 +174,24 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
     }
     *settings = next;
     Ok(())
+}
+
+fn sleep_rules(
+    next: &mut Settings,
+    idle_after: Option<String>,
+    warm_spares: Option<i64>,
+    quiet_hours: Option<String>,
+) -> Result<(), Invalid> {
+    if let Some(time) = idle_after {
+        next.idle_after = time.trim().to_owned();
+    }
+    if warm_spares.is_some() {
+        next.warm_spares = warm_spares;
+    }
+    if let Some(hours) = quiet_hours {
+        next.quiet_hours = hours.trim().to_owned();
+    }
+    sleep::check(next)
 }
 
 fn time_sources(

@@ -37,6 +37,9 @@ pub fn view(
         rendezvous_ip: settings.rendezvous_ip.clone(),
         require_host_keys: settings.require_host_keys,
         cleaning: settings.cleaning,
+        idle_after: settings.idle_after.clone(),
+        warm_spares: settings.warm_spares,
+        quiet_hours: settings.quiet_hours.clone(),
         offered_to: settings
             .offered_to
             .as_ref()

@@ -121,7 +121,7 @@ impl Key {
             Self::State => {
                 let names = HostStatus::VARIANTS.iter().map(|status| status.name());
                 let bound = IN_TWO_FORMS.iter().map(|(_, word, _)| *word);
-                names.chain(bound).map(str::to_owned).collect()
+                names.chain(bound).chain(SLEEP_WORDS).map(str::to_owned).collect()
             }
             Self::Stage => HostStage::VARIANTS
                 .iter()
@@ -174,6 +174,9 @@ impl Key {
         }
     }
 }
+
+/// The words of [`Key::State`] for hosts that sleep; these have a state besides.
+const SLEEP_WORDS: [&str; 4] = ["falling-asleep", "asleep", "waking", "did-not-wake"];
 
 /// The states that hosts have in clusters and outside: the former, whose name as a word means both, the word for it alone, the latter.
 static IN_TWO_FORMS: [(HostStatus, &str, HostStatus); 5] = [

@@ -94,7 +94,13 @@ pub(super) fn with_id(id: Uuid, visit: &mut dyn FnMut(&str)) {
 pub(super) fn each_alias<'a>(key: Key, host: impl Facts<'a>, visit: &mut dyn FnMut(&str)) {
     match key {
         Key::Pool => with_id(host.infra_env_id().0, visit),
-        Key::State => other_word(host.status()).into_iter().for_each(visit),
+        Key::State => {
+            other_word(host.status()).into_iter().for_each(&mut *visit);
+            let sleep = host.sleep().word();
+            if !sleep.is_empty() {
+                visit(sleep);
+            }
+        }
         Key::Cluster => {
             if let Some(id) = host.cluster_id() {
                 with_id(id.0, visit);

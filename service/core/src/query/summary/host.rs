@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::hardware::HardwareSummary;
 use super::{MAX_LIST, distinct, is_default, short};
+use crate::lifecycle;
 use crate::lifecycle::host::wait;
 use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv};
 use crate::rules::facts::Deadlines;
 use crate::rules::hostname;
+use crate::rules::sleep::Power;
 use crate::text::one_line;
 
 /// Longest reason that is kept, bytes.
@@ -70,6 +72,14 @@ pub struct HostSummary {
     pub registered_at: Timestamp,
     #[serde(default, skip_serializing_if = "is_default")]
     pub agent_version: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sleep: Power,
+    /// True while a person or a claim keeps it awake.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept_awake: bool,
+    /// Time of the last attempt to put it to sleep, if that failed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sleep_failed_at: Option<Timestamp>,
     /// The record of its management controller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bmc: Option<BmcSummary>,
@@ -104,6 +114,9 @@ pub struct BmcSummary {
     /// Power of the machine as the BMC reported it last: `On`, `Off`, `PoweringOn`, `PoweringOff` or another word.
     #[serde(default, skip_serializing_if = "is_default")]
     pub power: String,
+    /// True if it has booted the host, and can be used.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wakes: bool,
 }
 
 /// Facts that a summary needs in addition to the host.
@@ -148,6 +161,9 @@ pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surround
         seen_at: around.deadlines.seen(host),
         registered_at: data.registered_at,
         agent_version: short(&data.discovery_agent_version),
+        sleep: Power::of(data.sleep.as_ref()),
+        kept_awake: !data.kept_awake.is_none(),
+        sleep_failed_at: data.sleep_failed.as_ref().map(|failed| failed.at),
         bmc: around.bmc.cloned(),
         hardware,
     }
@@ -182,6 +198,7 @@ impl BmcSummary {
                 .or_else(in_inventory)
                 .map(|power| short(power))
                 .unwrap_or_default(),
+            wakes: lifecycle::bmc::wakes(bmc),
         }
     }
 }

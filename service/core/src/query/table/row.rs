@@ -10,6 +10,7 @@ use strum::VariantArray;
 use super::texts::SharedTexts;
 use crate::query::facts::{Facts, Field, Sizes, check_of, drive_type_of};
 use crate::query::summary::{BmcSummary, DiskSummary, HardwareSummary, HostSummary, WaitSummary};
+use crate::rules::sleep::Power;
 
 /// A host. Texts of its fields are numbers of shared texts.
 #[derive(Debug, Clone)]
@@ -29,6 +30,10 @@ pub(super) struct HostRow {
     cluster: u32,
     reason: u32,
     agent_version: u32,
+    sleep: Power,
+    kept_awake: bool,
+    bmc_wakes: bool,
+    sleep_failed_at: Option<Timestamp>,
     wait: Option<Wait>,
     hardware: Option<Sizes>,
     /// The texts that other hosts do not have, one after the other.
@@ -112,6 +117,10 @@ impl HostRow {
             cluster: texts.number(&host.cluster),
             reason: texts.number(&host.reason),
             agent_version: texts.number(&host.agent_version),
+            sleep: host.sleep,
+            kept_awake: host.kept_awake,
+            bmc_wakes: host.has_bmc_that_wakes(),
+            sleep_failed_at: host.sleep_failed_at,
             wait: host.wait.as_ref().map(|wait| Wait {
                 what: texts.number(&wait.what),
                 then: texts.number(&wait.then),
@@ -220,6 +229,7 @@ impl<'a> HostView<'a> {
             name: text(Field::BmcName)?,
             address: text(Field::BmcAddress)?,
             power: text(Field::Power)?,
+            wakes: self.row.bmc_wakes,
         })
     }
 
@@ -256,6 +266,9 @@ impl<'a> HostView<'a> {
             seen_at: row.seen_at,
             registered_at: row.registered_at,
             agent_version: text(row.agent_version),
+            sleep: row.sleep,
+            kept_awake: row.kept_awake,
+            sleep_failed_at: row.sleep_failed_at,
             bmc: self.bmc(),
             hardware: row.hardware.map(|sizes| self.hardware_summary(sizes)),
         }
@@ -400,6 +413,22 @@ impl<'a> Facts<'a> for HostView<'a> {
 
     fn wait(self) -> Option<(Timestamp, Option<Timestamp>)> {
         self.row.wait.as_ref().map(|wait| (wait.since, wait.until))
+    }
+
+    fn sleep(self) -> Power {
+        self.row.sleep
+    }
+
+    fn is_kept_awake(self) -> bool {
+        self.row.kept_awake
+    }
+
+    fn sleep_failed_at(self) -> Option<Timestamp> {
+        self.row.sleep_failed_at
+    }
+
+    fn has_bmc_that_wakes(self) -> bool {
+        self.row.bmc_wakes
     }
 
     fn hardware(self) -> Option<Sizes> {

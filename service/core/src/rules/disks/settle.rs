@@ -43,7 +43,12 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
             .cloned()
     };
     select(&mut host.data, chosen.as_ref());
-    host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
+    let mut formatted = to_be_formatted(&inventory.disks);
+    if host.data.pending_reinstall().is_some() {
+        // The other disks hold data of the node.
+        formatted.retain(|id| *id == host.data.installation_disk_id);
+    }
+    host.data.disks_to_be_formatted = formatted;
 }
 
 /// Computes only the eligibility: during an installation the choice is final.

@@ -39,6 +39,7 @@ pub struct Candidate {
     pub failures: Option<PastFailures>,
     /// The erasure of its disks that is pending.
     pub erasure: Option<Erasure>,
+    pub rest: Rest,
 }
 
 /// The erasure of a host's disks, as its Agent shows it. How far it is does not matter here: each step would be a change to all machines
@@ -48,6 +49,18 @@ pub enum Erasure {
     Pending,
     /// With the reason, for users.
     Failed(String),
+}
+
+/// The sleep of a host. It is no reason against it; hosts that are there sooner come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rest {
+    #[default]
+    Awake,
+    Waking,
+    /// It is off, or about to be: a claim wakes it.
+    Asleep,
+    /// It was woken for a claim and did not come: nobody has it any more.
+    DidNotWake,
 }
 
 /// Failures of a host, as its Agent shows them.

@@ -12,7 +12,7 @@ use muster_api::time::Timestamp;
 
 use super::quota::{Against, Quota, Shares};
 use super::reason::{Behind, NotTaken};
-use super::{Candidate, Need, Placement, place, rank, unreadiness};
+use super::{Candidate, Need, Placement, Rest, place, rank, unreadiness};
 use crate::record::KubeRef;
 
 /// A machine that waits for a host.
@@ -98,7 +98,9 @@ fn serve_those_before<'a, 'w>(
     shares: &mut Shares<'_>,
     now: Timestamp,
 ) -> HashMap<&'a KubeRef, &'w Waiting> {
-    let served: HashSet<&KubeRef> = all.iter().filter_map(|one| one.taken_by.as_ref()).collect();
+    // A machine whose host did not wake takes another one.
+    let lasting = all.iter().filter(|one| one.rest != Rest::DidNotWake);
+    let served: HashSet<&KubeRef> = lasting.filter_map(|one| one.taken_by.as_ref()).collect();
     let waiting = line.waiting.iter().copied();
     let mut before: Vec<&'w Waiting> = waiting
         .filter(|one| one.need.namespace == own.need.namespace)

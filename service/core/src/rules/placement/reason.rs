@@ -63,8 +63,10 @@ pub enum NotTaken {
     BehindOthers(Behind),
     /// It is fit, and kept free for these quotas: their names, and the number of hosts that is kept for each.
     Reserved(Vec<(String, usize)>),
-    /// It is fit, and another came first.
-    LaterInOrder,
+    /// It is fit, and another came first. `is_asleep`: it is not awake, and a claim would wake it.
+    LaterInOrder {
+        is_asleep: bool,
+    },
     /// It is fit, and it changed while it was being taken.
     Changed,
     /// It is fit, and the API server refused the write: the reason.
@@ -179,7 +181,13 @@ impl fmt::Display for NotTaken {
                 "it is kept free for others, of whom these AgentQuotas have Agents reserved that are not in use: {}",
                 listed(quotas.iter().map(|(name, number)| format!("{name} ({number})")))
             ),
-            Self::LaterInOrder => write!(f, "it could be taken, but another came first"),
+            Self::LaterInOrder { is_asleep: false } => {
+                write!(f, "it could be taken, but another came first")
+            }
+            Self::LaterInOrder { is_asleep: true } => write!(
+                f,
+                "it sleeps and could be taken, which would wake it, but another came first"
+            ),
             Self::Changed => write!(f, "it changed while it was being taken; it is tried again"),
             Self::Refused(why) => write!(f, "the API server refused: {why}"),
         }

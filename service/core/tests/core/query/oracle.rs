@@ -5,7 +5,8 @@ use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::HostSwitchPort;
 use muster_core::query::{BmcSummary, DiskSummary, DriveType, HostSummary, WaitSummary};
-use muster_core::record::CheckId;
+use muster_core::record::{CheckId, SleepCause};
+use muster_core::rules::sleep::Power;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -38,6 +39,7 @@ prop_compose! {
         known in any::<bool>(), id in 1_u128..1_000_000,
         name in select(NAMES), model in select(MODELS), pool in 0..2 * NAMES.len(),
         status in select(&[HostStatus::Known, HostStatus::KnownUnbound, HostStatus::Error]),
+        sleep in select(&[Power::Awake, Power::Asleep(SleepCause::Idle), Power::Waking]),
         role in select(&[HostRole::Worker, HostRole::Master]), approved in option::of(any::<bool>()),
         wait in option::of((0_i64..4, option::of(-2_i64..3))), (since, seen) in (0_i64..4, 0_i64..4),
         labels in vec((select(&["zone", "rack"]), select(&["a", "b", ""])), 0..3),
@@ -52,6 +54,7 @@ prop_compose! {
         (one.name, one.pool) = (name.into(), NAMES[pool / 2].into());
         one.infra_env_id = InfraEnvId(Uuid::from_u128(0xe000 + pool as u128));
         (one.status, one.role, one.approved) = (status, role, approved);
+        one.sleep = sleep;
         one.wait = wait.map(|(minutes, until)| WaitSummary {
             what: "something".into(),
             since: now() - Duration::minutes(minutes),
@@ -67,6 +70,7 @@ prop_compose! {
             name: "bmc".into(),
             address: format!("192.0.2.{mac}"),
             power: "On".into(),
+            wakes: false,
         });
         if let Some(hardware) = &mut one.hardware {
             hardware.model = model.into();
@@ -137,6 +141,8 @@ const WORD_KEYS: &[(&str, &str)] = &[
     ("state", "KNOWN*"),
     ("state", "Known-Bound"),
     ("state", "known-unbound"),
+    ("state", "asleep"),
+    ("state", "WAK*"),
     ("role", "worker"),
     ("finding", "waiting"),
     ("check", "*connected"),
@@ -284,7 +290,7 @@ fn texts(key: &str, host: &HostSummary) -> Vec<String> {
                 HostStatus::KnownUnbound => "known",
                 _ => "",
             };
-            vec![host.status.to_string(), other.to_owned()]
+            vec![host.status.to_string(), other.to_owned(), sleep(host).to_owned()]
         }
         "role" => vec![host.role.to_string()],
         "finding" => host.findings.clone(),
@@ -310,6 +316,14 @@ fn texts(key: &str, host: &HostSummary) -> Vec<String> {
         other => panic!("{other}"),
     };
     texts.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+fn sleep(host: &HostSummary) -> &'static str {
+    match host.sleep {
+        Power::Asleep(_) => "asleep",
+        Power::Waking => "waking",
+        _ => "",
+    }
 }
 
 fn numbers(key: &str, unit: &str, host: &HostSummary) -> Vec<u64> {

@@ -9,6 +9,7 @@ use muster_core::query::{
     BmcSummary, DiskSummary, DriveType, Firmware, HardwareSummary, HostSummary, Query, WaitSummary,
 };
 use muster_core::record::CheckId;
+use muster_core::rules::sleep::Power;
 use uuid::Uuid;
 
 use crate::world::start;
@@ -49,10 +50,14 @@ pub fn host() -> HostSummary {
         seen_at: now() - Duration::seconds(30),
         registered_at: start(),
         agent_version: "muster-agent/0.1.0".into(),
+        sleep: Power::Awake,
+        kept_awake: false,
+        sleep_failed_at: None,
         bmc: Some(BmcSummary {
             name: "bmc-7".into(),
             address: "bmc-7.example.test".into(),
             power: "On".into(),
+            wakes: true,
         }),
         hardware: Some(hardware()),
     }

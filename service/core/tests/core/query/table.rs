@@ -1,12 +1,15 @@
 //! Hosts in a table are found, counted and ordered as their summaries are, and take little memory.
 
 use chrono::Duration;
+use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::search::HostSwitchPort;
 use muster_core::query::{
-    BmcSummary, Cursor, DiskSummary, DriveType, FACETS, HostSummary, HostTable, HostView, Query, Sort,
+    BmcSummary, Cursor, DiskSummary, DriveType, FACETS, Facts, HostSummary, HostTable, HostView, Query, Sort,
     SortKey, Window, Words, facets, removals, window,
 };
+use muster_core::record::SleepCause;
+use muster_core::rules::sleep::Power;
 use proptest::prelude::*;
 use strum::VariantArray;
 use uuid::Uuid;
@@ -43,8 +46,70 @@ fn a_row_has_all_of_a_summary() {
     empty.id = HostId(Uuid::from_u128(3));
     empty.labels.push(("zone".into(), "é".into()));
     empty.bmc.as_mut().unwrap().power.clear();
-    let all = by_id(vec![host(), bare(), empty]);
+    empty.bmc.as_mut().unwrap().wakes = false;
+    let mut asleep = bare();
+    asleep.id = HostId(Uuid::from_u128(4));
+    asleep.sleep = Power::Asleep(SleepCause::Person);
+    asleep.kept_awake = true;
+    asleep.sleep_failed_at = Some(now());
+    let all = by_id(vec![host(), bare(), empty, asleep]);
     assert_eq!(summaries(&table(&all)), all);
+}
+
+#[test]
+fn a_row_is_the_same_member_of_its_pool_as_its_summary() {
+    let idle = HostSummary {
+        status: HostStatus::KnownUnbound,
+        bmc: host().bmc,
+        findings: vec!["waiting".into()],
+        ..bare()
+    };
+    let ready = idle.member_of_pool(now()).unwrap();
+    assert!(ready.is_ready && ready.may_sleep && ready.power == Power::Awake);
+    let change = |change: fn(&mut HostSummary)| {
+        let mut one = idle.clone();
+        change(&mut one);
+        one
+    };
+    for (one, is_ready, may_sleep) in [
+        (change(|_| {}), true, true),
+        // Its disks are erased first: it is not known yet.
+        (
+            change(|one| one.status = HostStatus::DiscoveringUnbound),
+            false,
+            true,
+        ),
+        (change(|one| one.approved = Some(false)), false, true),
+        (
+            change(|one| one.findings.push("failed-before".into())),
+            false,
+            true,
+        ),
+        (change(|one| one.kept_awake = true), true, false),
+        (change(|one| one.bmc.as_mut().unwrap().wakes = false), true, false),
+        (change(|one| one.bmc = None), true, false),
+        (
+            change(|one| one.sleep_failed_at = Some(now() - Duration::hours(5))),
+            true,
+            false,
+        ),
+        (
+            change(|one| one.sleep_failed_at = Some(now() - Duration::hours(6))),
+            true,
+            true,
+        ),
+    ] {
+        let member = one.member_of_pool(now()).unwrap();
+        assert_eq!(
+            (member.is_ready, member.may_sleep),
+            (is_ready, may_sleep),
+            "{one:?}"
+        );
+        let table = table(std::slice::from_ref(&one));
+        let row = table.get(one.infra_env_id, one.id).unwrap();
+        assert_eq!(row.member_of_pool(now()), Some(member));
+    }
+    assert_eq!(host().member_of_pool(now()), None, "it is in a cluster");
 }
 
 #[test]
@@ -74,6 +139,7 @@ fn polls_and_bmcs_change_rows_that_copies_do_not_show() {
         name: "other".into(),
         address: "192.0.2.8".into(),
         power: "Off".into(),
+        wakes: true,
     };
     table.set_bmcs(|_, id| (id == bare().id).then_some(&bmc));
     let expected = by_id(vec![

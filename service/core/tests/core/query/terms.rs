@@ -2,6 +2,8 @@
 
 use muster_api::host::HostStatus;
 use muster_core::query::{HostSummary, Key, Query};
+use muster_core::record::SleepCause;
+use muster_core::rules::sleep::Power;
 
 use super::sample::{bare, host, passes, query};
 
@@ -267,6 +269,20 @@ fn a_state_is_found_in_clusters_and_outside_by_its_name() {
         assert_eq!(found, passed, "{text}");
     }
     assert!(passes("state:error", &in_state(HostStatus::Error)));
+    let asleep = HostSummary {
+        sleep: Power::Asleep(SleepCause::Idle),
+        ..in_state(HostStatus::KnownUnbound)
+    };
+    for (text, passed) in [
+        ("state:asleep", true),
+        ("state:known-unbound", true),
+        ("state:known,waking", true),
+        ("state:waking", false),
+        ("-state:asleep", false),
+    ] {
+        assert_eq!(passes(text, &asleep), passed, "{text}");
+    }
+    assert!(!passes("state:asleep", &in_state(HostStatus::KnownUnbound)));
     assert!(!passes("state:known", &in_state(bound)));
     assert!(Query::parse("state:error-bound").is_err());
 }

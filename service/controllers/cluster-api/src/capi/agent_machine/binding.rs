@@ -28,6 +28,8 @@ pub struct Binding {
     headers: BTreeMap<String, String>,
     image: ImageWish,
     is_control_plane: bool,
+    /// Time of the request to install the host again.
+    reinstall: Option<String>,
 }
 
 impl Binding {
@@ -46,6 +48,15 @@ impl Binding {
             headers: bootstrap.map(|it| it.headers()).unwrap_or_default(),
             image: ImageWish::default(),
             is_control_plane: false,
+            reinstall: None,
+        }
+    }
+
+    /// The same with a request to install the host again: in one write with the bootstrap data and the image that it is for.
+    pub fn with_reinstall(self, requested: Option<String>) -> Self {
+        Self {
+            reinstall: requested,
+            ..self
         }
     }
 
@@ -63,7 +74,7 @@ impl Binding {
     }
 
     /// The annotations of a taken Agent; `None`: it has none of this name.
-    fn annotations(&self) -> [(&'static str, Option<&str>); 3] {
+    fn annotations(&self) -> [(&'static str, Option<&str>); 4] {
         [
             (
                 annotation::AGENT_MACHINE_REF_NAMESPACE,
@@ -74,6 +85,7 @@ impl Binding {
                 annotation::AGENT_KUBERNETES_VERSION,
                 given(&self.image.kubernetes_version),
             ),
+            (annotation::AGENT_REINSTALL_REQUESTED, self.reinstall.as_deref()),
         ]
     }
 
@@ -150,6 +162,7 @@ fn release(agent: &AgentView, failed: Option<&str>) -> Value {
             "annotations": {
                 annotation::AGENT_MACHINE_REF_NAMESPACE: null, annotation::AGENT_REBOOT_REQUESTED: null,
                 annotation::AGENT_OS_IMAGE: null, annotation::AGENT_KUBERNETES_VERSION: null,
+                annotation::AGENT_REINSTALL_REQUESTED: null,
             },
         },
         "spec": {
@@ -236,6 +249,7 @@ mod tests {
         let mut wanted = json!({
             "agentMachineRefNamespace": null, format!("{own}/os-image"): null,
             format!("{own}/kubernetes-version"): null, format!("{own}/reboot-requested"): null,
+            format!("{own}/reinstall-requested"): null,
         });
         assert_eq!(of(None), wanted);
         wanted[format!("{own}/node-failed")] = json!("why");

@@ -53,6 +53,7 @@ pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Resu
             reserved: Reserved::NotYet(why),
             agent: None,
             has_started: false,
+            reinstall: None,
             generation: object.metadata.generation,
         };
         let before = object.status.as_ref();

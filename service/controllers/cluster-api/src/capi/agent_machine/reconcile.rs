@@ -16,9 +16,9 @@ use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::status::write;
 use muster_controller::writes::patch_params;
 use muster_core::record::{ImageWish, KubeRef};
-use muster_core::rules::placement::Need;
+use muster_core::rules::placement::{Need, Rest};
 use muster_resources::names::{annotation, finalizer};
-use muster_resources::{AgentMachine, AgentMachineStatus};
+use muster_resources::{AgentMachine, AgentMachineStatus, ReinstallRequest};
 use serde_json::json;
 
 use super::architecture;
@@ -28,6 +28,7 @@ use super::delete;
 use super::image;
 use super::prerequisites::{Prerequisites, missing_data, prerequisites};
 use super::provisioned::{self, When};
+use super::reinstall;
 use super::reservation::Reserved;
 use super::status::{self, Found, Reason, Type};
 use super::waits;
@@ -98,7 +99,9 @@ async fn advance(object: Arc<AgentMachine>, provider: &Provider) -> Result<Actio
         add_hook(machine, provider).await?;
     }
     release_strays(&object, provider).await?;
-    if let Some(before) = object.status.as_ref().filter(|status| status::is_settled(status)) {
+    let is_settled =
+        |status: &&AgentMachineStatus| status::is_settled(status) && reinstall::open(&object).is_none();
+    if let Some(before) = object.status.as_ref().filter(is_settled) {
         // The status stays as it was when it became ready; only a pause may have left a trace.
         let next = status::without_notice(before, Type::Paused);
         write(&provider.context, &*object, Some(before), &next).await?;
@@ -107,6 +110,9 @@ async fn advance(object: Arc<AgentMachine>, provider: &Provider) -> Result<Actio
             // The service that has the host does, when it joins.
             None => Ok(Action::await_change()),
         };
+    }
+    if let Some(agent) = did_not_wake(&object, provider) {
+        return let_sleep(&object, &agent, provider).await;
     }
     let (found, again) = reserve(&object, machine, cluster.as_deref(), provider).await?;
     let when = provisioned::when(&object, cluster.as_deref(), provider);
@@ -211,6 +217,9 @@ pub(super) fn agent_ref(status: Option<&AgentMachineStatus>) -> Option<KubeRef> 
 struct Reservation {
     reserved: Reserved,
     agent: Option<AgentView>,
+    /// The reason for which a request to install the host again did not go on to the Agent; refused: it never will.
+    held: Option<String>,
+    refused: Option<String>,
 }
 
 impl Reservation {
@@ -218,6 +227,16 @@ impl Reservation {
         Self {
             reserved: Reserved::NotYet(why.into()),
             agent: None,
+            held: None,
+            refused: None,
+        }
+    }
+
+    /// The same while a request to install the host again is held for this reason.
+    fn holding(self, why: String) -> Self {
+        Self {
+            held: Some(why),
+            ..self
         }
     }
 }
@@ -236,7 +255,7 @@ async fn reserve(
         Err(why) => {
             let reservation = match taken {
                 // The data that it was taken with is gone by now, e.g. by a roll-out that replaced the bootstrap data.
-                Some(name) => kept(name, provider, None).await?,
+                Some(name) => kept(name, provider, None).await?.holding(why),
                 None => Reservation::not_yet(why),
             };
             return Ok((reservation, None));
@@ -252,7 +271,7 @@ async fn reserve(
         Err(no_data) => {
             let why = missing_data(no_data)?;
             let reservation = match taken {
-                Some(name) => kept(name, provider, None).await?,
+                Some(name) => kept(name, provider, None).await?.holding(why),
                 None => Reservation::not_yet(why),
             };
             // Secrets that were never read are not watched.
@@ -265,7 +284,17 @@ async fn reserve(
         .with_image(wish.clone())
         .of_control_plane(is_control_plane);
     if let Some(name) = taken {
-        return Ok((kept(name, provider, Some(&binding)).await?, None));
+        let bootstrap = data.as_ref().map(|data| &*data.bootstrap);
+        let asked = Asked {
+            request: reinstall::request(object),
+            deployment: &deployment,
+            image: &wish,
+            bootstrap,
+        };
+        return Ok((
+            kept_or_reinstalled(name, (object, machine), asked, binding, provider).await?,
+            None,
+        ));
     }
     if let Err(why) = provisioned::when(object, cluster, provider) {
         return Ok((Reservation::not_yet(why), None));
@@ -278,6 +307,72 @@ async fn reserve(
         binding,
     };
     take_one(object, machine, wanted, provider).await
+}
+
+/// The Agent that was taken, if its host was asleep and did not wake.
+fn did_not_wake(object: &AgentMachine, provider: &Provider) -> Option<Arc<AgentView>> {
+    let status = object.status.as_ref().filter(|status| !status.ready);
+    let agent = agents::get(&provider.agents, &agent_ref(status)?)?;
+    (agent.candidate.rest == Rest::DidNotWake).then_some(agent)
+}
+
+/// Gives an Agent back whose host did not wake, so that another one is taken. It is repeated until the AgentMachine names it no longer.
+async fn let_sleep(object: &AgentMachine, agent: &AgentView, provider: &Provider) -> Result<Action, Error> {
+    let name = &agent.candidate.host;
+    if agent.candidate.taken_by.as_ref() == Some(&kube_ref(object)) {
+        tracing::warn!(machine = %kube_ref(object), agent = %name, "an Agent did not wake; it is given back");
+        give_back(&provider.context.client, agent).await?;
+    }
+    provider.claims.forget(name);
+    let patch: Patch<serde_json::Value> = Patch::Merge(json!({
+        "metadata": {"resourceVersion": object.resource_version()}, "spec": {"providerID": null},
+    }));
+    let object = api(object, provider)
+        .patch(&object.name_any(), &patch_params(), &patch)
+        .await?;
+    let why = agent.sleep.as_deref().unwrap_or("Its host did not wake");
+    let why = format!("The Agent {name} was given back, and another one is taken: {why}");
+    let before = object.status.as_ref();
+    let next = status::given_back(before, &why, object.metadata.generation, now());
+    write(&provider.context, &object, before, &next).await?;
+    Ok(Action::requeue(claim::RETRY_INTERVAL))
+}
+
+/// A request to install the host again, and what it is for.
+struct Asked<'a> {
+    request: Option<ReinstallRequest>,
+    deployment: &'a KubeRef,
+    image: &'a ImageWish,
+    bootstrap: Option<&'a Bootstrap>,
+}
+
+/// Returns the Agent that was taken before, with its references corrected and the request to install its host again.
+async fn kept_or_reinstalled(
+    name: KubeRef,
+    (object, machine): (&AgentMachine, Machine<'_>),
+    asked: Asked<'_>,
+    binding: Binding,
+    provider: &Provider,
+) -> Result<Reservation, Error> {
+    let Some(request) = asked.request else {
+        return kept(name, provider, Some(&binding)).await;
+    };
+    let agent = agents::get(&provider.agents, &name);
+    if let Some(why) = reinstall::held(&request, machine, agent.as_deref(), asked.deployment) {
+        return Ok(kept(name, provider, None).await?.holding(why));
+    }
+    if !reinstall::has_begun(object, &request) {
+        let images = &*provider.context.images;
+        if let Err(why) = image::architectures(images, asked.image, asked.bootstrap) {
+            let kept = kept(name, provider, None).await?;
+            return Ok(Reservation {
+                refused: Some(why),
+                ..kept
+            });
+        }
+    }
+    let binding = binding.with_reinstall(Some(request.requested));
+    kept(name, provider, Some(&binding)).await
 }
 
 /// What an Agent is taken for.
@@ -345,6 +440,8 @@ async fn take_one(
     let reservation = Reservation {
         reserved,
         agent: outcome.agent,
+        held: None,
+        refused: None,
     };
     Ok((reservation, outcome.again.into_iter().chain(back_off).min()))
 }
@@ -390,6 +487,8 @@ async fn kept(name: KubeRef, provider: &Provider, binding: Option<&Binding>) -> 
             others: None,
         },
         agent,
+        held: None,
+        refused: None,
     };
     let Some(agent) = agent else {
         return Ok(taken(None));
@@ -442,9 +541,14 @@ async fn settle(
         }
     }
     let object = newest.as_ref().unwrap_or(object);
+    let reinstall = reinstall::request(object).map(|request| {
+        let (held, refused) = (found.held.as_deref(), found.refused.as_deref());
+        reinstall::shown(&request, found.agent.as_ref(), held, refused)
+    });
     let found = Found {
         reserved: found.reserved,
         agent: found.agent.as_ref(),
+        reinstall,
         has_started: found.agent.as_ref().is_some_and(|agent| when.is_reached(agent)),
         generation: object.metadata.generation,
     };

@@ -5,7 +5,10 @@ use muster_api::time::Timestamp;
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
 use muster_controller::health::{self, Sign};
-use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
+use muster_core::rules::placement::Rest;
+use muster_resources::{
+    AgentMachineStatus, AgentReference, Condition, Initialization, Reinstall, StandardCondition,
+};
 use strum::{EnumString, IntoStaticStr};
 
 use super::reservation::{Reserved, is_said, reserved, set_candidates};
@@ -63,6 +66,8 @@ pub enum Reason {
     Paused,
     /// The host was started from its disk, and the rest is its cluster's.
     HostStarted,
+    /// The host was asleep, and its management controller boots it.
+    HostWaking,
     /// The reason is taken over from the Agent.
     InstallationFailed,
 }
@@ -84,9 +89,11 @@ impl ConditionReason for Reason {
             Self::NoSuitableAgents | Self::InstallationFailed | Self::WaitingForMachine => {
                 Some(EventType::Warning)
             }
-            Self::AgentReserved | Self::InfoReported | Self::HostStarted | Self::WaitingForAgent => {
-                Some(EventType::Normal)
-            }
+            Self::AgentReserved
+            | Self::InfoReported
+            | Self::HostStarted
+            | Self::HostWaking
+            | Self::WaitingForAgent => Some(EventType::Normal),
             Self::AgentNotYetFound => (!is_new).then_some(EventType::Normal),
             Self::AgentConditionTrue | Self::ConditionNotFound | Self::IssuesReported | Self::Paused => None,
         }
@@ -103,6 +110,8 @@ pub struct Found<'a> {
     pub agent: Option<&'a AgentView>,
     /// True if its host was started from its disk, and counts as provisioned for that.
     pub has_started: bool,
+    /// The request to install its host again.
+    pub reinstall: Option<Reinstall>,
     pub generation: Option<i64>,
 }
 
@@ -110,6 +119,7 @@ pub struct Found<'a> {
 pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Timestamp) -> AgentMachineStatus {
     let mut next = before.cloned().unwrap_or_default();
     set_candidates(&mut next, &found.reserved);
+    next.reinstall.clone_from(&found.reinstall);
     if let Reserved::Taken { agent, .. } = &found.reserved {
         next.agent_ref = Some(AgentReference {
             name: agent.name.clone(),
@@ -117,11 +127,13 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         });
     }
     if let Some(agent) = found.agent {
+        // A node that is installed again keeps its name.
+        let is_named = NAMED.contains(&agent.state.as_str()) || found.reinstall.is_some();
         // A host that boots reports its addresses again; the former ones are kept until then. Its Node is found by the name.
         let told = next
             .addresses
             .iter()
-            .find(|one| one.type_ == HOST_NAME && NAMED.contains(&agent.state.as_str()));
+            .find(|one| one.type_ == HOST_NAME && is_named);
         let name = told.map(|one| one.address.as_str()).or(agent.hostname.as_deref());
         let found = addresses(&agent.interfaces, name);
         if !found.is_empty() {
@@ -140,6 +152,10 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         let shown = mirrored(of_agent, type_, found.agent, now);
         let is_replaced = type_ == Type::Installed && found.has_started && shown.status != "True";
         let shown = if is_replaced { started(&shown, now) } else { shown };
+        let shown = match found.agent.and_then(waking) {
+            Some(why) if type_ == Type::Installed => is_woken(why, now),
+            _ => shown,
+        };
         conditions::put(&mut list, shown);
     }
     let ready = summary(&list);
@@ -168,6 +184,27 @@ fn started(of_agent: &StandardCondition, now: Timestamp) -> StandardCondition {
         Type::Installed.into(),
         "True",
         Reason::HostStarted.into(),
+        message,
+        now,
+    )
+}
+
+/// The reason why the host of the Agent is woken; `None`: it is awake.
+fn waking(agent: &AgentView) -> Option<&str> {
+    let is_waking = matches!(agent.candidate.rest, Rest::Waking | Rest::Asleep);
+    is_waking.then(|| agent.sleep.as_deref().unwrap_or_default())
+}
+
+/// The condition `Installed` while the host is woken.
+fn is_woken(why: &str, now: Timestamp) -> StandardCondition {
+    let message = format!(
+        "The host was asleep, and is booted. {why}. If it does not come in time, it goes into quarantine and another Agent is taken"
+    );
+    let message: String = message.chars().take(LONGEST_MESSAGE).collect();
+    StandardCondition::new(
+        Type::Installed.into(),
+        "False",
+        Reason::HostWaking.into(),
         message,
         now,
     )
@@ -219,6 +256,26 @@ pub fn with_notice(
     for condition in next.conditions.iter_mut().filter(|one| one.type_ == name) {
         condition.observed_generation = generation;
     }
+    next
+}
+
+/// Returns `before` without the Agent, which was given back for that reason.
+pub fn given_back(
+    before: Option<&AgentMachineStatus>,
+    why: &str,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> AgentMachineStatus {
+    let mut next = AgentMachineStatus {
+        agent_ref: None,
+        addresses: Vec::new(),
+        failure_domain: None,
+        ..before.cloned().unwrap_or_default()
+    };
+    let desired = DesiredCondition::new(Type::AgentReserved, False, Reason::AgentNotYetFound, why);
+    conditions::set(&mut next.conditions, desired, now);
+    let list = std::mem::take(&mut next.conditions);
+    next.conditions = in_order(list, generation);
     next
 }
 
@@ -352,6 +409,7 @@ mod tests {
             },
             agent: Some(agent),
             has_started,
+            reinstall: None,
             generation: Some(3),
         }
     }
@@ -514,6 +572,7 @@ mod tests {
             },
             agent: None,
             has_started: false,
+            reinstall: None,
             generation: Some(1),
         };
         let status = status(None, &found, now());

@@ -105,12 +105,15 @@ impl Triggers {
                         .find_map(|one| one.candidate.taken_by.clone());
                     let answer = |one: &AgentView| one.annotations().get(annotation::AGENT_REBOOT).cloned();
                     let has_answered = before.as_deref().and_then(answer) != answer(agent);
+                    let reinstall =
+                        |one: &AgentView| one.annotations().get(annotation::AGENT_REINSTALL).cloned();
+                    let is_reinstalled = before.as_deref().and_then(reinstall) != reinstall(agent);
                     writer.apply_watcher_event(&event);
                     self.provider.zones.note(before.as_deref(), Some(agent));
                     if has_answered {
                         self.provider.remediations.agent_changed(&name);
                     }
-                    if is_new {
+                    if is_new || is_reinstalled {
                         self.request_users(&name, taken_by);
                     }
                     if is_new_to_others {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kube::Resource;
 use muster_controller::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES, Wait};
 use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
+use muster_core::rules::limits::USUAL_WAKE;
 use muster_resources::{AgentMachine, AgentMachineStatus, StandardCondition};
 
 use super::status::{Reason, Type};
@@ -24,6 +25,12 @@ const AGENTS: Limit = Limit::minutes(
 const INSTALLATION: Limit = Limit::minutes(
     INSTALLATION_MINUTES,
     "The Agent's Events show what its host waits for. To take another host, delete the Machine.",
+);
+
+/// Limit for a host that sleeps; the service ends the wait by itself, which may be set to another time (`--host-wake-timeout`).
+const WAKING: Limit = Limit::minutes(
+    USUAL_WAKE.num_minutes().unsigned_abs(),
+    "Another Agent is taken then. See the BMC of the host: muster bmc show.",
 );
 
 const FAILED: Limit = Limit::minutes(
@@ -80,8 +87,11 @@ fn wait(status: &AgentMachineStatus) -> Option<(Wait, Type)> {
     let installed = find(status, Type::Installed)?;
     let agent = status.agent_ref.as_ref()?;
     let has_failed = installed.reason == <&str>::from(Reason::InstallationFailed);
+    let is_woken = installed.reason == <&str>::from(Reason::HostWaking);
     let (reason, limit) = if has_failed {
         ("InstallationFailed", FAILED)
+    } else if is_woken {
+        ("WaitingForHostToWake", WAKING)
     } else {
         ("WaitingForInstallation", INSTALLATION)
     };

@@ -182,7 +182,7 @@ async fn drained(machine: &Machine, node: &str, context: &Context) -> Result<Opt
 }
 
 /// Drains the node; `Err`: the reason why the cluster cannot be reached.
-async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Drained, String> {
+pub(super) async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Drained, String> {
     let secret = kubeconfig(&namespace(machine), &machine.spec.cluster_name);
     let workload = context
         .workloads
@@ -201,7 +201,7 @@ pub(super) fn drain_end(machine: &Machine, status: &MachineStatus) -> Option<Tim
 }
 
 /// The limit of a drain; `None`: it has no limit.
-fn timeout(machine: &Machine) -> Option<Duration> {
+pub(super) fn timeout(machine: &Machine) -> Option<Duration> {
     let seconds = machine.spec.deletion.as_ref()?.node_drain_timeout_seconds?;
     u64::try_from(seconds)
         .ok()
@@ -245,7 +245,7 @@ async fn node_deleted(machine: &Machine, node: &str, context: &Context) -> Resul
 }
 
 /// True for the Machine's own Node. Another machine may have joined under its name since the last check.
-fn is_of(machine: &Machine, node: &Node) -> bool {
+pub(super) fn is_of(machine: &Machine, node: &Node) -> bool {
     provider_id_of(node) == machine.spec.provider_id.as_deref()
 }
 
@@ -254,14 +254,19 @@ async fn own_node_deleted(api: &Api<Node>, name: &str, machine: &Machine) -> Res
     let Some(found) = found.filter(|node| is_of(machine, node)) else {
         return Ok(());
     };
+    delete_node(api, &found).await
+}
+
+/// Deletes this Node, and none that has its name by now.
+pub(super) async fn delete_node(api: &Api<Node>, node: &Node) -> Result<(), Error> {
     let params = DeleteParams {
         preconditions: Some(Preconditions {
-            uid: found.metadata.uid,
+            uid: node.uid(),
             resource_version: None,
         }),
         ..DeleteParams::default()
     };
-    unless_absent(api.delete(name, &params).await)?;
+    unless_absent(api.delete(&node.name_any(), &params).await)?;
     Ok(())
 }
 
@@ -275,12 +280,12 @@ fn deleting_node_since(machine: &Machine) -> Option<Time> {
     (deleting.reason == <&str>::from(Reason::DeletingNode)).then(|| deleting.last_transition_time.clone())
 }
 
-fn is_over(began: &Time, limit: Duration, now: Timestamp) -> bool {
+pub(super) fn is_over(began: &Time, limit: Duration, now: Timestamp) -> bool {
     let limit = i64::try_from(limit.as_secs()).unwrap_or(i64::MAX);
     began.0.as_second().saturating_add(limit) <= now.timestamp()
 }
 
-fn deadline(began: &Time, limit: Duration) -> String {
+pub(super) fn deadline(began: &Time, limit: Duration) -> String {
     let limit = i64::try_from(limit.as_secs()).unwrap_or(0);
     let at = Timestamp::from_timestamp(began.0.as_second().saturating_add(limit), 0);
     at.map_or_else(String::new, |at| stamp(&time(at)))

@@ -24,6 +24,10 @@ impl Limited for Reason {
                 NODE_MINUTES,
                 "Look at the Node in its cluster, and at the console of its host. To replace it, delete the Machine.",
             ),
+            Self::InPlaceUpdating => Limit::minutes(
+                INSTALLATION_MINUTES,
+                "The conditions of the AgentMachine and its Agent show what the host waits for; a drain ends with the NodePool's nodeDrainTimeout. To take another host, delete the Machine.",
+            ),
             Self::ConnectionDown => Limit::minutes(
                 10,
                 "See that the cluster's API is up and that the kubeconfig of the HostedCluster is good.",

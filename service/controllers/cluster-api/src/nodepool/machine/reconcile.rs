@@ -21,6 +21,7 @@ use muster_resources::names;
 use serde_json::{Value, json};
 
 use super::delete;
+use super::in_place::{self, Step};
 use super::node::{self, HEALTH_INTERVAL, LOOK_INTERVAL};
 use super::status::{self, Facts, Infrastructure, Node, Reason};
 use crate::context::Context;
@@ -55,6 +56,11 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         // The change of the Machine triggers the next reconcile.
         return Ok(Action::await_change());
     }
+    let (updating, again) = match Box::pin(in_place::step(&machine, &context)).await? {
+        Step::Changed => return Ok(Action::await_change()),
+        Step::None => (None, None),
+        Step::Shown(updating, again) => (Some(updating), again),
+    };
     let infrastructure = infrastructure(&machine, &context).await?;
     if let Some(provider_id) = &infrastructure.provider_id
         && machine.spec.provider_id.as_ref() != Some(provider_id)
@@ -77,15 +83,16 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         node,
     };
     let min_ready = TimeDelta::seconds(machine.spec.min_ready_seconds.unwrap_or(0));
-    let next = status::status(
+    let mut next = status::status(
         machine.status.as_ref(),
         &facts,
         min_ready,
         machine.metadata.generation,
         now(),
     );
+    status::update(&mut next, updating, now());
     let overdue = write(&machine, &context, next).await?;
-    Ok(soonest([next_look(&facts, min_ready), overdue]))
+    Ok(soonest([next_look(&facts, min_ready), again, overdue]))
 }
 
 /// Time after which to check again what no watch shows.
@@ -112,8 +119,9 @@ pub(super) fn namespace(machine: &Machine) -> String {
 }
 
 /// Conditions that the Machine waits for, in this order.
-const AWAITED: [(&str, &str); 4] = [
+const AWAITED: [(&str, &str); 5] = [
     ("Deleting", "False"),
+    ("Updating", "False"),
     ("BootstrapConfigReady", "True"),
     ("InfrastructureReady", "True"),
     ("NodeHealthy", "True"),

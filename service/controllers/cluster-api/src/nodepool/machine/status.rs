@@ -18,6 +18,10 @@ pub enum Type {
     Ready,
     /// Set by the NodePool of the Machine.
     UpToDate,
+    /// True while its node is upgraded in place.
+    Updating,
+    /// False when its NodePool replaces it because its node is unhealthy; as a MachineHealthCheck sets it.
+    HealthCheckSucceeded,
     BootstrapConfigReady,
     InfrastructureReady,
     NodeReady,
@@ -37,6 +41,11 @@ pub enum Reason {
     ReadyUnknown,
     UpToDate,
     NotUpToDate,
+    NotUpdating,
+    InPlaceUpdating,
+    InPlaceUpdateFailed,
+    UnhealthyNode,
+    NodeStartupTimeout,
     DataSecretProvided,
     DataSecretMissing,
     DoesNotExist,
@@ -63,13 +72,18 @@ pub enum Reason {
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {
         match self {
-            Self::DataSecretMissing | Self::Deleted | Self::NodeNotHealthy | Self::ConnectionDown => {
-                Some(EventType::Warning)
-            }
+            Self::DataSecretMissing
+            | Self::Deleted
+            | Self::NodeNotHealthy
+            | Self::ConnectionDown
+            | Self::InPlaceUpdateFailed
+            | Self::UnhealthyNode
+            | Self::NodeStartupTimeout => Some(EventType::Warning),
             Self::Available
             | Self::Ready
             | Self::NodeHealthy
             | Self::NotUpToDate
+            | Self::InPlaceUpdating
             | Self::Paused
             | Self::WaitingForPreDrainHook
             | Self::DrainingNode
@@ -132,6 +146,26 @@ pub struct Deleting {
     pub reason: Reason,
     pub message: String,
     pub times: Option<MachineDeletionTimes>,
+}
+
+/// The upgrade in place of a Machine's node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Updating {
+    pub status: ConditionStatus,
+    pub reason: Reason,
+    pub message: String,
+}
+
+/// Shows the upgrade in place; `None`: there is none.
+pub fn update(status: &mut MachineStatus, updating: Option<Updating>, now: Timestamp) {
+    let name: &str = Type::Updating.into();
+    let was_shown = status.conditions.iter().any(|one| one.type_ == name);
+    let desired = match updating {
+        Some(it) => Desired::new(Type::Updating, it.status, it.reason, it.message),
+        None if was_shown => Desired::new(Type::Updating, ConditionStatus::False, Reason::NotUpdating, ""),
+        None => return,
+    };
+    conditions::set(&mut status.conditions, desired, now);
 }
 
 /// Returns the status of a Machine that is not being deleted.

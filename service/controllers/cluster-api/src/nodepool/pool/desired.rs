@@ -9,14 +9,15 @@ use muster_resources::cluster_api::names::{
     CLONED_FROM_GROUP_KIND, CLONED_FROM_NAME, CLUSTER_NAME, DELETE_MACHINE, DEPLOYMENT_NAME, SECRET_TYPE,
 };
 use muster_resources::cluster_api::{Machine, MachineDeletion};
-use muster_resources::hypershift::{NODE_POOL, NODE_POOL_TAINTS, NodePool};
+use muster_resources::hypershift::{AutoScaling, InPlaceUpgrade, NODE_POOL, NODE_POOL_TAINTS, NodePool};
 use muster_resources::names;
 use muster_workload::node_settings;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::plan::View;
+use super::plan::{Upgrade, View};
+use crate::nodepool::machine::in_place;
 use crate::nodepool::places;
 
 /// Letters of random suffixes: without vowels, so that they form no words.
@@ -50,6 +51,8 @@ pub struct Target {
     pub data_secret: Option<String>,
     /// The AgentMachineTemplate.
     pub template: String,
+    /// Nodes are upgraded in place: those of Machines that were made from another template stay as they are.
+    pub in_place: bool,
 }
 
 /// The first hexadecimal digits of a digest, as a name for content.
@@ -71,20 +74,31 @@ fn short_digest(parts: &[&[u8]]) -> String {
 pub fn template(pool: &NodePool, place: &Place) -> (KubeRef, Value) {
     let agent = pool.spec.platform.agent.as_ref();
     let selector = agent.and_then(|agent| agent.agent_label_selector.as_ref());
-    let spec = match selector {
+    let mut spec = match selector {
         Some(selector) => json!({"template": {"spec": {"agentLabelSelector": selector}}}),
         None => json!({"template": {"spec": {}}}),
     };
+    if let Some(image) = os_image(pool) {
+        spec["template"]["spec"]["osImage"] = image.into();
+    }
     let digest = short_digest(&[spec.to_string().as_bytes()]);
     let name = KubeRef::new(&place.namespace, format!("{}-{digest}", pool.name_any()));
     let object = json!({"metadata": metadata(pool, place), "spec": spec});
     (name, object)
 }
 
-/// Name and content of the copy of the bootstrap data. Other data have another name, as do data of another release.
+/// The image for the disks that an annotation names.
+fn os_image(pool: &NodePool) -> Option<&str> {
+    let image = pool.annotations().get(names::annotation::NODE_POOL_OS_IMAGE)?;
+    (!image.is_empty()).then_some(image.as_str())
+}
+
+/// Name and content of the copy of the bootstrap data. Other data have another name, as do data of another release or for another image.
 pub fn data_secret(pool: &NodePool, place: &Place, data: &str) -> (KubeRef, Value) {
     use base64::Engine as _;
-    let digest = short_digest(&[data.as_bytes(), pool.spec.release.image.as_bytes()]);
+    let mut parts = vec![data.as_bytes(), pool.spec.release.image.as_bytes()];
+    parts.extend(os_image(pool).map(str::as_bytes));
+    let digest = short_digest(&parts);
     let name = KubeRef::new(
         &place.namespace,
         format!("user-data-{}-{digest}", pool.name_any()),
@@ -215,19 +229,67 @@ pub fn view(machine: &Machine, target: &Target) -> View {
     View {
         name: machine.name_any(),
         deleting: machine.metadata.deletion_timestamp.is_some(),
-        up_to_date: is_up_to_date(machine, target),
+        up_to_date: is_up_to_date(machine, target) && in_place::upgrade(machine).is_none(),
         available: is("Available"),
         healthy: has_node && is("NodeHealthy"),
         chosen: machine.annotations().contains_key(DELETE_MACHINE),
+        installed: has_node,
+        upgrade: in_place::upgrade(machine).map(|upgrade| match in_place::has_failed(machine) {
+            true => Upgrade::Failed {
+                is_present: is_to(&upgrade, target),
+            },
+            false => Upgrade::Running,
+        }),
         created: machine.metadata.creation_timestamp.clone(),
     }
 }
 
-/// True if a Machine is made from the pool's present settings. While there are no bootstrap data, any are accepted.
+/// The upgrade in place to the pool's present settings; `None`: there are no bootstrap data.
+pub fn upgrade(pool: &NodePool, target: &Target, began: String) -> Option<InPlaceUpgrade> {
+    Some(InPlaceUpgrade {
+        began,
+        data_secret_name: target.data_secret.clone()?,
+        template: target.template.clone(),
+        version: places::version_of(&pool.spec.release.image),
+    })
+}
+
+/// True if an upgrade is one to the pool's present settings.
+fn is_to(upgrade: &InPlaceUpgrade, target: &Target) -> bool {
+    let is_data = |data: &String| upgrade.data_secret_name == *data;
+    let is_template = target.in_place || upgrade.template == target.template;
+    target.data_secret.as_ref().is_none_or(is_data) && is_template
+}
+
+/// True if a Machine is made from the pool's present settings. Another selector of Agents changes nothing for a node that stays. While there are no bootstrap data, any are accepted.
 pub fn is_up_to_date(machine: &Machine, target: &Target) -> bool {
     let data = &machine.spec.bootstrap.data_secret_name;
     let template = machine.annotations().get(CLONED_FROM_NAME);
-    (target.data_secret.is_none() || *data == target.data_secret) && template == Some(&target.template)
+    let is_template = target.in_place || template == Some(&target.template);
+    (target.data_secret.is_none() || *data == target.data_secret) && is_template
+}
+
+/// Checks how the size of the pool is given, as HyperShift does.
+///
+/// # Errors
+/// Returns the mistake, with advice.
+pub fn check_scaling(pool: &NodePool) -> Result<(), String> {
+    let Some(AutoScaling { min, max }) = pool.spec.auto_scaling else {
+        return match pool.spec.replicas {
+            Some(replicas) if replicas < 0 => Err(format!("spec.replicas: {replicas} is less than 0")),
+            _ => Ok(()),
+        };
+    };
+    if pool.spec.replicas.is_some() {
+        return Err("spec.replicas and spec.autoScaling: take one of the two away".into());
+    }
+    if min < 1 {
+        return Err(format!("spec.autoScaling.min: {min} is less than 1"));
+    }
+    if max < min {
+        return Err(format!("spec.autoScaling.max: {max} is less than min, {min}"));
+    }
+    Ok(())
 }
 
 /// The number of Machines that the pool needs, given how many it has.
@@ -294,6 +356,7 @@ mod tests {
         let target = Target {
             data_secret: Some("user-data-1".into()),
             template: "vcluster2-1".into(),
+            in_place: false,
         };
         let (name, object) = machine(&pool, &place(), &target);
         assert!(name.starts_with("vcluster2-") && name.len() == 15, "{name}");
@@ -308,10 +371,47 @@ mod tests {
         let other = |data_secret: Option<&str>, template: &str| Target {
             data_secret: data_secret.map(str::to_owned),
             template: template.into(),
+            in_place: false,
         };
         assert!(!is_up_to_date(&made, &other(Some("user-data-2"), "vcluster2-1")));
         assert!(!is_up_to_date(&made, &other(Some("user-data-1"), "vcluster2-2")));
         assert!(is_up_to_date(&made, &other(None, "vcluster2-1")));
+        // In place, a node stays as it is when its pool selects other Agents.
+        let in_place = |data: &str, template: &str| Target {
+            in_place: true,
+            ..other(Some(data), template)
+        };
+        assert!(is_up_to_date(&made, &in_place("user-data-1", "vcluster2-2")));
+        assert!(!is_up_to_date(&made, &in_place("user-data-2", "vcluster2-1")));
+    }
+
+    #[test]
+    fn another_image_has_other_data_and_another_template_and_none_changes_no_name() {
+        let plain = pool(json!({"release": {"image": "r:4.20.1"}}));
+        let with = |image: &str| {
+            let mut pool = plain.clone();
+            let key = names::annotation::NODE_POOL_OS_IMAGE.to_owned();
+            pool.annotations_mut().insert(key, image.to_owned());
+            let (name, object) = template(&pool, &place());
+            let data = data_secret(&pool, &place(), "a").0.name;
+            (
+                name.name,
+                data,
+                object["spec"]["template"]["spec"]["osImage"].clone(),
+            )
+        };
+        let none = (
+            template(&plain, &place()).0.name,
+            data_secret(&plain, &place(), "a").0.name,
+        );
+        let empty = with("");
+        assert_eq!(
+            (empty.0, empty.1, empty.2),
+            (none.0.clone(), none.1.clone(), json!(null))
+        );
+        let debian = with("debian-13");
+        assert_eq!(debian.2, "debian-13");
+        assert!(debian.0 != none.0 && debian.1 != none.1);
     }
 
     #[test]
@@ -319,6 +419,7 @@ mod tests {
         let target = Target {
             data_secret: None,
             template: "vcluster2-1".into(),
+            in_place: false,
         };
         let of = |spec: Value| {
             let pool = pool(spec);

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch};
 use kube::{Api, ResourceExt};
-use muster_api::time::now;
+use muster_api::time::{millis, now};
 use muster_controller::conditions::{self, ConditionStatus, DesiredCondition};
 use muster_controller::error::{Error, Failure, unless_absent};
 use muster_controller::references::kube_ref;
@@ -14,13 +14,16 @@ use muster_controller::status as statuses;
 use muster_controller::writes::{patch_params, post_params};
 use muster_resources::cluster_api::names::{CLONED_FROM_NAME, DEPLOYMENT_NAME};
 use muster_resources::cluster_api::{Machine, MachineDeletion};
-use muster_resources::hypershift::{NODE_POOL, NodePool};
+use muster_resources::hypershift::{InPlaceUpgrade, NODE_POOL, NodePool};
+use muster_resources::names::annotation;
 use muster_resources::{AgentMachine, AgentMachineTemplate};
 use muster_workload::node_settings;
 use serde_json::{Value, json};
 
 use super::desired::{self, Place, Target};
+use super::repair::{self, Look, Repair};
 use crate::context::Context;
+use crate::nodepool::machine::in_place;
 use crate::nodepool::machine::status::{Reason, Type};
 use crate::nodepool::places;
 
@@ -83,6 +86,79 @@ pub async fn delete(names: &[String], place: &Place, context: &Context) -> Resul
             unless_absent(api.delete(name, &params).await).map(drop)
         })
         .await
+}
+
+/// Begins the upgrades in place of these Machines' nodes. A Machine that changed since it was read is left for the next reconcile.
+pub async fn upgrade(
+    names: &[String],
+    pool: &NodePool,
+    place: &Place,
+    (target, machines): (&Target, &[Machine]),
+    context: &Context,
+) -> Result<(), Error> {
+    let api = Api::<Machine>::namespaced(context.client.clone(), &place.namespace);
+    let Some(upgrade) = desired::upgrade(pool, target, millis(Some(now()))) else {
+        return Ok(());
+    };
+    let text = serde_json::to_string(&upgrade).map_err(|error| Error::Internal(error.to_string()))?;
+    let chosen = machines
+        .iter()
+        .filter(|machine| names.contains(&machine.name_any()));
+    for machine in chosen {
+        let metadata = json!({
+            "resourceVersion": machine.resource_version(), "annotations": {annotation::IN_PLACE_UPGRADE: text},
+        });
+        let patch: Patch<Value> = Patch::Merge(json!({ "metadata": metadata }));
+        match api.patch(&machine.name_any(), &patch_params(), &patch).await {
+            Ok(_) => {
+                tracing::info!(machine = %kube_ref(machine), "its node is upgraded in place");
+            }
+            // Its change triggers the next reconcile.
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Replaces Machines with unhealthy nodes: the reason comes first, which the provider notes at the host. Shows the health of one that was to
+/// be replaced and has recovered.
+pub async fn repair(
+    repairs: &[Repair],
+    place: &Place,
+    machines: &[Machine],
+    context: &Context,
+) -> Result<(), Error> {
+    let type_: &str = Type::HealthCheckSucceeded.into();
+    for machine in machines {
+        let Some(before) = &machine.status else { continue };
+        let shown = before.conditions.iter().find(|one| one.type_ == type_);
+        let is_condemned = shown.is_some_and(|shown| shown.status == "False");
+        let found = repairs.iter().find(|repair| repair.name == machine.name_any());
+        let condition = match found {
+            Some(repair) if !is_condemned => DesiredCondition::new(
+                Type::HealthCheckSucceeded,
+                ConditionStatus::False,
+                repair.reason,
+                &repair.why,
+            ),
+            None if is_condemned && repair::look(machine) == Look::Well => DesiredCondition::new(
+                Type::HealthCheckSucceeded,
+                ConditionStatus::True,
+                Reason::NodeHealthy,
+                "",
+            ),
+            _ => continue,
+        };
+        let mut next = before.clone();
+        conditions::set(&mut next.conditions, condition, now());
+        statuses::write(context, machine, Some(before), &next).await?;
+    }
+    for repair in repairs {
+        tracing::warn!(machine = repair.name, why = repair.why, "a Machine is replaced");
+    }
+    let names: Vec<String> = repairs.iter().map(|repair| repair.name.clone()).collect();
+    delete(&names, place, context).await
 }
 
 /// Creates missing AgentMachines: a reconcile can be interrupted between a Machine and its AgentMachine.
@@ -170,7 +246,10 @@ async fn up_to_date(machine: &Machine, target: &Target, context: &Context) -> Re
     let Some(before) = &machine.status else {
         return Ok(());
     };
-    let condition = if desired::is_up_to_date(machine, target) {
+    let condition = if in_place::upgrade(machine).is_some() {
+        let why = "its node is upgraded in place";
+        DesiredCondition::new(Type::UpToDate, ConditionStatus::False, Reason::NotUpToDate, why)
+    } else if desired::is_up_to_date(machine, target) {
         DesiredCondition::new(Type::UpToDate, ConditionStatus::True, Reason::UpToDate, "")
     } else {
         let why = "the NodePool requires other bootstrap data, or other Agents";
@@ -196,11 +275,14 @@ pub async fn clear(
     let secrets = machines
         .iter()
         .filter_map(|machine| machine.spec.bootstrap.data_secret_name.as_ref());
-    let secrets: BTreeSet<&String> = secrets.chain(&target.data_secret).collect();
+    let upgrades: Vec<InPlaceUpgrade> = machines.iter().filter_map(in_place::upgrade).collect();
+    let coming = upgrades.iter().map(|upgrade| &upgrade.data_secret_name);
+    let secrets: BTreeSet<&String> = secrets.chain(&target.data_secret).chain(coming).collect();
     let templates = machines
         .iter()
         .filter_map(|machine| machine.annotations().get(CLONED_FROM_NAME));
-    let templates: BTreeSet<&String> = templates.chain([&target.template]).collect();
+    let coming = upgrades.iter().map(|upgrade| &upgrade.template);
+    let templates: BTreeSet<&String> = templates.chain([&target.template]).chain(coming).collect();
     let api = Api::<Secret>::namespaced(context.client.clone(), &place.namespace);
     for found in api.list_metadata(&of_pool(pool)).await? {
         // Without data at present, earlier data can be provided again.

@@ -1,4 +1,5 @@
-//! Decides which Machines a NodePool creates and deletes, like Cluster API for a MachineDeployment (a MachineSet, for InPlace).
+//! Decides which Machines a NodePool creates, deletes and upgrades in place, like Cluster API for a MachineDeployment (a MachineSet, for
+//! InPlace).
 //! Source: Cluster API v1.11, internal/controllers/machinedeployment/rolling, machineset/machineset_delete_policy.go.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -19,7 +20,20 @@ pub struct View {
     pub healthy: bool,
     /// True if a user chose it to be deleted first.
     pub chosen: bool,
+    /// True if it has, or had, a Node: its host was installed.
+    pub installed: bool,
+    /// The upgrade in place of its node that has not ended well; `None`: there is none.
+    pub upgrade: Option<Upgrade>,
     pub created: Option<Time>,
+}
+
+/// An upgrade in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upgrade {
+    /// It is going on.
+    Running,
+    /// It failed. `is_present`: it was one to the pool's present settings.
+    Failed { is_present: bool },
 }
 
 /// The limits within which the pool may change Machines that are not up to date.
@@ -29,8 +43,8 @@ pub enum Rolling {
     Limits { surge: usize, unavailable: usize },
     /// A user deletes Machines; they are replaced then.
     OnDelete,
-    /// Machines stay.
-    InPlace,
+    /// Machines stay, and their nodes are upgraded, so many at a time (at least one).
+    InPlace { unavailable: usize },
 }
 
 /// The next steps. Empty: the pool waits for Machines, or has reached its desired state.
@@ -40,12 +54,21 @@ pub struct Plan {
     pub create: usize,
     /// Names of Machines to delete.
     pub delete: Vec<String>,
+    /// Names of Machines whose nodes are upgraded in place.
+    pub upgrade: Vec<String>,
 }
 
 /// Returns the limits for a pool of this size.
 pub fn rolling(management: &Management, wanted: usize) -> Rolling {
     if management.upgrade_type == UpgradeType::InPlace {
-        return Rolling::InPlace;
+        let in_place = management.in_place.clone().unwrap_or_default();
+        let unavailable = number(in_place.max_unavailable.as_ref(), 1, wanted, |all, part| {
+            all / part
+        });
+        // With none, nothing could ever change.
+        return Rolling::InPlace {
+            unavailable: unavailable.max(1),
+        };
     }
     let replace = management.replace.clone().unwrap_or_default();
     if replace.strategy == UpgradeStrategy::OnDelete {
@@ -82,12 +105,17 @@ fn number(
 
 /// Returns the steps for all Machines of the pool.
 pub fn plan(machines: &[View], wanted: usize, rolling: Rolling) -> Plan {
-    let current = |machine: &&View| machine.up_to_date || rolling == Rolling::InPlace;
+    let is_in_place = matches!(rolling, Rolling::InPlace { .. });
+    let current = |machine: &&View| machine.up_to_date || is_in_place;
     let alive = || machines.iter().filter(|machine| !machine.deleting);
     let new: Vec<&View> = alive().filter(current).collect();
     let old: Vec<&View> = alive().filter(|machine| !current(machine)).collect();
     let Rolling::Limits { surge, unavailable } = rolling else {
-        return without_limits(&new, &old, wanted);
+        let mut plan = without_limits(&new, &old, wanted);
+        if let Rolling::InPlace { unavailable } = rolling {
+            plan.upgrade = to_upgrade(machines, &plan.delete, wanted, unavailable);
+        }
+        return plan;
     };
     let mut plan = Plan::default();
     let is_rolling = machines.iter().any(|machine| !machine.up_to_date);
@@ -110,13 +138,62 @@ fn without_limits(new: &[&View], old: &[&View], wanted: usize) -> Plan {
     if all <= wanted {
         return Plan {
             create: wanted - all,
-            delete: Vec::new(),
+            ..Plan::default()
         };
     }
     let surplus = all - wanted;
     let mut delete = first_to_go(old, surplus.min(old.len()));
     delete.extend(first_to_go(new, surplus - delete.len()));
-    Plan { create: 0, delete }
+    Plan {
+        delete,
+        ..Plan::default()
+    }
+}
+
+/// Machines whose nodes are upgraded in place from now on: those that are down first, then the oldest. Those with an upgrade that is going
+/// on are counted, not named; one that failed ends the roll-out until it is gone, or the pool is changed again.
+fn to_upgrade(machines: &[View], deleted: &[String], wanted: usize, unavailable: usize) -> Vec<String> {
+    let stays = |machine: &&View| !machine.deleting && !deleted.contains(&machine.name);
+    let staying: Vec<&View> = machines.iter().filter(stays).collect();
+    let has_stopped = |machine: &&View| machine.upgrade == Some(Upgrade::Failed { is_present: true });
+    if staying.iter().any(has_stopped) {
+        return Vec::new();
+    }
+    let is_running = |machine: &View| machine.upgrade == Some(Upgrade::Running);
+    let is_up = |machine: &View| machine.available && !is_running(machine);
+    let nodes = staying.iter().filter(|machine| machine.installed).count();
+    let down = staying
+        .iter()
+        .filter(|machine| machine.installed && !is_up(machine))
+        .count();
+    // Nodes on their way out whose successors are not there yet.
+    let leaving = machines.iter().filter(|machine| machine.deleting).count();
+    let replaced = leaving.min(wanted.saturating_sub(nodes));
+    let running = staying.iter().filter(|machine| is_running(machine)).count();
+    let mut at_once = unavailable.saturating_sub(running);
+    // A node that is down for another reason counts, too; a Machine that never had one does not, for it may wait for a host forever.
+    let mut may_go_down = unavailable.saturating_sub(down + replaced);
+    let mut old: Vec<&View> = staying
+        .into_iter()
+        .filter(|machine| !machine.up_to_date && machine.installed && !is_running(machine))
+        .collect();
+    old.sort_by(|one, other| {
+        let age = |machine: &View| machine.created.as_ref().map(|created| created.0);
+        is_up(one)
+            .cmp(&is_up(other))
+            .then_with(|| age(one).cmp(&age(other)))
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    let mut names = Vec::new();
+    for machine in old {
+        if at_once == 0 || (is_up(machine) && may_go_down == 0) {
+            break;
+        }
+        at_once -= 1;
+        may_go_down -= usize::from(is_up(machine));
+        names.push(machine.name.clone());
+    }
+    names
 }
 
 /// Old Machines that can be deleted now without leaving too few nodes.

@@ -7,26 +7,29 @@ use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_api::time::now;
 use muster_controller::error::Error;
+use muster_controller::references::kube_ref;
 use muster_controller::retry::{RETRY_INTERVAL, soonest};
 use muster_controller::secrets::{self, ReferenceError};
 use muster_controller::{finalizers, status as statuses};
 use muster_core::rules::ignition::check_bootstrap;
 use muster_resources::cluster_api::Cluster;
-use muster_resources::hypershift::{AGENT, FINALIZER, HostedCluster, NodePool};
+use muster_resources::hypershift::{AGENT, FINALIZER, HostedCluster, NodePool, UpgradeType};
 use muster_resources::{AgentMachineTemplate, names};
 use serde_json::Value;
 
 use super::desired::{self, Place, Target};
 use super::plan::{View, plan, rolling};
-use super::status::{Outcome, Reason, status};
+use super::repair::{self, Decision, Rules, Ward};
+use super::status::{Outcome, Reason, Repairs, status};
 use super::{delete, machines};
 use crate::context::Context;
 use crate::nodepool::{objects, places, waits};
 
 /// Brings a pool's Machines in line with it.
-pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Action, Error> {
+pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>, ward: &Ward) -> Result<Action, Error> {
     let namespace = pool.namespace().unwrap_or_default();
     if pool.metadata.deletion_timestamp.is_some() {
+        ward.forget(&kube_ref(&*pool));
         return delete::delete(&pool, &context).await;
     }
     if objects::is_paused(pool.spec.paused_until.as_deref(), now()) {
@@ -43,6 +46,10 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
         .await?;
         return Ok(Action::await_change());
     }
+    if let Err(why) = desired::check_scaling(&pool) {
+        write(&pool, &context, &Outcome::Refused(Reason::ValidationFailed, why)).await?;
+        return Ok(Action::await_change());
+    }
     if let Err(why) = desired::architecture(&pool) {
         let outcome = Outcome::Refused(Reason::UnsupportedPlatform, why);
         write(&pool, &context, &outcome).await?;
@@ -53,8 +60,8 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
         Some(newer) => Arc::new(newer),
         None => pool,
     };
-    let place = match place(&pool, &context).await? {
-        Ok(place) => place,
+    let (place, rules) = match place(&pool, &context).await? {
+        Ok(found) => found,
         Err((reason, why)) => {
             write(&pool, &context, &Outcome::Refused(reason, why)).await?;
             return Ok(Action::requeue(RETRY_INTERVAL));
@@ -67,12 +74,32 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
     let target = Target {
         data_secret: data.as_ref().ok().cloned(),
         template: template.name,
+        in_place: pool.spec.management.upgrade_type == UpgradeType::InPlace,
     };
-    converge(&pool, &context, &place, &target, &template_spec, data.err()).await
+    let mended = Mended { ward, rules: &rules };
+    converge(
+        &pool,
+        &context,
+        &place,
+        (&target, &template_spec),
+        data.err(),
+        mended,
+    )
+    .await
 }
 
-/// Returns the place of the pool's objects; an `Err` names what is missing.
-async fn place(pool: &NodePool, context: &Context) -> Result<Result<Place, (Reason, String)>, Error> {
+/// What repairs depend on.
+#[derive(Clone, Copy)]
+struct Mended<'a> {
+    ward: &'a Ward,
+    rules: &'a Rules,
+}
+
+/// Returns the place of the pool's objects and the rules of repairs; an `Err` names what is missing.
+async fn place(
+    pool: &NodePool,
+    context: &Context,
+) -> Result<Result<(Place, Rules), (Reason, String)>, Error> {
     let namespace = pool.namespace().unwrap_or_default();
     let name = &pool.spec.cluster_name;
     let hosted = Api::<HostedCluster>::namespaced(context.client.clone(), &namespace);
@@ -89,13 +116,15 @@ async fn place(pool: &NodePool, context: &Context) -> Result<Result<Place, (Reas
             "waits for the HostedCluster {name} to have its Cluster {cluster}"
         ));
     };
+    let rules = repair::rules(pool, &hosted);
     let agent = hosted.spec.platform.agent.unwrap_or_default();
-    Ok(Ok(Place {
+    let place = Place {
         namespace: cluster.namespace,
         cluster: cluster.name,
         cluster_uid: found.uid().unwrap_or_default(),
         agent_namespace: agent.agent_namespace,
-    }))
+    };
+    Ok(Ok((place, rules)))
 }
 
 /// Copies the bootstrap data; an `Err` names what is missing.
@@ -140,11 +169,22 @@ async fn converge(
     pool: &NodePool,
     context: &Context,
     place: &Place,
-    target: &Target,
-    template_spec: &Value,
+    (target, template_spec): (&Target, &Value),
     missing: Option<String>,
+    mended: Mended<'_>,
 ) -> Result<Action, Error> {
     let mut present = machines::of(pool, &place.namespace, context).await?;
+    let health = match pool.spec.management.auto_repair {
+        true => mended.ward.look(&kube_ref(pool), &present, mended.rules, now()),
+        false => {
+            mended.ward.forget(&kube_ref(pool));
+            Decision::default()
+        }
+    };
+    machines::repair(&health.repair, place, &present, context).await?;
+    if !health.repair.is_empty() {
+        present = machines::of(pool, &place.namespace, context).await?;
+    }
     let alive = present
         .iter()
         .filter(|machine| machine.metadata.deletion_timestamp.is_none());
@@ -156,11 +196,13 @@ async fn converge(
     let mut plan = plan(&views, wanted, rolling(&pool.spec.management, wanted));
     if missing.is_some() {
         plan.create = 0;
+        plan.upgrade.clear();
     }
     machines::delete(&plan.delete, place, context).await?;
+    machines::upgrade(&plan.upgrade, pool, place, (target, &present[..]), context).await?;
     let made = machines::create(pool, place, target, plan.create, context).await?;
     present.extend(made);
-    if !plan.delete.is_empty() {
+    if !plan.delete.is_empty() || !plan.upgrade.is_empty() {
         present = machines::of(pool, &place.namespace, context).await?;
     }
     machines::complete(pool, place, template_spec, &present, context).await?;
@@ -172,10 +214,15 @@ async fn converge(
         target,
         wanted,
         missing,
+        repairs: Repairs {
+            held: health.held,
+            mistakes: &mended.rules.mistakes,
+        },
     };
     let overdue = write(pool, context, &outcome).await?;
     // A Secret that was never read is not watched.
-    Ok(soonest([has_missing.then_some(RETRY_INTERVAL), overdue]))
+    let missing = has_missing.then_some(RETRY_INTERVAL);
+    Ok(soonest([missing, health.again, overdue]))
 }
 
 /// Writes the status. Returns the time after which to check whether the wait that it shows is overdue.

@@ -11,7 +11,7 @@ use muster_resources::hypershift::{NodePool, NodePoolStatus, UpgradeStrategy, Up
 use strum::{EnumString, IntoStaticStr};
 
 use super::desired::{self, Target};
-use super::plan::View;
+use super::plan::{Upgrade, View};
 use crate::nodepool::places;
 use crate::nodepool::waits::Limited;
 
@@ -24,7 +24,7 @@ enum Type {
     Ready,
     AllMachinesReady,
     AllNodesHealthy,
-    /// True while Machines are replaced because bootstrap data, release or template changed.
+    /// True while Machines are replaced, or their nodes upgraded in place, because bootstrap data, release or template changed.
     UpdatingConfig,
     UpdatingVersion,
     UpdateManagementEnabled,
@@ -45,9 +45,12 @@ pub enum Reason {
     ScalingDown,
     RollingOut,
     WaitingForNodes,
-    OnlyNewMachines,
+    /// As HyperShift spells it.
+    InplaceUpgradeFailed,
     WaitingForDeletion,
-    NotOffered,
+    ValidationFailed,
+    /// More nodes are unhealthy than may be replaced.
+    TooManyUnhealthy,
     ReconciliationPaused,
     Deleting,
 }
@@ -55,10 +58,12 @@ pub enum Reason {
 impl ConditionReason for Reason {
     fn event_type(self, is_new: bool) -> Option<EventType> {
         match self {
-            Self::UnsupportedPlatform | Self::HostedClusterNotFound | Self::UserDataMissing => {
-                Some(EventType::Warning)
-            }
-            Self::NotOffered => None,
+            Self::UnsupportedPlatform
+            | Self::HostedClusterNotFound
+            | Self::UserDataMissing
+            | Self::InplaceUpgradeFailed
+            | Self::ValidationFailed
+            | Self::TooManyUnhealthy => Some(EventType::Warning),
             _ => (!is_new).then_some(EventType::Normal),
         }
     }
@@ -100,7 +105,17 @@ pub enum Outcome<'a> {
         wanted: usize,
         /// Advice if the bootstrap data are missing.
         missing: Option<String>,
+        repairs: Repairs<'a>,
     },
+}
+
+/// What is noteworthy about repairs.
+#[derive(Default)]
+pub struct Repairs<'a> {
+    /// The reason for which no unhealthy node is replaced.
+    pub held: Option<String>,
+    /// Annotations that cannot be read.
+    pub mistakes: &'a [String],
 }
 
 /// Returns the status from now on.
@@ -136,6 +151,7 @@ pub fn status(pool: &NodePool, outcome: &Outcome<'_>, now: Timestamp) -> NodePoo
             target,
             wanted,
             missing,
+            repairs,
         } => {
             let views: Vec<View> = machines
                 .iter()
@@ -149,7 +165,8 @@ pub fn status(pool: &NodePool, outcome: &Outcome<'_>, now: Timestamp) -> NodePoo
             next.version = places::version_of(&pool.spec.release.image).or(next.version);
             desired.push(ready(machines, &views, *wanted, missing.as_deref()));
             desired.extend(aggregated(machines));
-            desired.push(updating(pool, &views));
+            desired.push(updating(pool, machines, &views));
+            desired.extend(repairing(pool, repairs));
         }
     }
     for condition in desired {
@@ -160,36 +177,18 @@ pub fn status(pool: &NodePool, outcome: &Outcome<'_>, now: Timestamp) -> NodePoo
 
 /// Conditions that depend on the spec alone.
 fn fixed(pool: &NodePool) -> Vec<Desired> {
-    let is_scaling = pool.spec.auto_scaling.is_some();
-    let autoscaling = if is_scaling {
-        "no autoscaler runs here: the number of nodes stays within the limits, and otherwise as it is"
-    } else {
-        ""
-    };
+    let auto_repair = pool.spec.management.auto_repair;
     vec![
-        Desired::new(
-            Type::AutoscalingEnabled,
-            ConditionStatus::False,
-            if is_scaling {
-                Reason::NotOffered
-            } else {
-                Reason::AsExpected
-            },
-            autoscaling,
-        ),
+        autoscaling(pool),
         Desired::new(
             Type::AutorepairEnabled,
-            ConditionStatus::False,
-            if pool.spec.management.auto_repair {
-                Reason::NotOffered
+            if auto_repair {
+                ConditionStatus::True
             } else {
-                Reason::AsExpected
+                ConditionStatus::False
             },
-            if pool.spec.management.auto_repair {
-                "Machines are not replaced because they are ill: delete the Machine to have it replaced"
-            } else {
-                ""
-            },
+            Reason::AsExpected,
+            "",
         ),
         Desired::new(
             Type::UpdateManagementEnabled,
@@ -210,6 +209,38 @@ fn fixed(pool: &NodePool) -> Vec<Desired> {
             "",
         ),
     ]
+}
+
+/// Whether the size is within limits, as HyperShift words it.
+fn autoscaling(pool: &NodePool) -> Desired {
+    let type_ = Type::AutoscalingEnabled;
+    match (&pool.spec.auto_scaling, desired::check_scaling(pool)) {
+        (Some(_), Err(why)) => Desired::new(type_, ConditionStatus::False, Reason::ValidationFailed, why),
+        (Some(limits), Ok(())) => Desired::new(
+            type_,
+            ConditionStatus::True,
+            Reason::AsExpected,
+            format!(
+                "Maximum nodes: {}, Minimum nodes: {}. No autoscaler runs here: within them the number stays as it is",
+                limits.max, limits.min
+            ),
+        ),
+        (None, _) => Desired::new(type_, ConditionStatus::False, Reason::AsExpected, ""),
+    }
+}
+
+/// What keeps unhealthy nodes from being replaced.
+fn repairing(pool: &NodePool, repairs: &Repairs<'_>) -> Option<Desired> {
+    if !pool.spec.management.auto_repair {
+        return None;
+    }
+    let (reason, mut notes) = match &repairs.held {
+        Some(held) => (Reason::TooManyUnhealthy, vec![held.as_str()]),
+        None => (Reason::AsExpected, Vec::new()),
+    };
+    notes.extend(repairs.mistakes.iter().map(String::as_str));
+    let type_ = Type::AutorepairEnabled;
+    (!notes.is_empty()).then(|| Desired::new(type_, ConditionStatus::True, reason, notes.join("; ")))
 }
 
 fn ready(machines: &[Machine], views: &[View], wanted: usize, missing: Option<&str>) -> Desired {
@@ -247,7 +278,7 @@ fn ready(machines: &[Machine], views: &[View], wanted: usize, missing: Option<&s
             let all: Vec<Machine> = coming.into_iter().chain(going).collect();
             not(
                 Reason::RollingOut,
-                format!("{so_far}, {old} are to be replaced; {}", waits(&all)),
+                format!("{so_far}, {old} are not up to date; {}", waits(&all)),
             )
         }
         () if !coming.is_empty() => not(Reason::WaitingForNodes, format!("{so_far}; {}", waits(&coming))),
@@ -270,12 +301,13 @@ fn one(machine: &Machine) -> String {
         let mut conditions = machine.status.iter().flat_map(|status| &status.conditions);
         conditions.find(|condition| condition.type_ == type_ && condition.status == status)
     };
+    let updating = of("Updating", "True");
     let deleting = of("Deleting", "True").filter(|_| machine.metadata.deletion_timestamp.is_some());
     let waiting = ["BootstrapConfigReady", "InfrastructureReady", "NodeHealthy"];
     let open = waiting
         .iter()
         .find_map(|type_| of(type_, "False").or_else(|| of(type_, "Unknown")));
-    match deleting.or(open) {
+    match deleting.or(updating).or(open) {
         Some(condition) if condition.message.is_empty() => {
             format!("{}: {}", machine.name_any(), condition.reason)
         }
@@ -315,7 +347,7 @@ fn aggregated(machines: &[Machine]) -> [Desired; 2] {
     })
 }
 
-fn updating(pool: &NodePool, views: &[View]) -> Desired {
+fn updating(pool: &NodePool, machines: &[Machine], views: &[View]) -> Desired {
     let old = views
         .iter()
         .filter(|view| !view.up_to_date && !view.deleting)
@@ -328,15 +360,7 @@ fn updating(pool: &NodePool, views: &[View]) -> Desired {
     let type_ = Type::UpdatingConfig;
     match (old, management.upgrade_type) {
         (0, _) => Desired::new(type_, ConditionStatus::False, Reason::AsExpected, ""),
-        (_, UpgradeType::InPlace) => Desired::new(
-            type_,
-            ConditionStatus::False,
-            Reason::OnlyNewMachines,
-            format!(
-                "upgradeType InPlace: {old} Machines keep what they were made from; only new Machines are made from what changed. \
-                 Delete a Machine to have it replaced"
-            ),
-        ),
+        (_, UpgradeType::InPlace) => in_place(machines, views, old),
         (_, UpgradeType::Replace) if is_manual => Desired::new(
             type_,
             ConditionStatus::True,
@@ -349,6 +373,54 @@ fn updating(pool: &NodePool, views: &[View]) -> Desired {
             Reason::RollingOut,
             format!("{old} of {} Machines are to be replaced", views.len()),
         ),
+    }
+}
+
+/// The progress of upgrades in place; `old`: Machines that are not up to date.
+fn in_place(machines: &[Machine], views: &[View], old: usize) -> Desired {
+    let of = |which: &dyn Fn(&View) -> bool| -> Vec<Machine> {
+        let both = machines.iter().zip(views);
+        both.filter(|(_, view)| which(view) && !view.deleting)
+            .map(|(machine, _)| machine.clone())
+            .collect()
+    };
+    let failed = of(&|view: &View| view.upgrade == Some(Upgrade::Failed { is_present: true }));
+    if !failed.is_empty() {
+        let named: Vec<String> = failed.iter().take(NAMED).map(upgrade_of).collect();
+        return Desired::new(
+            Type::UpdatingConfig,
+            ConditionStatus::False,
+            Reason::InplaceUpgradeFailed,
+            format!(
+                "{old} of {} Machines are not up to date, and no further one is upgraded in place: {}. Delete the Machine to have it replaced, or \
+                 change what the pool is made from to have it tried again",
+                views.len(),
+                named.join("; ")
+            ),
+        );
+    }
+    let running = of(&|view: &View| view.upgrade == Some(Upgrade::Running));
+    let named: Vec<String> = running.iter().take(NAMED).map(upgrade_of).collect();
+    let what = match named.is_empty() {
+        true => "waits for nodes to be available".to_owned(),
+        false => named.join("; "),
+    };
+    Desired::new(
+        Type::UpdatingConfig,
+        ConditionStatus::True,
+        Reason::RollingOut,
+        format!("{old} of {} Machines are upgraded in place: {what}", views.len()),
+    )
+}
+
+/// How far the upgrade in place of a Machine's node is.
+fn upgrade_of(machine: &Machine) -> String {
+    let mut conditions = machine.status.iter().flat_map(|status| &status.conditions);
+    let shown = conditions.find(|one| one.type_ == "Updating");
+    let message = shown.map_or("", |one| one.message.as_str());
+    match message {
+        "" => format!("{} begins", machine.name_any()),
+        message => format!("{}: {message}", machine.name_any()),
     }
 }
 
@@ -387,12 +459,14 @@ mod tests {
         let target = Target {
             data_secret: Some("new".into()),
             template: "t".into(),
+            in_place: pool.spec.management.upgrade_type == UpgradeType::InPlace,
         };
         let outcome = Outcome::Reconciled {
             machines,
             target: &target,
             wanted,
             missing,
+            repairs: Repairs::default(),
         };
         status(
             pool,
@@ -444,7 +518,72 @@ mod tests {
         let rolling = reconciled(&pool("Replace"), std::slice::from_ref(&old), 1, None);
         assert_eq!(of(&rolling, "UpdatingConfig").0, "True");
         let in_place = reconciled(&pool("InPlace"), &[old], 1, None);
-        assert_eq!(of(&in_place, "UpdatingConfig").1, "OnlyNewMachines");
+        assert_eq!(of(&in_place, "UpdatingConfig").1, "RollingOut");
         assert_eq!(of(&in_place, "Ready").0, "True");
+    }
+
+    #[test]
+    fn upgrades_in_place_are_named_with_what_they_wait_for_and_one_that_failed_ends_them() {
+        let upgrading = |name: &str, status: &str, reason: &str, data: &str| {
+            let upgrade =
+                json!({"began": "2026-11-22T07:00:00.000Z", "dataSecretName": data, "template": "t"});
+            let mut condition = condition("Updating", status, "why");
+            condition["reason"] = reason.into();
+            let mut machine = machine(name, "old", json!([condition]));
+            let key = muster_resources::names::annotation::IN_PLACE_UPGRADE.to_owned();
+            machine.annotations_mut().insert(key, upgrade.to_string());
+            machine
+        };
+        let running = upgrading("a", "True", "InPlaceUpdating", "new");
+        let failed = |data: &str| upgrading("b", "False", "InPlaceUpdateFailed", data);
+        let pool = pool("InPlace");
+        let one = reconciled(&pool, std::slice::from_ref(&running), 1, None);
+        assert_eq!(
+            of(&one, "UpdatingConfig"),
+            (
+                "True",
+                "RollingOut",
+                "1 of 1 Machines are upgraded in place: a: why"
+            )
+        );
+        assert_eq!(of(&one, "Ready").1, "RollingOut");
+        let stopped = reconciled(&pool, &[running.clone(), failed("new")], 2, None);
+        let (status, reason, message) = of(&stopped, "UpdatingConfig");
+        assert_eq!((status, reason), ("False", "InplaceUpgradeFailed"));
+        assert!(
+            message.contains("b: why") && message.contains("Delete the Machine"),
+            "{message}"
+        );
+        // The pool was changed again.
+        let again = reconciled(&pool, &[running, failed("older")], 2, None);
+        assert_eq!(of(&again, "UpdatingConfig").1, "RollingOut");
+    }
+
+    #[test]
+    fn sizes_and_repairs_are_shown_as_hypershift_names_them() {
+        let with = |spec: Value| -> NodePool {
+            let mut pool = pool("Replace");
+            pool.spec.auto_scaling = serde_json::from_value(spec["autoScaling"].clone()).unwrap();
+            pool.spec.management.auto_repair = spec["autoRepair"] == true;
+            pool
+        };
+        let off = reconciled(&with(json!({})), &[], 0, None);
+        assert_eq!(of(&off, "AutoscalingEnabled"), ("False", "AsExpected", ""));
+        assert_eq!(of(&off, "AutorepairEnabled"), ("False", "AsExpected", ""));
+        let on = reconciled(
+            &with(json!({"autoScaling": {"min": 1, "max": 3}, "autoRepair": true})),
+            &[],
+            1,
+            None,
+        );
+        let (status, reason, message) = of(&on, "AutoscalingEnabled");
+        assert_eq!((status, reason), ("True", "AsExpected"));
+        assert!(
+            message.starts_with("Maximum nodes: 3, Minimum nodes: 1."),
+            "{message}"
+        );
+        assert_eq!(of(&on, "AutorepairEnabled"), ("True", "AsExpected", ""));
+        let bad = reconciled(&with(json!({"autoScaling": {"min": 3, "max": 1}})), &[], 0, None);
+        assert_eq!(of(&bad, "AutoscalingEnabled").1, "ValidationFailed");
     }
 }

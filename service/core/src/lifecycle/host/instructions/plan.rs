@@ -6,7 +6,7 @@ use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentReque
 
 use super::arguments;
 use crate::json::to_json;
-use crate::record::{CleaningStage, Host, HostState, NodeAgent, Phase};
+use crate::record::{CleaningStage, Host, HostState, NodeAgent, Phase, ReinstallStep};
 use crate::rules::facts::HostFacts;
 use crate::rules::{agent_version, stages};
 
@@ -175,6 +175,16 @@ fn plan(host: &Host) -> Plan {
             TangConnectivityCheck,
         ]),
         HostState::Installing => usual(&[Install]),
+        HostState::ResettingPendingUserAction
+            if host.data.reinstall_step() == Some(ReinstallStep::Download) =>
+        {
+            every(LEAVING_SECS, &[DownloadBootArtifacts])
+        }
+        HostState::ResettingPendingUserAction
+            if host.data.reinstall_step() == Some(ReinstallStep::Reboot) =>
+        {
+            exit(SLOW_SECS, &[RebootForReclaim])
+        }
         // Only the agent of the node polls: it waits for requests, and never registers.
         _ if host.data.node_agent != NodeAgent::Absent && waits_on_node(&host.state) => every(OWN_SECS, &[]),
         // Our agent ends its work on exit: an installation must not continue after a reset.

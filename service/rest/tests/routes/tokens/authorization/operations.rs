@@ -245,6 +245,9 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
         refusable("MusterRetryHostErasure", OPERATOR_ONLY, 409, None),
         refusable("MusterSkipHostErasure", OPERATOR_ONLY, 409, None),
+        // It has no BMC, and is not asleep.
+        refusable("MusterSleepHost", OPERATOR_ONLY, 409, None),
+        refusable("MusterWakeHost", OPERATOR_ONLY, 409, Some(json!({}))),
         refusable("V2DownloadClusterLogs", URL, 409, None),
         // `tests/scenarios/faults/cluster_logs.rs` has the right form of it.
         Operation {

@@ -1,7 +1,9 @@
 //! Tests pools that grow, shrink and roll, until nothing is left to do.
 
 use k8s_openapi::jiff::Timestamp;
-use muster_resources::hypershift::{Replace, RollingUpdate};
+use muster_resources::hypershift::{InPlace, Replace, RollingUpdate};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
 
@@ -15,10 +17,13 @@ fn ready(name: &str, second: i64) -> View {
         up_to_date: true,
         available: true,
         healthy: true,
+        installed: true,
         created: at(second),
         ..View::default()
     }
 }
+
+const IN_PLACE: Rolling = Rolling::InPlace { unavailable: 1 };
 
 const LIMITS: Rolling = Rolling::Limits {
     surge: 1,
@@ -41,7 +46,7 @@ fn management(surge: IntOrString, unavailable: IntOrString) -> Management {
 
 #[test]
 fn a_pool_grows_and_shrinks_to_its_size() {
-    for rolling in [LIMITS, Rolling::OnDelete, Rolling::InPlace] {
+    for rolling in [LIMITS, Rolling::OnDelete, IN_PLACE] {
         let grown = plan(&[ready("a", 1)], 3, rolling);
         assert_eq!((grown.create, grown.delete.len()), (2, 0));
         let same = plan(&[ready("a", 1)], 1, rolling);
@@ -116,6 +121,7 @@ fn rollout(wanted: usize, rolling: Rolling) -> (usize, usize) {
         machines.extend((0..step.create).map(|number| View {
             available: false,
             healthy: false,
+            installed: false,
             ..ready(&format!("new-{round}-{number}"), 2)
         }));
         most = most.max(machines.len());
@@ -157,7 +163,7 @@ fn what_never_became_ready_does_not_hold_a_rollout() {
         plan(&machines, 2, LIMITS),
         Plan {
             create: 1,
-            delete: vec![]
+            ..Plan::default()
         }
     );
 }
@@ -168,14 +174,15 @@ fn in_place_and_on_delete_leave_old_machines() {
         up_to_date: false,
         ..ready("old", 1)
     };
-    for rolling in [Rolling::InPlace, Rolling::OnDelete] {
-        assert_eq!(plan(std::slice::from_ref(&old), 1, rolling), Plan::default());
+    for (rolling, upgraded) in [(IN_PLACE, vec!["old".to_owned()]), (Rolling::OnDelete, vec![])] {
+        let same = plan(std::slice::from_ref(&old), 1, rolling);
+        assert_eq!((same.create, same.delete.len(), same.upgrade), (0, 0, upgraded));
         assert_eq!(plan(std::slice::from_ref(&old), 2, rolling).create, 1);
     }
     let machines = [old, ready("new", 9)];
     assert_eq!(plan(&machines, 1, Rolling::OnDelete).delete, ["old"]);
     // In place, all Machines are equal: the newest is deleted.
-    assert_eq!(plan(&machines, 1, Rolling::InPlace).delete, ["new"]);
+    assert_eq!(plan(&machines, 1, IN_PLACE).delete, ["new"]);
 }
 
 #[test]
@@ -201,5 +208,140 @@ fn limits_are_numbers_or_percentages() {
         ..Management::default()
     };
     assert_eq!(rolling(&default, 5), LIMITS);
-    assert_eq!(rolling(&Management::default(), 5), Rolling::InPlace);
+    assert_eq!(rolling(&Management::default(), 5), IN_PLACE);
+    let in_place = |most| Management {
+        in_place: Some(InPlace {
+            max_unavailable: Some(most),
+        }),
+        ..Management::default()
+    };
+    for (most, unavailable) in [
+        (Int(2), 2),
+        (Int(0), 1),
+        (Int(-3), 1),
+        (String("50%".into()), 2),
+        (String("10%".into()), 1),
+        (String("rubbish".into()), 1),
+    ] {
+        assert_eq!(rolling(&in_place(most), 5), Rolling::InPlace { unavailable });
+    }
+}
+
+fn stale(name: &str, second: i64) -> View {
+    View {
+        up_to_date: false,
+        ..ready(name, second)
+    }
+}
+
+fn upgraded(machines: &[View], unavailable: usize) -> Vec<String> {
+    plan(machines, machines.len(), Rolling::InPlace { unavailable }).upgrade
+}
+
+#[test]
+fn nodes_are_upgraded_in_place_those_that_are_down_first_and_then_the_oldest() {
+    let down = |name: &str, second| View {
+        available: false,
+        ..stale(name, second)
+    };
+    let machines = [stale("b", 2), stale("a", 1), ready("new", 0), stale("c", 2)];
+    assert_eq!(upgraded(&machines, 1), ["a"]);
+    assert_eq!(upgraded(&machines, 3), ["a", "b", "c"]);
+    let one_down = [stale("a", 1), down("d", 9), stale("b", 2)];
+    assert_eq!(upgraded(&one_down, 1), ["d"], "no other may go down");
+    assert_eq!(upgraded(&one_down, 2), ["d", "a"]);
+    // One with the present settings that is down takes the place of another.
+    let elsewhere = View {
+        available: false,
+        ..ready("e", 1)
+    };
+    assert_eq!(upgraded(&[stale("a", 1), elsewhere], 1), Vec::<String>::new());
+    // One that was never installed waits for a host, and holds nothing up.
+    let never = View {
+        available: false,
+        installed: false,
+        ..stale("n", 1)
+    };
+    assert_eq!(upgraded(&[stale("a", 1), never], 1), ["a"]);
+    let going = View {
+        deleting: true,
+        ..ready("g", 1)
+    };
+    let pool = [stale("a", 1), going];
+    assert_eq!(
+        plan(&pool, 2, IN_PLACE).upgrade.len(),
+        0,
+        "its successor is not there yet"
+    );
+    assert_eq!(plan(&pool, 1, IN_PLACE).upgrade, ["a"]);
+}
+
+#[test]
+fn an_upgrade_that_failed_stops_the_others_until_the_pool_wants_something_else() {
+    let with = |name: &str, upgrade| View {
+        available: false,
+        upgrade: Some(upgrade),
+        ..stale(name, 1)
+    };
+    let stopped = with("f", Upgrade::Failed { is_present: true });
+    assert_eq!(upgraded(&[stopped, stale("a", 2)], 2).len(), 0);
+    let again = with("f", Upgrade::Failed { is_present: false });
+    assert_eq!(upgraded(&[again, stale("a", 2)], 1), ["f"]);
+    let running = with("r", Upgrade::Running);
+    assert_eq!(upgraded(&[running.clone(), stale("a", 2)], 1).len(), 0);
+    assert_eq!(upgraded(&[running, stale("a", 2)], 2), ["a"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Each round, upgrades take a step, and nodes may fail by themselves and come back.
+    #[test]
+    fn never_more_nodes_go_down_than_may_and_all_are_upgraded(
+        nodes in 1_usize..12, unavailable in 1_usize..5, shakes in vec((0_usize..12, any::<bool>()), 0..40),
+    ) {
+        let mut machines: Vec<View> = (0..nodes).map(|number| stale(&format!("n-{number:02}"), 1)).collect();
+        // Rounds that the upgrade of each still takes, and nodes that are down by themselves.
+        let mut left = vec![0_usize; nodes];
+        let mut ill = vec![false; nodes];
+        let mut begun: Vec<String> = Vec::new();
+        for round in 0..shakes.len() + 20 * nodes {
+            match shakes.get(round) {
+                Some((which, is_ill)) => ill[which % nodes] = *is_ill,
+                None => ill.fill(false),
+            }
+            for (index, machine) in machines.iter_mut().enumerate() {
+                if machine.upgrade.is_some() {
+                    left[index] -= 1;
+                    if left[index] == 0 {
+                        machine.upgrade = None;
+                        machine.up_to_date = true;
+                    }
+                }
+                machine.available = machine.upgrade.is_none() && !ill[index];
+            }
+            let step = plan(&machines, nodes, Rolling::InPlace { unavailable });
+            prop_assert_eq!((step.create, step.delete.len()), (0, 0));
+            prop_assert_eq!(&step, &plan(&machines, nodes, Rolling::InPlace { unavailable }));
+            let down_before = machines.iter().filter(|machine| !machine.available).count();
+            for name in &step.upgrade {
+                let index = machines.iter().position(|machine| machine.name == *name).unwrap();
+                prop_assert!(!begun.contains(name), "{} again", name);
+                begun.push(name.clone());
+                machines[index].upgrade = Some(Upgrade::Running);
+                machines[index].available = false;
+                left[index] = 3;
+            }
+            let down = machines.iter().filter(|machine| !machine.available).count();
+            prop_assert!(down <= unavailable.max(down_before), "{} of {} down", down, nodes);
+            let running = machines.iter().filter(|machine| machine.upgrade.is_some()).count();
+            prop_assert!(running <= unavailable);
+        }
+        prop_assert!(machines.iter().all(|machine| machine.up_to_date && machine.available));
+        if shakes.is_empty() {
+            let mut sorted = begun.clone();
+            sorted.sort();
+            prop_assert_eq!(begun, sorted);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use muster_core::query::{HardwareSummary, HostSummary};
 use muster_http::Problem;
 use strum::{IntoStaticStr, VariantArray};
 
-use super::search_view::time;
+use super::view::time;
 use crate::views::table;
 
 /// Columns of the table; on the wire in snake case.

@@ -27,6 +27,7 @@ pub fn time(time: Timestamp) -> String {
 
 fn host(host: HostSummary) -> FoundHost {
     FoundHost {
+        sleep: host.sleep.word().to_owned(),
         id: host.id,
         infra_env_id: host.infra_env_id,
         infra_env: host.pool,
