@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
+use muster_core::text::one_line;
 
 /// Durations of a lease.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,9 @@ impl Default for LeaseDurations {
 /// The longest time that a lease counts as held without a renewal, whatever its duration: programs that hold one renew it each few seconds,
 /// and anyone who may write it can write any duration.
 const LONGEST: Duration = Duration::from_secs(300);
+
+/// Longest name of a holder that is shown, bytes.
+const LONGEST_NAME: usize = 253;
 
 /// The next step of a replica.
 #[derive(Debug, PartialEq)]
@@ -89,7 +93,8 @@ impl Observer {
         if holder.is_empty() || now.duration_since(since) >= lasts {
             return Move::Write(self.taken(Some(spec), clock));
         }
-        Move::Wait(holder.to_owned())
+        // Anyone who may write a lease of the namespace can write any text.
+        Move::Wait(one_line(holder, LONGEST_NAME))
     }
 
     fn taken(&self, before: Option<&LeaseSpec>, clock: Timestamp) -> LeaseSpec {
@@ -217,6 +222,19 @@ mod tests {
         assert_eq!(at(0), Move::Wait("one".into()));
         assert_eq!(at(299), Move::Wait("one".into()));
         assert_eq!(written(at(300)).holder_identity.as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn the_name_of_a_holder_is_one_line_of_the_log() {
+        let lease = LeaseSpec {
+            holder_identity: Some(format!("one\n{}", "x".repeat(1000))),
+            lease_duration_seconds: Some(15),
+            ..LeaseSpec::default()
+        };
+        let Move::Wait(name) = observer("two").observe(Some(&lease), Instant::now(), clock(0)) else {
+            panic!("it is held")
+        };
+        assert!(name.starts_with("one\u{fffd}x") && name.len() <= 253, "{name:?}");
     }
 
     #[test]

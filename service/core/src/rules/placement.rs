@@ -124,7 +124,33 @@ pub fn place<'a>(
             Some(why) => unfit.push((one, why)),
         }
     }
-    ranked.sort_by_cached_key(|one| {
+    sort_best_first(need, &mut ranked, &in_domain);
+    if let Some(restored) = restored {
+        ranked.insert(0, restored);
+    }
+    Placement {
+        is_restored: restored.is_some(),
+        ranked,
+        unfit,
+    }
+}
+
+/// The hosts of `free` that are fit, the best first, as [`place`] ranks them for a machine that has none of `all`: the hosts of its namespace.
+fn rank<'a>(
+    need: &Need,
+    free: &[&'a Candidate],
+    all: &[&'a Candidate],
+    now: Timestamp,
+) -> Vec<&'a Candidate> {
+    let fit = free.iter().copied();
+    let mut fit: Vec<&Candidate> = fit.filter(|one| unfitness(need, one, now).is_none()).collect();
+    sort_best_first(need, &mut fit, &load(&need.cluster, all));
+    fit
+}
+
+/// Sorts fit hosts. `in_domain`: hosts of the machine's cluster by failure domain.
+fn sort_best_first(need: &Need, fit: &mut [&Candidate], in_domain: &BTreeMap<Option<&str>, usize>) {
+    fit.sort_by_cached_key(|one| {
         let spread = in_domain.get(&one.zone()).copied().unwrap_or_default();
         let failures = one.failures.as_ref().map_or(0, |failures| failures.count);
         (
@@ -135,14 +161,6 @@ pub fn place<'a>(
             &one.host,
         )
     });
-    if let Some(restored) = restored {
-        ranked.insert(0, restored);
-    }
-    Placement {
-        is_restored: restored.is_some(),
-        ranked,
-        unfit,
-    }
 }
 
 impl Placement<'_> {

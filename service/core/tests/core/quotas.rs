@@ -394,6 +394,20 @@ fn a_machine_whose_host_did_not_wake_waits_in_line_for_another_one() {
 }
 
 #[test]
+fn a_host_that_one_machine_could_not_take_goes_to_the_next_one_that_is_alike() {
+    let quotas = [quota("b")];
+    let mut first = machine("a", "first", 1);
+    first.refused = BTreeSet::from([KubeRef::new(POOL, "h0")]);
+    let waiting = [first, machine("a", "second", 2), machine("a", "third", 3)];
+    let own = machine("b", "m", 9);
+    // The first has h1, the second h0, the third h2.
+    assert_eq!(reason(&own, &hosts(2), &quotas, &waiting[..2]), "BehindOthers");
+    assert_eq!(can_take(&own, &hosts(3), &quotas, &waiting[..2]), ["h2"]);
+    assert_eq!(reason(&own, &hosts(3), &quotas, &waiting), "BehindOthers");
+    assert_eq!(can_take(&own, &hosts(4), &quotas, &waiting), ["h3"]);
+}
+
+#[test]
 fn without_quotas_nobody_waits_for_others() {
     let waiting = [machine("a", "before", 1)];
     assert_eq!(can_take(&machine("b", "m", 9), &hosts(1), &[], &waiting), ["h0"]);

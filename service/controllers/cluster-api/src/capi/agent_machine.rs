@@ -20,12 +20,13 @@ use std::time::Duration;
 
 use futures_util::stream;
 use kube::ResourceExt;
-use kube::core::PartialObjectMeta;
+use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::{self, Store, store::Writer};
 use muster_controller::drive::drive;
 use muster_controller::references::cluster_api_owner;
 use muster_controller::{finalizers, watch};
-use muster_resources::names::finalizer;
+use muster_core::record::KubeRef;
+use muster_resources::names::{finalizer, label};
 use muster_resources::{AgentMachine, AgentMachineTemplate, InfraEnv};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
@@ -38,7 +39,7 @@ use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
 use super::memory::Memory;
-use super::objects::is_paused;
+use super::objects::{Cluster, find, is_paused};
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
 use super::quotas::Quotas;
@@ -78,12 +79,17 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     } = shared;
     let machine_writer = Writer::new(kinds.machine.clone());
     let cluster_writer = Writer::new(kinds.cluster.clone());
+    let machine_clusters = cluster_writer.as_reader();
     let (agent_clusters, agent_cluster_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();
     let (requests, mut requested) = unbounded_channel();
     let (template_requests, requested_templates) = unbounded_channel();
     let controller = watch::controller::<AgentMachine>(&context);
-    look_at(controller.store(), &context);
+    look_at(
+        controller.store(),
+        (machine_clusters.clone(), kinds.cluster.clone()),
+        &context,
+    );
     let of_turns = context.turns.changes(controller.store());
     let templates = watch::controller_without_own_writes::<AgentMachineTemplate>(&context);
     let provider = Arc::new(Provider {
@@ -92,7 +98,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
         agents: agent_writer.as_reader(),
         agent_machines: controller.store(),
         machines: machine_writer.as_reader(),
-        clusters: cluster_writer.as_reader(),
+        clusters: machine_clusters,
         agent_clusters,
         infra_envs: infra_env_writer.as_reader(),
         zones,
@@ -123,6 +129,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
     tasks.spawn(triggers.clone().secrets(secret_writer));
     tasks.spawn(triggers.clone().templates());
+    tasks.spawn(triggers.clone().queue());
     tasks.spawn(triggers.waiting());
     tasks.spawn(agent_quota::run(provider.clone()));
     let all_listed = async {
@@ -178,22 +185,33 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
     tasks.shutdown().await;
 }
 
-/// Shows AgentMachines to what finds out who serves their namespaces.
-fn look_at(own: Store<AgentMachine>, context: &Arc<Context>) {
+/// Shows AgentMachines to what finds out who serves their namespaces. `clusters`: the store of Clusters, and their kind.
+fn look_at(
+    own: Store<AgentMachine>,
+    (clusters, kind): (Store<DynamicObject>, ApiResource),
+    context: &Arc<Context>,
+) {
     // What holds the context holds this.
     let provider = Arc::downgrade(context);
+    let rests = move |object: &AgentMachine| {
+        let name = object.labels().get(label::CAPI_CLUSTER_NAME);
+        let name = name.map(|name| KubeRef::new(object.namespace().unwrap_or_default(), name));
+        let cluster = name.and_then(|name| find(&clusters, &kind, &name));
+        cluster.is_some_and(|cluster| Cluster(&cluster).is_paused())
+    };
     context.turns.look_by(move |seen| {
         let Some(context) = provider.upgrade() else { return };
         for object in own.state() {
             if context.is_ours(&*object) {
                 let place = seen.entry(object.namespace().unwrap_or_default()).or_default();
-                place.is_undone |= is_undone(&object);
+                place.is_undone |= is_undone(&object) && !rests(&object);
             }
         }
     });
 }
 
-/// True for an AgentMachine that every provider would have put its finalizer on. Source: docs/protocol/capi-agent-provider.md#4.
+/// True for an AgentMachine that every provider would have put its finalizer on, unless its Cluster is paused. Source:
+/// docs/protocol/capi-agent-provider.md#4.
 fn is_undone(object: &AgentMachine) -> bool {
     object.metadata.deletion_timestamp.is_none()
         && cluster_api_owner(object, "Machine").is_some()

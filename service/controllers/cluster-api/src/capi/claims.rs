@@ -29,6 +29,8 @@ pub struct Claims {
     taken: Mutex<HashMap<KubeRef, Claim>>,
     /// The machines that wait.
     pub queue: Queue,
+    /// Held while a choice is made that quotas decide: it may take a while, and no thread of the program is to stand still behind it.
+    pub choosing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Clone)]
@@ -301,7 +303,7 @@ mod tests {
     fn a_machine_of_a_higher_priority_that_waits_gets_the_agent() {
         let (agents, claims, now) = (agents(&["a"]), Claims::default(), Instant::now());
         let quotas = [quota(1)];
-        claims.queue.join(own("m1"), now);
+        claims.queue.join(own("m1"));
         let other = own_of("d", "m");
         let choose = |own: &Waiting| claims.choose((own, &quotas), &agents, &HashMap::new(), (now, time()));
         let choice = choose(&other);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::Waiting;
 
-/// Time after which an AgentMachine that was not reconciled again holds up no other: three times the interval of those that wait.
-const LIFETIME: Duration = Duration::from_secs(90);
+/// Time after which an AgentMachine holds up no other whose reconciles do not get as far as to show that it waits.
+const DOUBT: Duration = Duration::from_secs(90);
 
 /// Time from the start within which all that wait are known: later, one that cannot be reconciled is not waited for.
 const START: Duration = Duration::from_secs(30);
@@ -30,9 +30,15 @@ struct State {
 #[derive(Debug)]
 struct Entry {
     waiting: Arc<Waiting>,
-    until: Instant,
-    /// It waits by the reconcile that runs, or the last one.
-    is_confirmed: bool,
+    /// Begin of the first reconcile since the one that showed that it waits; `None`: the reconcile that runs has shown it, or the last one.
+    doubted: Option<Instant>,
+}
+
+impl Entry {
+    fn counts(&self, now: Instant) -> bool {
+        let doubt = self.doubted.map(|since| now.saturating_duration_since(since));
+        doubt.is_none_or(|doubt| doubt < DOUBT)
+    }
 }
 
 impl Queue {
@@ -46,9 +52,9 @@ impl Queue {
     }
 
     /// A reconcile of this AgentMachine begins.
-    pub fn begin(&self, machine: &KubeRef) {
+    pub fn begin(&self, machine: &KubeRef, now: Instant) {
         if let Some(entry) = self.state().waiting.get_mut(machine) {
-            entry.is_confirmed = false;
+            entry.doubted.get_or_insert(now);
         }
     }
 
@@ -61,20 +67,19 @@ impl Queue {
         } else {
             state.seen = HashSet::new();
         }
-        let is_over = |entry: &Entry| is_done && !entry.is_confirmed;
+        let is_over = |entry: &Entry| is_done && entry.doubted.is_some();
         let leaves = state.waiting.get(machine).is_some_and(is_over);
         leaves && state.waiting.remove(machine).is_some()
     }
 
     /// An AgentMachine waits. Returns true if it did not wait before, or cannot take the same Agents as before.
-    pub fn join(&self, waiting: Waiting, now: Instant) -> bool {
+    pub fn join(&self, waiting: Waiting) -> bool {
         let mut state = self.state();
         let machine = waiting.need.machine.clone();
         state.seen.insert(machine.clone());
         let entry = Entry {
             waiting: Arc::new(waiting),
-            until: now + LIFETIME,
-            is_confirmed: true,
+            doubted: None,
         };
         let refused = entry.waiting.refused.clone();
         let before = state.waiting.insert(machine, entry);
@@ -97,13 +102,20 @@ impl Queue {
 
     /// All that wait.
     pub fn all(&self, now: Instant) -> Vec<Arc<Waiting>> {
+        let state = self.state();
+        let counting = state.waiting.values().filter(|entry| entry.counts(now));
+        counting.map(|entry| entry.waiting.clone()).collect()
+    }
+
+    /// Removes those for which no reconcile shows that they wait no more. `waits`: true for one that may wait still. Returns true if there are
+    /// any.
+    pub fn prune(&self, waits: impl Fn(&KubeRef) -> bool, now: Instant) -> bool {
         let mut state = self.state();
-        state.waiting.retain(|_, entry| entry.until > now);
+        let before = state.waiting.len();
         state
             .waiting
-            .values()
-            .map(|entry| entry.waiting.clone())
-            .collect()
+            .retain(|machine, entry| entry.counts(now) && waits(machine));
+        state.waiting.len() < before
     }
 
     /// Number of those of the namespace `machines` that wait for Agents of the namespace `agents`.
@@ -150,22 +162,38 @@ mod tests {
     }
 
     #[test]
-    fn one_waits_until_a_reconcile_ends_without_that_or_none_runs_for_long() {
+    fn one_waits_until_a_reconcile_ends_without_that_or_they_fail_for_long() {
         let (queue, now) = (Queue::default(), Instant::now());
         let name = KubeRef::new("c", "m");
         let number = |at| queue.number("hardware", "c", at);
-        assert!(queue.join(waiting("m"), now) && !queue.join(waiting("m"), now));
+        assert!(queue.join(waiting("m")) && !queue.join(waiting("m")));
         assert!(!queue.end(&name, true, now));
         assert_eq!((number(now), queue.number("others", "c", now)), (1, 0));
+        // It need not be reconciled again to wait.
+        assert_eq!(number(now + 10 * DOUBT), 1);
         // A reconcile that fails shows nothing.
-        queue.begin(&name);
+        queue.begin(&name, now);
         assert!(!queue.end(&name, false, now));
         assert_eq!(number(now), 1);
-        queue.begin(&name);
+        queue.begin(&name, now);
         assert!(queue.end(&name, true, now));
         assert_eq!(number(now), 0);
-        queue.join(waiting("m"), now);
-        assert_eq!(number(now + LIFETIME), 0);
+        queue.join(waiting("m"));
+        queue.begin(&name, now);
+        queue.begin(&name, now + DOUBT / 2);
+        assert!(!queue.prune(|_| true, now + DOUBT / 2));
+        assert_eq!(number(now + DOUBT), 0);
+    }
+
+    #[test]
+    fn one_that_is_gone_without_a_reconcile_holds_up_no_other() {
+        let (queue, now) = (Queue::default(), Instant::now());
+        for name in ["m1", "m2"] {
+            queue.join(waiting(name));
+        }
+        assert!(!queue.prune(|_| true, now));
+        assert!(queue.prune(|machine| machine.name == "m2", now));
+        assert_eq!(queue.number("hardware", "c", now), 1);
     }
 
     #[test]
@@ -173,7 +201,7 @@ mod tests {
         let (queue, now) = (Queue::default(), Instant::now());
         let others = || vec![KubeRef::new("c", "m1"), KubeRef::new("c", "m2")];
         assert!(queue.is_incomplete(others, now));
-        queue.join(waiting("m1"), now);
+        queue.join(waiting("m1"));
         assert!(queue.is_incomplete(others, now));
         queue.end(&KubeRef::new("c", "m2"), false, now);
         assert!(!queue.is_incomplete(others, now));

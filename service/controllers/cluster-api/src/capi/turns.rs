@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, future, stream};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
@@ -25,6 +25,9 @@ use place::Place;
 
 /// Between two looks at the namespaces, and two renewals of their Leases.
 const INTERVAL: Duration = Duration::from_secs(15);
+
+/// Between two looks for Leases that were not renewed in time: a small part of the time between that and their end.
+const OVERDUE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Namespaces that are looked at together.
 const AT_ONCE: usize = 8;
@@ -73,7 +76,19 @@ pub struct Seen {
 struct Known {
     /// `None`: another provider serves it, or it is not known yet which.
     turn: Option<Turn>,
+    /// Time from which others may take the turn; `None`: it is not bound to a Lease.
+    until: Option<Instant>,
     since: Instant,
+}
+
+impl Known {
+    fn new() -> Self {
+        Self {
+            turn: None,
+            until: None,
+            since: Instant::now(),
+        }
+    }
 }
 
 /// The time in which a namespace is served.
@@ -149,13 +164,7 @@ impl Turns {
         if let Some(known) = known.get(namespace) {
             return known.turn.clone();
         }
-        known.insert(
-            namespace.to_owned(),
-            Known {
-                turn: None,
-                since: Instant::now(),
-            },
-        );
+        known.insert(namespace.to_owned(), Known::new());
         self.met.notify_one();
         None
     }
@@ -175,12 +184,18 @@ impl Turns {
         changes.flatten()
     }
 
-    fn begin(&self, namespace: &str) {
+    /// True in a namespace that another provider serves, or may serve: it is not known yet.
+    pub fn is_of_others(&self, namespace: &str) -> bool {
+        let known = self.known();
+        let known = known.get(namespace);
+        self.holder.is_some() && known.is_some_and(|known| known.turn.is_none())
+    }
+
+    /// Begins or continues a turn, which ends by itself at `until`.
+    fn begin(&self, namespace: &str, until: Option<Instant>) {
         let mut known = self.known();
-        let one = known.entry(namespace.to_owned()).or_insert_with(|| Known {
-            turn: None,
-            since: Instant::now(),
-        });
+        let one = known.entry(namespace.to_owned()).or_insert_with(Known::new);
+        one.until = until;
         if one.turn.is_some() {
             return;
         }
@@ -207,20 +222,44 @@ impl Turns {
             return stop.cancelled().await;
         };
         let mut places = HashMap::new();
-        loop {
-            tokio::select! {
-                () = self.round(context, holder, &mut places) => {}
-                () = stop.cancelled() => break,
+        let looks = async {
+            loop {
+                self.round(context, holder, &mut places).await;
+                tokio::select! {
+                    () = sleep(INTERVAL) => {}
+                    () = self.met.notified() => {}
+                }
             }
-            tokio::select! {
-                () = sleep(INTERVAL) => {}
-                () = self.met.notified() => {}
-                () = stop.cancelled() => break,
+        };
+        tokio::select! {
+            () = looks => {}
+            () = self.end_overdue() => {}
+            () = stop.cancelled() => {}
+        }
+        let all: Vec<_> = places
+            .iter_mut()
+            .map(|(namespace, place)| place.leave(namespace, self))
+            .collect();
+        in_part(all).await;
+    }
+
+    /// Ends turns whose Lease was not renewed in time, however long the looks at many namespaces take. Does not return.
+    async fn end_overdue(&self) {
+        loop {
+            sleep(OVERDUE_INTERVAL).await;
+            let now = Instant::now();
+            for (namespace, known) in self.known().iter_mut() {
+                if known.until.is_some_and(|until| until <= now)
+                    && let Some(turn) = known.turn.take()
+                {
+                    tracing::warn!(
+                        namespace,
+                        "the provider's Lease could not be renewed in time; the namespace is left alone until it can"
+                    );
+                    turn.stop.cancel();
+                }
             }
         }
-        let all = stream::iter(places.iter_mut());
-        all.for_each_concurrent(AT_ONCE, |(namespace, place)| place.leave(namespace, self))
-            .await;
     }
 
     async fn round(
@@ -251,13 +290,23 @@ impl Turns {
         }
         let nothing = Seen::default();
         let (seen, nothing) = (&seen, &nothing);
-        stream::iter(places.iter_mut())
-            .for_each_concurrent(AT_ONCE, |(namespace, place)| async move {
+        let all: Vec<_> = places
+            .iter_mut()
+            .map(|(namespace, place)| {
                 let seen = seen.get(namespace).unwrap_or(nothing);
-                place.attend(namespace, seen, self, context).await;
+                place.attend(namespace, seen, self, context)
             })
-            .await;
+            .collect();
+        in_part(all).await;
     }
+}
+
+/// Does all of this, [`AT_ONCE`] at a time.
+async fn in_part(all: Vec<impl Future<Output = ()> + Send>) {
+    stream::iter(all)
+        .buffer_unordered(AT_ONCE)
+        .for_each(|()| future::ready(()))
+        .await;
 }
 
 #[cfg(test)]
@@ -285,7 +334,7 @@ mod tests {
         assert_eq!(Turns::alone().within("c", work()).await.unwrap(), done);
         let turns = Turns::among_others(holder());
         assert_eq!(turns.within("c", work()).await.unwrap(), Action::await_change());
-        turns.begin("c");
+        turns.begin("c", None);
         assert_eq!(turns.within("c", work()).await.unwrap(), done);
         assert_eq!(turns.within("d", work()).await.unwrap(), Action::await_change());
         assert!(turns.end("c").await && !turns.end("c").await);
@@ -295,7 +344,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_end_of_a_turn_waits_for_what_runs_and_not_for_ever() {
         let turns = Turns::among_others(holder());
-        turns.begin("c");
+        turns.begin("c", None);
         let hangs = turns.clone();
         let running = tokio::spawn(async move {
             let for_ever = std::future::pending::<Result<Action, Error>>();
@@ -310,6 +359,21 @@ mod tests {
         assert_eq!(running.await.unwrap().unwrap(), Action::await_change());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_ends_when_its_lease_was_not_renewed_in_time_whatever_else_is_looked_at() {
+        let turns = Turns::among_others(holder());
+        let now = Instant::now();
+        turns.begin("c", Some(now + Duration::from_secs(3600)));
+        turns.begin("d", Some(now + Duration::from_secs(3600)));
+        assert!(!turns.is_of_others("c") && !turns.is_of_others("unknown"));
+        // The time has come for one of them.
+        turns.begin("c", Some(now));
+        let _ = timeout(2 * OVERDUE_INTERVAL, turns.end_overdue()).await;
+        assert!(turns.is_of_others("c") && !turns.is_of_others("d"));
+        assert_eq!(turns.within("c", work()).await.unwrap(), Action::await_change());
+        assert!(!Turns::alone().is_of_others("c"));
+    }
+
     #[tokio::test]
     async fn the_beginning_of_a_turn_requests_all_objects() {
         let (store, mut writer) = reflector::store::<AgentCluster>();
@@ -318,7 +382,7 @@ mod tests {
         writer.apply_watcher_event(&kube::runtime::watcher::Event::Apply(object));
         let turns = Turns::among_others(holder());
         let mut changes = Box::pin(turns.changes(store));
-        turns.begin("c");
+        turns.begin("c", None);
         let requested = changes.next().await.unwrap();
         assert_eq!(requested.name, "one");
         drop(turns);

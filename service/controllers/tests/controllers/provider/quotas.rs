@@ -213,3 +213,34 @@ async fn quotas_that_contradict_each_other_show_it_and_those_that_contradict_the
     await_quota(&world, "q2", is("Ready", ("True", "InForce"))).await;
     await_quota(&world, "q3", is("Overcommitted", ("True", "ReservedAbovePool"))).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_for_one_namespace_heeds_the_quotas_of_the_agents_and_writes_its_own_alone() {
+    let world = World::start_alone().await;
+    let of = |consumer: &str, limit: u32| json!({"consumer": {"namespace": consumer}, "limit": limit});
+    world.quota("others", of("clusters-two", 5)).await.unwrap();
+    world.quota("own", of(NAMESPACE, 0)).await.unwrap();
+    await_quota(&world, "own", |status| status.used == Some(0)).await;
+    world.infra_env(None).await;
+    world.hosted_cluster("one").await;
+    world.control_plane("one").await;
+    world.endpoint("one").await;
+    world.bootstrap("data", &world::pointer()).await;
+    world.agent("a", &json!({})).await;
+    world.machine("m", "data", &json!({})).await;
+    await_reason(&world, "m", "QuotaExceeded").await;
+    await_quota(&world, "own", |status| status.waiting == Some(1)).await;
+    let more = Patch::Merge(json!({"spec": {"limit": 1}}));
+    let params = PatchParams::default();
+    world.quotas().patch("own", &params, &more).await.unwrap();
+    world.await_taken("m").await;
+    await_quota(&world, "own", |status| {
+        (status.used, status.waiting) == (Some(1), Some(0))
+    })
+    .await;
+    let others = world.quotas().get("others").await.unwrap();
+    assert_eq!(
+        others.status, None,
+        "who serves that namespace counts its machines"
+    );
+}

@@ -12,7 +12,7 @@ use muster_api::time::Timestamp;
 
 use super::quota::{Against, Quota, Shares};
 use super::reason::{Behind, NotTaken};
-use super::{Candidate, Need, Placement, Rest, place};
+use super::{Candidate, Need, Placement, Rest, place, rank, unreadiness};
 use crate::record::KubeRef;
 
 /// A machine that waits for a host.
@@ -41,7 +41,9 @@ pub fn place_in_line<'a>(
     now: Timestamp,
 ) -> Placement<'a> {
     let of_namespace = |one: &&Candidate| own.need.namespace == one.host.namespace;
-    let all: Vec<&'a Candidate> = candidates.into_iter().filter(of_namespace).collect();
+    let mut all: Vec<&'a Candidate> = candidates.into_iter().filter(of_namespace).collect();
+    // Once for all rankings: a sort of what is sorted costs little.
+    all.sort_by(|a, b| a.host.cmp(&b.host));
     let mut placement = place(&own.need, all.iter().copied(), now);
     // A host that was taken before is the machine's.
     let first = usize::from(placement.is_restored);
@@ -50,7 +52,13 @@ pub fn place_in_line<'a>(
     }
     let fit = placement.ranked.split_off(first);
     let mut shares = Shares::new(line.quotas, &all, now);
-    let held = serve_those_before(own, line, &all, &mut shares, now);
+    let openings = shares.openings(&own.need.machine.namespace);
+    // Whatever those before it take, its limit is reached.
+    let is_over = |one: &&Candidate| shares.reached_limit(&openings, one).is_some();
+    let held = match fit.iter().all(is_over) {
+        true => HashMap::new(),
+        false => serve_those_before(own, line, &all, &mut shares, now),
+    };
     let behind = behind(
         own,
         fit.iter().filter_map(|one| held.get(&one.host).copied()),
@@ -73,6 +81,15 @@ pub fn place_in_line<'a>(
     placement
 }
 
+/// Hosts that are fit for some machines of one namespace, the best first.
+struct Ranking<'a, 'w> {
+    need: &'w Need,
+    hosts: Vec<&'a Candidate>,
+    /// None of these machines can take one of those before it any more. Each machine that is served leaves less for all others, so what cannot
+    /// be taken once cannot be taken later.
+    first: usize,
+}
+
 /// Serves the machines before `own`, and returns the hosts that they get.
 fn serve_those_before<'a, 'w>(
     own: &Waiting,
@@ -91,23 +108,40 @@ fn serve_those_before<'a, 'w>(
         .filter(|one| in_order(one, own, shares) == Ordering::Less)
         .collect();
     before.sort_by(|a, b| in_order(a, b, shares));
+    let is_free = |one: &&&Candidate| one.taken_by.is_none() && unreadiness(one).is_none();
+    let free: Vec<&'a Candidate> = all.iter().filter(is_free).copied().collect();
     let mut held: HashMap<&'a KubeRef, &'w Waiting> = HashMap::new();
-    let mut rankings: Vec<(&Need, Vec<&'a Candidate>)> = Vec::new();
+    // By namespace: as the member `first` of a ranking, for whatever its machines need.
+    let mut opened: HashMap<&'w str, usize> = HashMap::new();
+    let mut rankings: Vec<Ranking<'a, 'w>> = Vec::new();
     for one in before {
-        let known = rankings.iter().position(|(need, _)| need.is_alike(&one.need));
+        let namespace = one.need.machine.namespace.as_str();
+        let openings = shares.openings(namespace);
+        let can_be_had = |host: &Candidate| !held.contains_key(&host.host) && shares.allows(&openings, host);
+        let first = opened.entry(namespace).or_default();
+        while free.get(*first).is_some_and(|host| !can_be_had(host)) {
+            *first += 1;
+        }
+        if *first == free.len() {
+            continue;
+        }
+        let known = rankings.iter().position(|known| known.need.is_alike(&one.need));
         let at = known.unwrap_or_else(|| {
-            let placement = place(&one.need, all.iter().copied(), now);
-            rankings.push((&one.need, placement.ranked));
+            rankings.push(Ranking {
+                need: &one.need,
+                hosts: rank(&one.need, &free, all, now),
+                first: 0,
+            });
             rankings.len() - 1
         });
-        let namespace = &one.need.machine.namespace;
-        let openings = shares.openings(namespace);
-        let can_take = |host: &&&Candidate| {
-            !held.contains_key(&host.host)
-                && !one.refused.contains(&host.host)
-                && shares.against(&openings, host).is_none()
-        };
-        let taken = rankings[at].1.iter().find(can_take).copied();
+        let Ranking { hosts, first, .. } = &mut rankings[at];
+        while hosts.get(*first).is_some_and(|host| !can_be_had(host)) {
+            *first += 1;
+        }
+        let taken = hosts[*first..]
+            .iter()
+            .copied()
+            .find(|host| !one.refused.contains(&host.host) && can_be_had(host));
         if let Some(taken) = taken {
             shares.take(namespace, taken);
             held.insert(&taken.host, one);

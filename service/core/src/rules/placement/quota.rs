@@ -205,28 +205,40 @@ impl<'a> Shares<'a> {
 
     /// The reason why a machine with these openings cannot take a host that is fit for it.
     pub fn against(&self, openings: &Openings, one: &Candidate) -> Option<Against> {
-        let quota = openings.consumer.map(|at| (&self.quotas[at], self.used[at]));
-        if let Some((quota, used)) = quota
-            && let Some(limit) = quota.limit.filter(|limit| used >= *limit)
-            && quota.covers(one)
-        {
+        if let Some((quota, limit)) = self.reached_limit(openings, one) {
             let quota = quota.name.clone();
             return Some(Against::Limit { quota, limit });
         }
-        // A host that no other machine could take is kept for none.
-        let sort = *self.free.of_host.get(&one.host)?;
-        let of = &self.free.of[sort];
-        let is_own = openings.consumer.is_some_and(|at| of[at]);
-        let open = if is_own { &openings.own } else { &openings.plain };
-        if open[sort] {
-            return None;
-        }
+        let of = self.kept_from(openings, one)?;
         let others = self.quotas.iter().enumerate();
         let others = others.filter(|(at, _)| of[*at] && Some(*at) != openings.consumer);
         let others = others.map(|(at, quota)| (quota.name.clone(), self.kept.number(at)));
         Some(Against::Reserved(
             others.filter(|(_, number)| *number > 0).collect(),
         ))
+    }
+
+    /// True if there is no reason against it.
+    pub fn allows(&self, openings: &Openings, one: &Candidate) -> bool {
+        self.reached_limit(openings, one).is_none() && self.kept_from(openings, one).is_none()
+    }
+
+    /// The quota of a machine with these openings that is about this host, if its limit is reached, and the limit.
+    pub fn reached_limit(&self, openings: &Openings, one: &Candidate) -> Option<(&'a Quota, usize)> {
+        let at = openings.consumer?;
+        let quota = &self.quotas[at];
+        let limit = quota.limit.filter(|limit| self.used[at] >= *limit)?;
+        quota.covers(one).then_some((quota, limit))
+    }
+
+    /// The quotas that a host can be kept for, if one of them would lack it.
+    fn kept_from(&self, openings: &Openings, one: &Candidate) -> Option<&[bool]> {
+        // A host that no other machine could take is kept for none.
+        let sort = *self.free.of_host.get(&one.host)?;
+        let of = &self.free.of[sort];
+        let is_own = openings.consumer.is_some_and(|at| of[at]);
+        let open = if is_own { &openings.own } else { &openings.plain };
+        (!open[sort]).then_some(of.as_slice())
     }
 
     /// A machine of this namespace takes a host.

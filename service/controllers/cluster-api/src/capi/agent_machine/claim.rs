@@ -15,6 +15,7 @@ use muster_resources::names::annotation;
 
 use super::binding::{Binding, api, send};
 use crate::capi::agents::AgentView;
+use crate::capi::claims::Choice;
 use crate::capi::provider::Provider;
 use crate::capi::quantity;
 use crate::capi::selectors::selector;
@@ -28,15 +29,12 @@ pub struct Outcome {
     pub agent: Option<AgentView>,
     /// Every other Agent, and why it was not taken.
     pub others: Vec<(KubeRef, NotTaken)>,
-    /// Time after which the AgentMachine is reconciled again: some were fit, and none could be taken; or quotas keep them from it.
+    /// Time after which the AgentMachine is reconciled again: some were fit, and none could be taken.
     pub again: Option<Duration>,
 }
 
 /// Wait before Agents are tried again that changed while they were being taken.
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Between two reconciles of an AgentMachine that waits where there are quotas: it shows that it is still there.
-const QUEUE_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Outcome {
     /// The time until the first Agent can be taken that cannot be for a while; `None`: there is none, or one is taken.
@@ -94,7 +92,7 @@ pub fn line_up(provider: &Provider, object: &AgentMachine, need: Need, quotas: &
         since: since.unwrap_or_else(now),
         need,
     };
-    if !quotas.is_empty() && provider.claims.queue.join(waiting.clone(), Instant::now()) {
+    if !quotas.is_empty() && provider.claims.queue.join(waiting.clone()) {
         provider.quotas.recount();
     }
     waiting
@@ -129,18 +127,13 @@ pub async fn claim(
     let need = &own.need;
     let mut failed = HashMap::new();
     loop {
-        let at = (Instant::now(), now());
-        let choice = provider
-            .claims
-            .choose((own, quotas), &provider.agents, &failed, at);
+        let choice = choose(provider, own, quotas, &failed).await;
         let Some(agent) = choice.agent else {
             stay(provider, own, quotas, &failed);
-            let waits = (!quotas.is_empty()).then_some(QUEUE_INTERVAL);
-            let retries = (!failed.is_empty()).then_some(RETRY_INTERVAL);
             return Ok(Outcome {
                 agent: None,
                 others: choice.others,
-                again: retries.or(waits),
+                again: (!failed.is_empty()).then_some(RETRY_INTERVAL),
             });
         };
         let name = agent.candidate.host.clone();
@@ -178,6 +171,22 @@ pub async fn claim(
     }
 }
 
+async fn choose(
+    provider: &Provider,
+    own: &Waiting,
+    quotas: &[Quota],
+    failed: &HashMap<KubeRef, NotTaken>,
+) -> Choice {
+    let _alone = match quotas {
+        [] => None,
+        _ => Some(provider.claims.choosing.lock().await),
+    };
+    let at = (Instant::now(), now());
+    provider
+        .claims
+        .choose((own, quotas), &provider.agents, failed, at)
+}
+
 /// Keeps an AgentMachine waiting, and Agents that the API server refused it from no other.
 fn stay(provider: &Provider, own: &Waiting, quotas: &[Quota], failed: &HashMap<KubeRef, NotTaken>) {
     if quotas.is_empty() {
@@ -191,7 +200,7 @@ fn stay(provider: &Provider, own: &Waiting, quotas: &[Quota], failed: &HashMap<K
         refused: refused.collect(),
         ..own.clone()
     };
-    if provider.claims.queue.join(waiting, Instant::now()) {
+    if provider.claims.queue.join(waiting) {
         provider.quotas.reorder();
     }
 }

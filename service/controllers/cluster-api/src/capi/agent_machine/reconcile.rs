@@ -41,7 +41,7 @@ use crate::capi::provider::Provider;
 /// Brings the AgentMachine, its Machine and its Agent in line.
 pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Result<Action, Error> {
     let (name, queue) = (kube_ref(&*object), &provider.claims.queue);
-    queue.begin(&name);
+    queue.begin(&name, Instant::now());
     let outcome = advance(object, &provider).await;
     if queue.end(&name, outcome.is_ok(), Instant::now()) {
         provider.quotas.reorder();

@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Secret;
@@ -27,6 +27,9 @@ use super::reconcile::agent_ref;
 use crate::capi::agents::{self, AgentView};
 use crate::capi::objects::{Machine, find};
 use crate::capi::provider::Provider;
+
+/// Between two searches for AgentMachines that hold up others and wait no more.
+const QUEUE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Least time between two searches of all AgentMachines without an Agent. Hosts report all the time.
 const WAITING_INTERVAL: Duration = Duration::from_millis(250);
@@ -162,6 +165,22 @@ impl Triggers {
             let many = self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
             let many = u32::try_from(many).unwrap_or(u32::MAX);
             sleep(WAITING_INTERVAL.max(PER_MACHINE.saturating_mul(many))).await;
+        }
+    }
+
+    /// Requests those that wait when one that held them up waits no more, without a reconcile that shows it.
+    pub async fn queue(self: Arc<Self>) {
+        let waits = |machine: &KubeRef| {
+            let found = self.own.get(&object_ref(machine));
+            found.is_some_and(|found| {
+                found.metadata.deletion_timestamp.is_none() && agent_ref(found.status.as_ref()).is_none()
+            }) && !self.provider.context.turns.is_of_others(&machine.namespace)
+        };
+        loop {
+            sleep(QUEUE_INTERVAL).await;
+            if self.provider.claims.queue.prune(waits, Instant::now()) {
+                self.provider.quotas.reorder();
+            }
         }
     }
 

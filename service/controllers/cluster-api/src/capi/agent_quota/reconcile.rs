@@ -6,30 +6,51 @@ use std::time::Instant;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 use muster_api::time::now;
-use muster_controller::error::Error;
+use muster_controller::error::{Error, is_forbidden};
 use muster_controller::status::write;
-use muster_core::rules::placement::usage;
 use muster_resources::AgentQuota;
 
+use super::counts::Counts;
 use super::status::{Counted, Found, status};
 use crate::capi::provider::Provider;
 
 /// Brings the status of the quota in line with the Agents. Another instance of the provider writes that of quotas for it.
-pub async fn reconcile(object: Arc<AgentQuota>, provider: Arc<Provider>) -> Result<Action, Error> {
+pub async fn reconcile(
+    object: Arc<AgentQuota>,
+    provider: Arc<Provider>,
+    counts: Arc<Counts>,
+) -> Result<Action, Error> {
     if !provider.context.is_ours(&*object) {
         return Ok(Action::await_change());
     }
-    let found = find(&object, &provider);
+    if !knows_consumer(&object, &provider) {
+        forget(&object);
+        return Ok(Action::await_change());
+    }
+    let found = find(&object, &provider, &counts);
     measure(&object, &found);
     let before = object.status.as_ref();
     let next = status(before, &object, &found, now());
-    write(&provider.context, &*object, before, &next).await?;
+    match write(&provider.context, &*object, before, &next).await {
+        // HyperShift's Roles have no right for it: what is to read quotas need not write them.
+        Err(Error::Kube(error)) if is_forbidden(&error) && provider.context.only_pool().is_some() => {
+            tracing::debug!(quota = object.name_any(), "its status may not be written");
+        }
+        written => written?,
+    }
     Ok(Action::await_change())
 }
 
-fn find(object: &AgentQuota, provider: &Provider) -> Found {
+/// True if the AgentMachines of the consumer are served here: two providers that count them differently would overwrite each other for ever.
+fn knows_consumer(object: &AgentQuota, provider: &Provider) -> bool {
+    let consumer = object.spec.consumer.machines_namespace();
+    provider.context.namespaces.contains(&consumer) && !provider.context.turns.is_of_others(&consumer)
+}
+
+fn find(object: &AgentQuota, provider: &Provider, counts: &Counts) -> Found {
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-    let quotas = provider.quotas_of(&namespace);
+    let count = counts.of(&namespace, provider);
+    let quotas = &count.quotas;
     if let Some(why) = quotas.invalid.get(&name) {
         return Found::Invalid(why.clone());
     }
@@ -40,14 +61,10 @@ fn find(object: &AgentQuota, provider: &Provider) -> Found {
         // It was deleted a moment ago.
         return Found::Unknown;
     };
-    let agents = provider.agents.state();
-    let candidates = agents.iter().map(|agent| &agent.candidate);
-    let candidates = candidates.filter(|one| one.host.namespace == namespace);
-    let state = usage(&quotas.in_force, candidates, now());
     let machines = &quotas.in_force[at].consumer;
     let waiting = provider.claims.queue.number(&namespace, machines, Instant::now());
     Found::Counts(Counted {
-        usage: state[at],
+        usage: count.usage[at],
         reserved: quotas.in_force[at].reserved(),
         limit: quotas.in_force[at].limit,
         waiting,

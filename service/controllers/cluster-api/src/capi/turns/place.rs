@@ -48,8 +48,8 @@ pub struct Place {
     client: Client,
     lease: HeldLease,
     past: Past,
-    /// The last renewal of the Lease by this provider; `None`: it does not hold it.
-    renewed: Option<Instant>,
+    /// This provider holds the Lease, by its last answer.
+    holds: bool,
     /// Whether HyperShift's Deployment is there, and when that was found out.
     deployment: Option<(bool, Instant)>,
     /// The last report, and when it was made.
@@ -70,7 +70,7 @@ impl Place {
             ),
             client,
             past: Past::default(),
-            renewed: None,
+            holds: false,
             deployment: None,
             reported: None,
             take_over: holder.take_over,
@@ -87,7 +87,7 @@ impl Place {
     ) {
         let look = match self.look(namespace, seen).await {
             Ok(look) => look,
-            Err(why) => return self.without_answer(namespace, &why, turns).await,
+            Err(why) => return Self::without_answer(namespace, &why),
         };
         let held = look.held_by.is_some();
         let verdict = self.past.decide(namespace, &look, Instant::now());
@@ -102,7 +102,7 @@ impl Place {
                     seen,
                     context,
                 );
-                turns.begin(namespace);
+                turns.begin(namespace, None);
             }
             Verdict::Theirs(why) => {
                 self.leave(namespace, turns).await;
@@ -111,7 +111,7 @@ impl Place {
             Verdict::Overdue(why) => {
                 self.report(&why, seen, context);
                 if held {
-                    turns.begin(namespace);
+                    turns.begin(namespace, None);
                 } else {
                     self.take(namespace, turns).await;
                 }
@@ -160,12 +160,12 @@ impl Place {
         let began = Instant::now();
         match timeout(REQUEST_LIMIT, self.lease.attempt()).await {
             Ok(Ok(Turn::Mine)) => {
-                self.renewed = Some(began);
-                turns.begin(namespace);
+                self.holds = true;
+                turns.begin(namespace, Some(began + DURATIONS.give_up));
             }
             // The next look shows the holder.
             Ok(Ok(Turn::Of(_) | Turn::Contested)) => {
-                self.renewed = None;
+                self.holds = false;
                 turns.end(namespace).await;
             }
             Ok(Err(error)) if is_forbidden(&error) => {
@@ -177,34 +177,22 @@ impl Place {
                          namespace: apply the rights of this version (deploy/capi/rbac.yaml)"
                     );
                 }
-                turns.begin(namespace);
+                turns.begin(namespace, None);
             }
-            Ok(Err(error)) => self.without_answer(namespace, &words(&error), turns).await,
-            Err(_) => self.without_answer(namespace, &silence(), turns).await,
+            Ok(Err(error)) => Self::without_answer(namespace, &words(&error)),
+            Err(_) => Self::without_answer(namespace, &silence()),
         }
     }
 
-    /// Ends the turn if the Lease could not be renewed for too long.
-    async fn without_answer(&mut self, namespace: &str, why: &str, turns: &Turns) {
+    /// Leaves a turn as it is: it ends by itself when the Lease could not be renewed in time.
+    fn without_answer(namespace: &str, why: &str) {
         tracing::debug!(namespace, why, "the provider of the namespace is not known");
-        if self
-            .renewed
-            .is_some_and(|renewed| renewed.elapsed() >= DURATIONS.give_up)
-        {
-            tracing::warn!(
-                namespace,
-                why,
-                "the provider's Lease could not be renewed in time; the namespace is left alone until it can"
-            );
-            self.renewed = None;
-            turns.end(namespace).await;
-        }
     }
 
     /// Ends the turn, and gives the Lease back.
     pub async fn leave(&mut self, namespace: &str, turns: &Turns) {
         turns.end(namespace).await;
-        if self.renewed.take().is_none() {
+        if !std::mem::take(&mut self.holds) {
             return;
         }
         match timeout(REQUEST_LIMIT, self.lease.give_back()).await {
