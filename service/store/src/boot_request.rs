@@ -119,7 +119,7 @@ impl Store {
     /// The InfraEnvs whose machines requested something since that moment.
     ///
     /// # Errors
-    /// `Corrupt` when an id cannot be read.
+    /// Fails if the database does. An id that cannot be read is left out.
     pub async fn infra_envs_with_boot_requests(&self, since: Timestamp) -> Result<BTreeSet<InfraEnvId>> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query("SELECT DISTINCT infra_env_id FROM boot_requests WHERE last_at >= $1")
@@ -127,9 +127,10 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("looking for InfraEnvs with requests for boot files"))?;
-        rows.iter()
-            .map(|row| Reading::new(row, BootRequestRow::TABLE, &["infra_env_id"]).get("infra_env_id"))
-            .collect()
+        let found: Vec<InfraEnvId> = readable(&rows, |row| {
+            Reading::new(row, BootRequestRow::TABLE, &["infra_env_id"]).get("infra_env_id")
+        });
+        Ok(found.into_iter().collect())
     }
 
     /// The requests of an InfraEnv's machines since that moment, newest first.

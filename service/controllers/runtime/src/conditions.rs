@@ -71,6 +71,8 @@ pub trait ListedCondition: Sized {
     fn message(&self) -> &str;
     /// Takes over the time of the last transition.
     fn keep_transition_of(&mut self, before: &Self);
+    /// Makes it about the same generation of the spec as `other`, where conditions have one.
+    fn keep_generation_of(&mut self, _other: &Self) {}
 }
 
 macro_rules! listed_condition {
@@ -162,6 +164,10 @@ impl ListedCondition for StandardCondition {
     fn keep_transition_of(&mut self, before: &Self) {
         self.last_transition_time = before.last_transition_time.clone();
         self.observed_generation = before.observed_generation;
+    }
+
+    fn keep_generation_of(&mut self, other: &Self) {
+        self.observed_generation = other.observed_generation;
     }
 }
 

@@ -87,7 +87,10 @@ pub fn show<C: ListedCondition>(list: &mut Vec<C>, signs: &[Sign], now: Timestam
     };
     let shown = found(STALLED).or_else(|| found(RECONCILING)).map(|(means, one)| {
         let reason = format!("{}{}", one.type_(), one.status());
-        C::new(means, "True", &reason, one.message().to_owned(), now)
+        let mut shown = C::new(means, "True", &reason, one.message().to_owned(), now);
+        // Another one would be written once more by the next reconciliation.
+        shown.keep_generation_of(one);
+        shown
     });
     for type_ in [RECONCILING, STALLED] {
         if shown.as_ref().is_none_or(|shown| shown.type_() != type_) {
@@ -101,7 +104,7 @@ pub fn show<C: ListedCondition>(list: &mut Vec<C>, signs: &[Sign], now: Timestam
 
 #[cfg(test)]
 mod tests {
-    use muster_resources::Condition;
+    use muster_resources::{Condition, StandardCondition};
 
     use super::*;
 
@@ -171,5 +174,16 @@ mod tests {
         let time = |list: &[Condition]| list[0].last_transition_time.clone();
         assert_eq!(time(&shown(&failed, &first)), time(&first));
         assert_eq!(shown(&[("Bound", "False", "Unbound")], &first), []);
+    }
+
+    #[test]
+    fn it_is_of_the_generation_of_its_condition() {
+        let why = "the disk is broken".to_owned();
+        let mut failed = StandardCondition::new("Installed", "False", "InstallationFailed", why, at(0));
+        failed.observed_generation = Some(3);
+        let mut list = vec![failed];
+        show(&mut list, &SIGNS, at(0));
+        let shown = (list[1].type_.as_str(), list[1].observed_generation);
+        assert_eq!(shown, (STALLED, Some(3)));
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -23,12 +24,12 @@ impl Workloads {
     /// The first of a host's addresses at which somebody answers; `None`: nobody does, or it is none that may be connected to.
     pub async fn answering(&self, host: &str, port: u16) -> Option<SocketAddr> {
         let found = self.networks.resolve(host, port, LIMIT).await.ok()?;
-        for address in found.into_iter().take(MOST) {
-            if answers(address).await {
-                return Some(address);
-            }
-        }
-        None
+        // At once: addresses that keep silent cost the time of one, as a reconciliation waits for them.
+        let requests = found.into_iter().take(MOST).map(|address| async move {
+            let is_one = answers(address).await;
+            is_one.then_some(address)
+        });
+        join_all(requests).await.into_iter().flatten().next()
     }
 }
 

@@ -7,6 +7,7 @@ mod search;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -85,20 +86,25 @@ impl HostIndex {
     }
 
     /// The hosts of an InfraEnv that may be machines with one of these network cards (in lower case) or addresses: their inventory or their
-    /// BMC has one, or there is no inventory yet.
+    /// BMC has one, or there is no inventory yet. A BMC has two addresses, and rows only one of them: IPv6 may be the other one of any.
+    ///
+    /// # Errors
+    /// Fails if the database does.
     pub(crate) async fn possible_machines(
         &self,
         infra_env_id: InfraEnvId,
         known: HashSet<String>,
     ) -> Result<Vec<HostKey>, StoreError> {
         let (table, _) = self.table().await?;
+        let has_ipv6 = known.iter().any(|text| text.parse::<Ipv6Addr>().is_ok());
         let found = tokio::task::spawn_blocking(move || {
             let hosts = table.hosts().filter(|host| host.infra_env_id() == infra_env_id);
             let possible = hosts.filter(|host| {
                 let mut is_possible = host.hardware().is_none();
                 for field in [Field::Mac, Field::Ip, Field::BmcAddress, Field::ReportedBmc] {
                     host.each_text(field, &mut |text| {
-                        is_possible = is_possible || known.contains(text)
+                        let is_other = field == Field::ReportedBmc && text.parse::<Ipv4Addr>().is_ok();
+                        is_possible = is_possible || known.contains(text) || (has_ipv6 && is_other);
                     });
                 }
                 is_possible

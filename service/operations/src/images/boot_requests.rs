@@ -553,6 +553,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_host_whose_bmc_reads_the_medium_by_its_other_address_is_not_stuck() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let infra_env_id = pooled.infra_env_id;
+        let begun = world.operations.now();
+        let notes = BootNotes::default();
+        for address in ["2001:db8::7", "2001:db8::8"] {
+            let asked = request(infra_env_id, "", address, BootFile::Iso);
+            notes.note(asked, SERVED, begun);
+        }
+        notes.write(&world.operations.store).await.unwrap();
+        let inventory = json!({"bmc_address": "192.0.2.99", "bmc_v6address": "2001:db8::7"});
+        let mut host = Host {
+            id: HostId::random(),
+            state: HostState::KnownUnbound,
+            inventory: Some(Arc::new(serde_json::from_value(inventory).unwrap())),
+            ..pooled.clone()
+        };
+        (host.data.registered_at, host.checked_in_at) = (begun + MINUTE, begun + MINUTE);
+        world.insert(&mut host).await;
+        world.clocks.pass(MINUTE * 15);
+        let troubles = world.operations.troubles(None).await.unwrap();
+        let stuck = troubles.machines.iter();
+        let stuck: Vec<&str> = stuck.map(|one| one.machine.ip_address.as_str()).collect();
+        assert_eq!(stuck, ["2001:db8::8"]);
+    }
+
+    #[tokio::test]
     async fn what_people_download_is_no_machine() {
         let world = World::new().await;
         let (pooled, _) = world.hosts().await;

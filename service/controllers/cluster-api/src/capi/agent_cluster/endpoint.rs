@@ -8,14 +8,11 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt};
 use muster_controller::error::Error;
 use muster_resources::AgentCluster;
-use muster_resources::names::group;
+use muster_resources::names::{group, label};
 
 use super::control_plane::makes_machines;
 use crate::capi::objects::Cluster;
 use crate::context::Context;
-
-/// The label of Machines with the name of their Cluster.
-const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// The address at which somebody answers for the API of a cluster that has none yet. `None`: nobody does, or the cluster is not a new one:
 /// it is initialized, has Machines (as after `clusterctl move`), or its control plane is no matter of machines here.
@@ -65,7 +62,7 @@ async fn has_machines(
     let kind = GroupVersionKind::gvk(group::CAPI, &clusters.version, "Machine");
     let kind = ApiResource::from_gvk_with_plural(&kind, "machines");
     let api = Api::<DynamicObject>::namespaced_with(context.client.clone(), namespace, &kind);
-    let label = format!("{CLUSTER_NAME}={}", cluster.0.name_any());
+    let label = format!("{}={}", label::CAPI_CLUSTER_NAME, cluster.0.name_any());
     let listed = api.list(&ListParams::default().labels(&label).limit(1)).await?;
     Ok(!listed.items.is_empty())
 }
