@@ -58,6 +58,13 @@ mod cases {
                 additional_trust_bundle: "-----BEGIN CERTIFICATE-----".into(),
                 rendezvous_ip: "192.0.2.3".into(),
                 network_discovery_delay_seconds: Some(12),
+                cleaning: Cleaning {
+                    depth: CleaningDepth::Full,
+                    overwrite: true,
+                },
+                idle_after: "30m".into(),
+                warm_spares: Some(2),
+                quiet_hours: "20:00-06:00".into(),
             },
             ..infra_env()
         };
