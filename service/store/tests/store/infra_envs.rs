@@ -11,8 +11,8 @@ on_both! {
 mod cases {
     use muster_api::ids::{ClusterId, InfraEnvId};
     use muster_api::infra_env::{
-        CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, KernelArgumentOperation,
-        MacInterface, Proxy,
+        Cleaning, CleaningDepth, CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument,
+        KernelArgumentOperation, MacInterface, Proxy,
     };
     use muster_core::record::{InfraEnv, KubeRef, Secret, Settings};
     use muster_store::{Deletion, StoreError};
@@ -61,6 +61,7 @@ mod cases {
                 cleaning: Cleaning {
                     depth: CleaningDepth::Full,
                     overwrite: true,
+                    all_disks: true,
                 },
                 idle_after: "30m".into(),
                 warm_spares: Some(2),
