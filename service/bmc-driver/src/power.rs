@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::others::leave_to_others;
 use crate::problem::problem;
 use crate::returns;
-use crate::step::{connect, internal};
+use crate::step::{connect, internal, leave_node};
 use crate::target::target;
 
 /// The report of the BMC.
@@ -75,6 +75,9 @@ async fn done(context: &Context, bmc: &Bmc, request: &PowerRequest, told: &mut T
 async fn may_switch(context: &Context, bmc: &Bmc, request: &PowerRequest) -> Result<(), Problem> {
     let by_user = !request.from_disk && request.reboot_of.is_none() && request.sleep_of.is_none();
     leave_to_others(context, bmc, by_user).await?;
+    if request.sleep_of.is_some() {
+        leave_node(context, bmc).await?;
+    }
     if !by_user {
         let awaits = match (request.reboot_of, request.sleep_of) {
             (Some(requested_at), _) => returns::awaits_reboot(context, bmc, requested_at).await,

@@ -113,6 +113,7 @@ async fn looked(context: &Context, bmc: &Bmc, seen: &mut Seen) -> Result<(), Pro
 /// Refuses to switch off a machine that is installed, or being installed.
 async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Result<(), Problem> {
     leave_to_others(context, bmc, !bmc.progress.for_host).await?;
+    leave_node(context, bmc).await?;
     let in_use = agent::in_use(context, bmc.infra_env_id, told).await;
     match in_use.map_err(|error| internal(&error))? {
         Some(host) => Err(Problem {
@@ -130,6 +131,33 @@ async fn may_switch_off(context: &Context, bmc: &Bmc, told: &BmcInventory) -> Re
             passing: false,
         }),
         None => Ok(()),
+    }
+}
+
+/// Refuses to switch a machine because its host falls asleep or is woken, while it is in a cluster through another InfraEnv: it is a node there.
+///
+/// # Errors
+/// If it is, or that is not known.
+pub(crate) async fn leave_node(context: &Context, bmc: &Bmc) -> Result<(), Problem> {
+    let Some(host_id) = bmc.host_id else {
+        return Ok(());
+    };
+    let hosts = &context.operations.hosts;
+    let found = hosts.find(bmc.infra_env_id, host_id).await;
+    let found = found.map_err(|error| internal(&OperationError::from(error)))?;
+    let Some(host) = found.filter(|host| host.data.sleep.is_some()) else {
+        return Ok(());
+    };
+    let elsewhere = hosts.node_through_another(&host).await;
+    match elsewhere.map_err(|error| internal(&error))? {
+        None => Ok(()),
+        Some(infra_env) => Err(Problem {
+            failure: BmcFailure::InUse,
+            reason: format!(
+                "its machine is in a cluster through the InfraEnv {infra_env}; take it out there, or delete the host here"
+            ),
+            passing: false,
+        }),
     }
 }
 

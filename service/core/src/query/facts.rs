@@ -1,5 +1,6 @@
 //! What filters, counts and orders read of a host, in whichever form it is kept: as a summary, or as a row of a table.
 
+use chrono::TimeDelta;
 use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -8,7 +9,7 @@ use strum::VariantArray;
 use super::summary::{DriveType, Firmware, HardwareSummary, HostSummary};
 use crate::record::CheckId;
 use crate::rules::findings::FAILED_BEFORE;
-use crate::rules::sleep::{Member, Power, RETRY_AFTER, sleeps_in};
+use crate::rules::sleep::{DISCOVERY, Member, Power, RETRY_AFTER, WAKE_RETRY_AFTER, sleeps_in};
 
 /// Values of which a host has any number, in the order in which a row has them: those that are counted are first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
@@ -146,18 +147,21 @@ pub trait Facts<'a>: Copy {
         if self.cluster_id().is_some() {
             return None;
         }
-        let mut is_ready = sleeps_in(self.status()) && self.approved() != Some(false);
-        if is_ready {
+        let mut may_be_taken = self.approved() != Some(false);
+        if may_be_taken {
             self.each_text(Field::Finding, &mut |kind| {
-                is_ready = is_ready && kind != FAILED_BEFORE;
+                may_be_taken = may_be_taken && kind != FAILED_BEFORE;
             });
         }
-        let has_just_failed = self.sleep_failed_at().is_some_and(|at| now < at + RETRY_AFTER);
+        let is_new = self.status() == HostStatus::DiscoveringUnbound && now < self.since() + DISCOVERY;
+        let has_failed_for = |time: TimeDelta| self.sleep_failed_at().is_some_and(|at| now < at + time);
         Some(Member {
             id: self.id(),
             power: self.sleep(),
-            is_ready,
-            may_sleep: !self.is_kept_awake() && !has_just_failed && self.has_bmc_that_wakes(),
+            is_ready: may_be_taken && sleeps_in(self.status()),
+            is_coming: may_be_taken && is_new,
+            may_sleep: !self.is_kept_awake() && !has_failed_for(RETRY_AFTER) && self.has_bmc_that_wakes(),
+            may_wake: !has_failed_for(WAKE_RETRY_AFTER),
             idle_since: self.since(),
         })
     }

@@ -6,6 +6,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 
+use super::asked_reboot::RebootOutcome;
 use super::asked_reinstall::ReinstallStep;
 use super::host_data::{HostData, HostReports};
 use super::host_state::HostState;
@@ -48,5 +49,15 @@ impl Host {
             Some(ReinstallStep::Download | ReinstallStep::Reboot)
         );
         by_node && self.state == HostState::ResettingPendingUserAction
+    }
+
+    /// True from the request to install its node again until that is done, also after an attempt that failed.
+    pub fn has_node_to_install_again(&self) -> bool {
+        let last = self.data.asked_reinstall.as_ref();
+        last.is_some_and(|last| {
+            last.cluster_id.is_some()
+                && last.cluster_id == self.cluster_id
+                && last.outcome != Some(RebootOutcome::Done)
+        })
     }
 }

@@ -58,7 +58,8 @@ pub struct HostFacts<'a> {
     pub limits: &'a WaitLimits,
     /// Boot artifacts for a reclaimed host; `None`: there are none, and the host gets no request to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
-    /// Name of an InfraEnv through which the same machine is in a cluster as another record; `None`: it is in none, or nothing is to be erased on it.
+    /// Name of an InfraEnv through which the same machine is in a cluster as another record; `None`: it is in none, or neither its disks are
+    /// to be erased nor its power is to be switched for its sleep.
     pub in_cluster_through: Option<&'a str>,
 }
 

@@ -20,6 +20,12 @@ pub const AT_ONCE: usize = 256;
 /// A host that could not be put to sleep is not tried again before.
 pub const RETRY_AFTER: Duration = Duration::hours(6);
 
+/// The same of one that sleeps and was not woken for a reason that is not its own; a claim wakes it nevertheless.
+pub const WAKE_RETRY_AFTER: Duration = Duration::minutes(30);
+
+/// A host that is in discovery for less time is about to be ready: it has just booted.
+pub const DISCOVERY: Duration = Duration::minutes(10);
+
 /// Shortest time after which a host is idle: machines that follow one another take the same host.
 const SHORTEST_IDLE: Duration = Duration::minutes(1);
 
@@ -134,8 +140,12 @@ pub struct Member {
     pub power: Power,
     /// Machines may take it: it is fit, approved and not in quarantine.
     pub is_ready: bool,
+    /// It has just booted, and is ready as soon as it is checked.
+    pub is_coming: bool,
     /// Its BMC can switch it off and wake it, and nothing keeps it awake.
     pub may_sleep: bool,
+    /// It was not woken in vain a moment ago.
+    pub may_wake: bool,
     /// It became free then.
     pub idle_since: Timestamp,
 }
@@ -199,6 +209,7 @@ pub fn decide(rules: &SleepRules, members: &[Member], now: Timestamp) -> Changes
     let count = |is_it: fn(&Member) -> bool| members.iter().filter(|one| is_it(one)).count();
     let ready = count(|one| one.is_ready && one.power == Power::Awake);
     let waking = count(|one| one.power == Power::Waking);
+    let coming = count(|one| one.is_coming && one.power == Power::Awake);
     let falling = count(|one| one.power == Power::Falling);
     let Some(idle_after) = rules.idle_after else {
         return Changes {
@@ -207,7 +218,7 @@ pub fn decide(rules: &SleepRules, members: &[Member], now: Timestamp) -> Changes
         };
     };
     let spares = rules.spares(now);
-    let have = ready + waking;
+    let have = ready + waking + coming;
     if have < spares {
         let wanted = (spares - have).min(AT_ONCE.saturating_sub(waking));
         return Changes {
@@ -228,7 +239,7 @@ pub fn decide(rules: &SleepRules, members: &[Member], now: Timestamp) -> Changes
 
 /// The hosts that may be woken without a claim. Those that a person put to sleep are not.
 fn asleep(members: &[Member]) -> Vec<&Member> {
-    let asleep = |one: &&Member| one.is_ready && one.power == Power::Asleep(SleepCause::Idle);
+    let asleep = |one: &&Member| one.is_ready && one.may_wake && one.power == Power::Asleep(SleepCause::Idle);
     members.iter().filter(asleep).collect()
 }
 

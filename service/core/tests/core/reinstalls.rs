@@ -121,6 +121,27 @@ fn a_node_boots_into_discovery_and_is_installed_again_with_its_name_and_disk() {
 }
 
 #[test]
+fn a_reset_after_one_that_failed_formats_no_other_disk_either() {
+    let mut world = World::new();
+    let host = node(&mut world);
+    let disk = host.data.installation_disk_id.clone();
+    let host = asked(&mut world, &host);
+    let host = known_again(&world, &host, changed_inventory());
+    let host = world.after(&host, &HostEvent::InstallRequested);
+    let host = world.after(&host, &stage(HostStage::WritingImageToDisk));
+    let failed = HostEvent::InstallationFailed {
+        reason: "input/output error".into(),
+    };
+    let host = world.after(&host, &failed);
+    assert!(matches!(outcome(&host), Some(RebootOutcome::Failed(_))));
+    let host = world.after(&host, &HostEvent::ResetRequested);
+    let host = known_again(&world, &host, changed_inventory());
+    assert_eq!(host.data.disks_to_be_formatted, [disk.clone()]);
+    let host = installed(&world, &host);
+    assert_eq!(host.data.installation_disk_id, disk);
+}
+
+#[test]
 fn no_other_disk_takes_the_place_of_one_that_is_gone() {
     let mut world = World::new();
     let host = node(&mut world);

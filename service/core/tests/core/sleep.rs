@@ -213,6 +213,112 @@ fn a_wait_in_the_queue_and_faults_of_the_service_are_not_held_against_a_host() {
 }
 
 #[test]
+fn a_boot_whose_time_ran_out_while_the_service_was_away_is_repeated_and_not_held_against_the_host() {
+    let mut world = World::new();
+    let host = asleep(&mut world);
+    let claimed = world.after(&host, &bound(&world));
+    let begun = HostEvent::Sleep(SleepEvent::WakeBegun {
+        asked_at: asked_at(&claimed),
+    });
+    let claimed = world.after(&claimed, &begun);
+    let failed = HostEvent::Sleep(SleepEvent::WakeFailed {
+        asked_at: asked_at(&claimed),
+        reason: "no agent has reported".into(),
+        is_of_machine: true,
+    });
+    let from = world.now;
+    world.wait(Duration::hours(1));
+    world.deaf = vec![DeafTime { from, to: world.now }];
+    let again = world.after(&claimed, &failed);
+    assert_eq!((&again.state, asked_at(&again)), (&HostState::Binding, world.now));
+    let waking = again.data.waking().unwrap();
+    assert_eq!((waking.begun_at, waking.cause), (None, WakeCause::Claim));
+    assert_eq!(again.data.failures, None);
+    // Only once for the same outage.
+    world.wait(Duration::minutes(5));
+    let failed = HostEvent::Sleep(SleepEvent::WakeFailed {
+        asked_at: asked_at(&again),
+        reason: "no agent has reported".into(),
+        is_of_machine: true,
+    });
+    let lost = world.after(&again, &failed);
+    assert_eq!(lost.state, HostState::Disconnected);
+    assert!(is_quarantined(&lost.data.failures.unwrap()));
+}
+
+#[test]
+fn a_spare_that_the_service_cannot_wake_stays_asleep_in_its_pool() {
+    let mut world = World::new();
+    let host = asleep(&mut world);
+    let spare = HostEvent::Sleep(SleepEvent::WakeAsked {
+        cause: WakeCause::Spare,
+        keep: false,
+    });
+    let waking = world.after(&host, &spare);
+    let fails = |is_of_machine| {
+        HostEvent::Sleep(SleepEvent::WakeFailed {
+            asked_at: asked_at(&waking),
+            reason: "the image cannot be made".into(),
+            is_of_machine,
+        })
+    };
+    world.wait(Duration::minutes(10));
+    let step = world.step(&waking, &fails(false)).unwrap();
+    let told: Vec<&str> = step.events.iter().map(|event| &*event.name).collect();
+    assert!(
+        told.contains(&"muster_host_wake_failed") && !told.contains(&"muster_host_asleep"),
+        "{told:?}"
+    );
+    let still = step.host;
+    assert_eq!(still.state, HostState::KnownUnbound);
+    assert_eq!(stage(&still), SleepStage::Asleep { since: world.now });
+    assert!(
+        still.data.status_info.contains("the image cannot be made"),
+        "{}",
+        still.data.status_info
+    );
+    assert_eq!(world.after(&still, &bound(&world)).state, HostState::Binding);
+    // So does one whose BMC has no turn.
+    world.wait(Duration::minutes(50));
+    let late = world.after(&waking, &HostEvent::DeadlinePassed);
+    assert_eq!(stage(&late), SleepStage::Asleep { since: world.now });
+    let lost = world.after(&waking, &fails(true));
+    assert_eq!(lost.state, HostState::DisconnectedUnbound);
+    assert!(is_quarantined(&lost.data.failures.unwrap()));
+}
+
+#[test]
+fn a_machine_that_is_a_node_through_another_infra_env_is_neither_switched_off_nor_booted() {
+    let mut world = World::new();
+    let awake = world.known_host();
+    let asleep = asleep(&mut world);
+    world.in_cluster_through = Some("other".into());
+    let idle = world.after(&awake, &asked(SleepCause::Idle));
+    assert_eq!(idle.data.sleep, None);
+    assert!(
+        idle.data.sleep_failed.unwrap().reason.contains("InfraEnv other"),
+        "its pool turns to others meanwhile"
+    );
+    let refused = world.step(&awake, &asked(SleepCause::Person)).unwrap_err();
+    assert!(refused.reason.contains("InfraEnv other"), "{refused}");
+    let wake = |cause| HostEvent::Sleep(SleepEvent::WakeAsked { cause, keep: false });
+    let refused = world.step(&asleep, &wake(WakeCause::Person)).unwrap_err();
+    assert!(refused.reason.contains("InfraEnv other"), "{refused}");
+    world.wait(Duration::minutes(10));
+    let claimed = world.after(&asleep, &bound(&world));
+    let spare = world.after(&asleep, &wake(WakeCause::Spare));
+    for (lost, state) in [
+        (claimed, HostState::Disconnected),
+        (spare, HostState::DisconnectedUnbound),
+    ] {
+        assert!(
+            matches!(stage(&lost), SleepStage::DidNotWake { reason, .. } if reason.contains("InfraEnv other"))
+        );
+        assert_eq!((lost.state, lost.data.failures), (state, None));
+    }
+}
+
+#[test]
 fn a_person_puts_to_sleep_wakes_and_keeps_awake() {
     let mut world = World::new();
     let host = world.known_host();
@@ -367,7 +473,9 @@ fn member(id: u128, power: Power, idle_minutes: i64) -> Member {
         id: HostId(Uuid::from_u128(id)),
         power,
         is_ready: true,
+        is_coming: false,
         may_sleep: true,
+        may_wake: true,
         idle_since: start() - Duration::minutes(idle_minutes),
     }
 }
@@ -388,6 +496,15 @@ fn idle_hosts_sleep_down_to_the_spares_and_asleep_ones_wake_up_to_them() {
     let unfit = Member {
         is_ready: false,
         ..awake(5, 900)
+    };
+    let coming = Member {
+        is_ready: false,
+        is_coming: true,
+        ..awake(6, 1)
+    };
+    let failed = Member {
+        may_wake: false,
+        ..member(1, asleep, 99)
     };
     let thirty = rules("30m", 1, "");
     for (name, rules, members, sleep, wake) in [
@@ -426,6 +543,20 @@ fn idle_hosts_sleep_down_to_the_spares_and_asleep_ones_wake_up_to_them() {
             vec![member(1, asleep, 9), member(2, Power::Waking, 9)],
             vec![],
             vec![],
+        ),
+        (
+            "one has just booted",
+            thirty,
+            vec![member(1, asleep, 9), coming],
+            vec![],
+            vec![],
+        ),
+        (
+            "one that was not woken a moment ago is not tried at once",
+            thirty,
+            vec![failed, member(2, asleep, 9)],
+            vec![],
+            vec![2],
         ),
         (
             "what is on its way keeps nobody awake",

@@ -1,34 +1,50 @@
-//! Finds the other records that a machine has, most of them in other InfraEnvs, before its disks are erased.
+//! Finds the other records that a machine has, most of them in other InfraEnvs, before its disks are erased or its power is switched for its sleep.
 
-use muster_core::lifecycle::host::HostEvent;
+use muster_api::inventory::Inventory;
+use muster_core::lifecycle::host::{HostEvent, SleepEvent};
 use muster_core::record::{CleaningStage, Host};
 use muster_core::rules::identity;
 use muster_store::{HostBrief, StoreError};
 
 use super::Hosts;
+use crate::Result;
 
 /// Most network cards that are looked for.
 const MAX_CARDS: usize = 8;
 
 impl Hosts {
     /// The name of an InfraEnv through which the machine of `host` is in a cluster as another record, by its id or one of its network cards:
-    /// what is on its disk is that cluster's. `None` also for a host without a pending erasure: then nothing is read.
+    /// what is on its disk is that cluster's, and what runs on it as well. `None` also for a host for which that decides nothing: then nothing
+    /// is read.
     pub(super) async fn in_cluster_through(
         &self,
         host: &Host,
         event: &HostEvent,
     ) -> Result<Option<String>, StoreError> {
-        let pending = host.data.cleaning.as_ref();
-        let is_pending =
-            pending.is_some_and(|pending| !matches!(pending.stage, CleaningStage::Failed { .. }));
-        if host.cluster_id.is_some() || !is_pending && *event != HostEvent::ErasureRetried {
+        if host.cluster_id.is_some() || !(erases(host, event) || switches(host, event)) {
             return Ok(None);
         }
-        let mut others = self.store.find_hosts_of_id(host.id).await?;
         let inventory = match event {
             HostEvent::InventoryReported(inventory) => Some(inventory),
             _ => host.inventory.as_deref(),
         };
+        self.through_another(host, inventory).await
+    }
+
+    /// The same at any time, also of a host that was bound meanwhile.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn node_through_another(&self, host: &Host) -> Result<Option<String>> {
+        Ok(self.through_another(host, host.inventory.as_deref()).await?)
+    }
+
+    async fn through_another(
+        &self,
+        host: &Host,
+        inventory: Option<&Inventory>,
+    ) -> Result<Option<String>, StoreError> {
+        let mut others = self.store.find_hosts_of_id(host.id).await?;
         let cards = inventory.map(identity::macs).unwrap_or_default();
         for mac in cards.iter().take(MAX_CARDS) {
             others.extend(self.store.find_hosts_by_mac(None, mac).await?);
@@ -52,14 +68,30 @@ impl Hosts {
     }
 }
 
+/// True for a host whose disks are, or are about to be, erased.
+fn erases(host: &Host, event: &HostEvent) -> bool {
+    let pending = host.data.cleaning.as_ref();
+    let is_pending = pending.is_some_and(|pending| !matches!(pending.stage, CleaningStage::Failed { .. }));
+    is_pending || *event == HostEvent::ErasureRetried
+}
+
+/// True for events after which the power of the machine is switched for its sleep.
+fn switches(host: &Host, event: &HostEvent) -> bool {
+    match event {
+        HostEvent::Sleep(SleepEvent::Asked(_)) => true,
+        HostEvent::Sleep(SleepEvent::WakeAsked { .. }) | HostEvent::Bound { .. } => host.data.sleep.is_some(),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use muster_api::ids::{ClusterId, HostId, InfraEnvId};
     use muster_api::inventory::{Interface, Inventory};
-    use muster_core::lifecycle::host::{HostEvent, Machine};
-    use muster_core::record::{Cleaning, CleaningStage, Host};
+    use muster_core::lifecycle::host::{HostEvent, Machine, SleepAsked, SleepEvent};
+    use muster_core::record::{Cleaning, CleaningStage, Host, SleepCause};
 
     use crate::testing::world::World;
 
@@ -104,7 +136,17 @@ mod tests {
         assert_eq!(
             hosts.in_cluster_through(&left, &event).await.unwrap(),
             None,
-            "nothing is to be erased"
+            "nothing is to be erased or switched"
+        );
+        let sleeps = HostEvent::Sleep(SleepEvent::Asked(SleepAsked {
+            bmc: "r1u7".into(),
+            cause: SleepCause::Idle,
+        }));
+        let found = hosts.in_cluster_through(&left, &sleeps).await.unwrap();
+        assert_eq!(found.as_deref(), Some("other"));
+        assert_eq!(
+            hosts.node_through_another(&left).await.unwrap().as_deref(),
+            Some("other")
         );
         left.data.cleaning = Some(waiting(&world));
         let found = hosts.in_cluster_through(&left, &event).await.unwrap();

@@ -28,7 +28,7 @@ pub(super) struct Environment {
     os_images: Arc<Vec<OsImage>>,
     returning: Option<Returning>,
     heard: Heard,
-    /// Name of an InfraEnv through which the machine is in a cluster as another record, for a decision about the erasure of its disks.
+    /// Name of an InfraEnv through which the machine is in a cluster as another record, for a decision about the erasure of its disks or its sleep.
     pub(super) in_cluster_through: Option<String>,
 }
 

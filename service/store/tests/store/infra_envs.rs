@@ -11,8 +11,8 @@ on_both! {
 mod cases {
     use muster_api::ids::{ClusterId, InfraEnvId};
     use muster_api::infra_env::{
-        CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, KernelArgumentOperation,
-        MacInterface, Proxy,
+        Cleaning, CleaningDepth, CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument,
+        KernelArgumentOperation, MacInterface, Proxy,
     };
     use muster_core::record::{InfraEnv, KubeRef, Secret, Settings};
     use muster_store::{Deletion, StoreError};
@@ -58,6 +58,14 @@ mod cases {
                 additional_trust_bundle: "-----BEGIN CERTIFICATE-----".into(),
                 rendezvous_ip: "192.0.2.3".into(),
                 network_discovery_delay_seconds: Some(12),
+                cleaning: Cleaning {
+                    depth: CleaningDepth::Full,
+                    overwrite: true,
+                    all_disks: true,
+                },
+                idle_after: "30m".into(),
+                warm_spares: Some(2),
+                quiet_hours: "20:00-06:00".into(),
             },
             ..infra_env()
         };

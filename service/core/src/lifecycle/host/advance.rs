@@ -171,7 +171,7 @@ fn happens(
         }
         HostEvent::Bound { cluster_id } => {
             bind::bound(next, *cluster_id, facts)?;
-            sleep::claimed(next, now);
+            sleep::claimed(next, facts, now);
             Ok(())
         }
         HostEvent::Unbound => bind::unbound(next, false, facts),
@@ -213,7 +213,7 @@ fn happens(
             Ok(())
         }
         HostEvent::Sleep(event) => {
-            sleep::happened(next, event, now)?;
+            sleep::happened(next, event, facts, now)?;
             refresh(next, facts, now);
             Ok(())
         }

@@ -26,14 +26,19 @@ const MAX_REASON: usize = 500;
 ///
 /// # Errors
 /// A request that is refused: the reason, with what to do.
-pub(super) fn happened(host: &mut Host, event: &SleepEvent, now: Timestamp) -> Result<(), Rejection> {
+pub(super) fn happened(
+    host: &mut Host,
+    event: &SleepEvent,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
     match event {
-        SleepEvent::Asked(asked) => fall_asleep(host, asked, now),
+        SleepEvent::Asked(asked) => fall_asleep(host, asked, facts, now),
         SleepEvent::SwitchedOff { asked_at, failure } => {
             switched_off(host, *asked_at, failure.as_deref(), now);
             Ok(())
         }
-        SleepEvent::WakeAsked { cause, keep } => wake(host, *cause, *keep, now),
+        SleepEvent::WakeAsked { cause, keep } => wake(host, (*cause, *keep), facts, now),
         SleepEvent::WakeBegun { asked_at } => {
             if let Some(waking) = waking_mut(host, *asked_at) {
                 waking.begun_at.get_or_insert(now);
@@ -45,7 +50,13 @@ pub(super) fn happened(host: &mut Host, event: &SleepEvent, now: Timestamp) -> R
             reason,
             is_of_machine,
         } => {
-            if waking_mut(host, *asked_at).is_some() {
+            let Some(waking) = waking_mut(host, *asked_at) else {
+                return Ok(());
+            };
+            if *is_of_machine && was_away_since(*asked_at, facts) {
+                // The time of its boot ran out while nobody looked: it is booted once more.
+                (waking.asked_at, waking.begun_at) = (now, None);
+            } else {
                 did_not_wake(host, reason, *is_of_machine, now);
             }
             Ok(())
@@ -57,7 +68,24 @@ pub(super) fn happened(host: &mut Host, event: &SleepEvent, now: Timestamp) -> R
     }
 }
 
-fn fall_asleep(host: &mut Host, asked: &SleepAsked, now: Timestamp) -> Result<(), Rejection> {
+/// True if there was a time after `since` in which the service received nothing.
+fn was_away_since(since: Timestamp, facts: &HostFacts<'_>) -> bool {
+    facts.deaf.iter().any(|time| time.to > since)
+}
+
+/// The machine was booted into another InfraEnv, and is in a cluster through that: its power is not that pool's to switch.
+fn node_elsewhere(infra_env: &str) -> String {
+    format!(
+        "its machine is in a cluster through the InfraEnv {infra_env}; take it out there, or delete the host here"
+    )
+}
+
+fn fall_asleep(
+    host: &mut Host,
+    asked: &SleepAsked,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
     let is_by_person = asked.cause == SleepCause::Person;
     if let Some(sleep) = host
         .data
@@ -97,6 +125,15 @@ fn fall_asleep(host: &mut Host, asked: &SleepAsked, now: Timestamp) -> Result<()
         return Err(Rejection::conflict(
             "a person keeps it awake; muster host sleep ends that",
         ));
+    }
+    if let Some(infra_env) = facts.in_cluster_through {
+        let why = node_elsewhere(infra_env);
+        if is_by_person {
+            return Err(Rejection::conflict(why));
+        }
+        // So that its pool turns to others meanwhile.
+        stays_awake(host, &why, now);
+        return Ok(());
     }
     host.data.kept_awake.by_person = false;
     host.data.sleep_failed = None;
@@ -145,12 +182,21 @@ fn stays_awake(host: &mut Host, reason: &str, now: Timestamp) {
 }
 
 /// A request to wake the host that is no claim.
-fn wake(host: &mut Host, cause: WakeCause, keep: bool, now: Timestamp) -> Result<(), Rejection> {
+fn wake(
+    host: &mut Host,
+    (cause, keep): (WakeCause, bool),
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
     if keep {
         host.data.kept_awake.by_person = true;
     }
     match &host.data.sleep {
-        Some(sleep) if sleep.is_silence_expected() => begin_waking(host, cause, now),
+        Some(sleep) if sleep.is_silence_expected() => match facts.in_cluster_through.map(node_elsewhere) {
+            None => begin_waking(host, cause, now),
+            Some(why) if cause == WakeCause::Person => return Err(Rejection::conflict(why)),
+            Some(why) => is_lost(host, &why, now),
+        },
         Some(_) if cause == WakeCause::Person => {
             return Err(Rejection::conflict(
                 "it did not wake the last time: look at its console and its BMC, and boot it by muster bmc discover",
@@ -165,9 +211,13 @@ fn wake(host: &mut Host, cause: WakeCause, keep: bool, now: Timestamp) -> Result
 }
 
 /// The host was bound to a cluster: it is woken for that.
-pub(super) fn claimed(host: &mut Host, now: Timestamp) {
+pub(super) fn claimed(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     host.data.kept_awake.by_claim = false;
-    begin_waking(host, WakeCause::Claim, now);
+    let sleeps = host.data.sleep.as_ref().is_some_and(Sleep::is_silence_expected);
+    match facts.in_cluster_through.map(node_elsewhere) {
+        Some(why) if sleeps => is_lost(host, &why, now),
+        _ => begin_waking(host, WakeCause::Claim, now),
+    }
 }
 
 fn begin_waking(host: &mut Host, cause: WakeCause, now: Timestamp) {
@@ -257,18 +307,12 @@ pub(super) fn rests(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> b
             stays_awake(host, "its BMC did not report in time that it is off", now);
         }
     }
-    false
+    host.data.sleep.as_ref().is_some_and(Sleep::is_silence_expected)
 }
 
 /// `is_of_machine`: no fault of the service or of its settings.
 fn did_not_wake(host: &mut Host, reason: &str, is_of_machine: bool, now: Timestamp) {
     let reason = one_line(reason, MAX_REASON);
-    if let Some(sleep) = &mut host.data.sleep {
-        sleep.stage = SleepStage::DidNotWake {
-            at: now,
-            reason: reason.clone(),
-        };
-    }
     if is_of_machine {
         let before = host.data.failures.as_ref();
         host.data.failures = Some(failures::after_not_waking(
@@ -277,6 +321,32 @@ fn did_not_wake(host: &mut Host, reason: &str, is_of_machine: bool, now: Timesta
             host.inventory.as_deref(),
             now,
         ));
+    } else if host.state == HostState::KnownUnbound {
+        sleeps_on(host, reason, now);
+        return;
+    }
+    is_lost(host, &reason, now);
+}
+
+/// Nobody waits for the host, and the next one would not wake either: it stays in its pool.
+fn sleeps_on(host: &mut Host, reason: String, now: Timestamp) {
+    if let Some(sleep) = &mut host.data.sleep {
+        sleep.stage = SleepStage::Asleep { since: now };
+    }
+    let info = format!(
+        "Asleep: it was to be woken, which failed: {reason}. It can be bound to a cluster, which wakes it"
+    );
+    host.data.sleep_failed = Some(SleepFailed { at: now, reason });
+    set_info(host, &info);
+}
+
+/// It is no longer a host of its pool, until it registers.
+fn is_lost(host: &mut Host, reason: &str, now: Timestamp) {
+    if let Some(sleep) = &mut host.data.sleep {
+        sleep.stage = SleepStage::DidNotWake {
+            at: now,
+            reason: reason.to_owned(),
+        };
     }
     let info = format!("It was asleep and did not wake: {reason}");
     match host.state {
@@ -298,6 +368,11 @@ pub(super) fn events_of_change(old: &Host, next: &Host, now: Timestamp, told: &m
     if old.data.sleep_failed != next.data.sleep_failed
         && let Some(failed) = &next.data.sleep_failed
     {
+        if after.is_some() {
+            let message = format!("Host {name} was not woken, and stays asleep: {}", failed.reason);
+            tell("muster_host_wake_failed", Severity::Warning, message);
+            return;
+        }
         let message = format!("Host {name} was not put to sleep: {}", failed.reason);
         tell("muster_host_sleep_failed", Severity::Warning, message);
     }

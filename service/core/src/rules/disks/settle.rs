@@ -44,7 +44,7 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     };
     select(&mut host.data, chosen.as_ref());
     let mut formatted = to_be_formatted(&inventory.disks);
-    if host.data.pending_reinstall().is_some() {
+    if host.has_node_to_install_again() {
         // The other disks hold data of the node.
         formatted.retain(|id| *id == host.data.installation_disk_id);
     }

@@ -90,6 +90,10 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         machine.metadata.generation,
         now(),
     );
+    if updating.as_ref().is_some_and(status::Updating::has_failed) && !in_place::has_failed(&machine) {
+        // Its condition may be of an earlier attempt, or never have been True: the time of this failure shows whose it is.
+        status::forget_update(&mut next);
+    }
     status::update(&mut next, updating, now());
     let overdue = write(&machine, &context, next).await?;
     Ok(soonest([next_look(&facts, min_ready), again, overdue]))

@@ -156,6 +156,18 @@ pub struct Updating {
     pub message: String,
 }
 
+impl Updating {
+    pub fn has_failed(&self) -> bool {
+        self.reason == Reason::InPlaceUpdateFailed
+    }
+}
+
+/// Takes the condition about upgrades in place away, so that the next one has a time of its own.
+pub fn forget_update(status: &mut MachineStatus) {
+    let name: &str = Type::Updating.into();
+    status.conditions.retain(|one| one.type_ != name);
+}
+
 /// Shows the upgrade in place; `None`: there is none.
 pub fn update(status: &mut MachineStatus, updating: Option<Updating>, now: Timestamp) {
     let name: &str = Type::Updating.into();
