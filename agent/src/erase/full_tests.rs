@@ -7,6 +7,9 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
+/// A fault of the disk that is played.
+type Change = fn(&mut Played);
+
 fn progress(disk: &Played) -> Progress {
     let progress = Progress::new("/dev/x".into(), CancellationToken::new());
     progress.begin(disk.bytes.len() as u64);
@@ -39,7 +42,7 @@ fn a_controller_sanitizes_and_nothing_else_is_done() {
 
 #[test]
 fn a_sanitize_that_is_refused_or_fails_or_keeps_data_is_followed_by_a_format() {
-    let changes: [(fn(&mut Played), &str); 5] = [
+    let changes: [(Change, &str); 5] = [
         (
             |disk| disk.nvme.refuses_sanitize = Some(INVALID_OPCODE),
             "status 0x4001",
@@ -124,7 +127,7 @@ fn a_sata_disk_erases_itself_and_has_no_password_then() {
 
 #[test]
 fn a_sata_disk_that_cannot_erase_itself_is_discarded_and_keeps_no_password() {
-    let changes: [(fn(&mut Played), &str); 7] = [
+    let changes: [(Change, &str); 7] = [
         (|disk| disk.ata.frozen = true, "frozen"),
         (|disk| disk.ata.supported = false, "no security commands"),
         (|disk| disk.ata.aborts = Some(0xf1), "SET PASSWORD"),

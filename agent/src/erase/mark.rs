@@ -127,7 +127,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 
 /// Starts of whole blocks in the range, in order: the first, the last, and one in each of equal stripes, by `seed`.
 fn places(range: Range, seed: u64) -> Vec<u64> {
-    let first = range.start.next_multiple_of(BLOCK) / BLOCK;
+    let first = range.start.div_ceil(BLOCK);
     let blocks = (range.end / BLOCK).saturating_sub(first);
     let stripes = PLACES.min(blocks);
     let mut state = seed | 1;

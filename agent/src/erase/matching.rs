@@ -145,6 +145,8 @@ mod tests {
         find(&machine.root(), listed, wanted).unwrap_err()
     }
 
+    type Change = fn(&mut DiskToErase);
+
     #[test]
     fn the_disk_is_the_one_that_everything_fits() {
         let disks = [listed("sda"), listed("sdb"), listed("sdaa")];
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn one_identifier_that_differs_is_another_disk() {
         let disks = [listed("sda"), listed("sdb")];
-        let changes: [(fn(&mut DiskToErase), &str); 5] = [
+        let changes: [(Change, &str); 5] = [
             (
                 |disk| disk.serial = "S-other".into(),
                 "its serial number is `S-sdb`",

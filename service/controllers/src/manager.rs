@@ -118,7 +118,7 @@ async fn provide(
         workloads: Arc::new(Workloads::new(runtime.client.clone(), networks)),
         images: Arc::new(UnknownImages),
         watch_filter: None,
-        pool: Pool::Only(pool),
+        pool: Pool::Only(Box::new(pool)),
         turns: Turns::alone(),
         runtime: runtime.clone(),
     });

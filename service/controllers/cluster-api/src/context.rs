@@ -31,7 +31,7 @@ pub enum Pool {
     Named,
     /// All of one namespace, in which this program may read and change Agents, and nothing else. Other namespaces than this and those that are
     /// watched are not read. The provider sets the provider ids of Nodes by itself, as no service does.
-    Only(OnlyPool),
+    Only(Box<OnlyPool>),
 }
 
 /// The only namespace with Agents.

@@ -359,7 +359,7 @@ fn hosts_that_sleep_are_free_and_come_after_those_that_are_awake() {
     let (ranked, unfit) = judged(&other, &all, &[quota("a")], &waiting);
     assert_eq!(ranked, ["h2", "h1", "h0"], "it is the older one");
     assert!(unfit.is_empty());
-    let (ranked, unfit) = judged(&waiting[0], &all, &[quota("a")], &[other.clone()]);
+    let (ranked, unfit) = judged(&waiting[0], &all, &[quota("a")], std::slice::from_ref(&other));
     assert_eq!(ranked, ["h1", "h0"]);
     assert_eq!((unfit[0].0.as_str(), unfit[0].1.name()), ("h2", "BehindOthers"));
     // What is not taken says whether it sleeps.

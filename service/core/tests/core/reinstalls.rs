@@ -136,7 +136,7 @@ fn a_reset_after_one_that_failed_formats_no_other_disk_either() {
     assert!(matches!(outcome(&host), Some(RebootOutcome::Failed(_))));
     let host = world.after(&host, &HostEvent::ResetRequested);
     let host = known_again(&world, &host, changed_inventory());
-    assert_eq!(host.data.disks_to_be_formatted, [disk.clone()]);
+    assert_eq!(host.data.disks_to_be_formatted, std::slice::from_ref(&disk));
     let host = installed(&world, &host);
     assert_eq!(host.data.installation_disk_id, disk);
 }

@@ -39,7 +39,8 @@ impl Bmcs {
         let chosen = pending.and_then(|asked| Some((asked.requested_at, asked.way.clone()?)));
         match (chosen, found) {
             (Some((requested_at, RebootWay::Bmc(name))), Some(bmc)) if name == bmc.name => {
-                self.reboot_by(hosts, host, bmc, requested_at).await
+                // Boxed, since otherwise each caller's future would have its size.
+                Box::pin(self.reboot_by(hosts, host, bmc, requested_at)).await
             }
             _ => Ok(host),
         }

@@ -39,7 +39,7 @@ impl Bmcs {
         }
         let asked = SleepEvent::Asked(SleepAsked { bmc: bmc.name, cause });
         let host = hosts.apply_registered(&host, HostEvent::Sleep(asked)).await?;
-        self.follow_sleep(hosts, host).await
+        Box::pin(self.follow_sleep(hosts, host)).await
     }
 
     /// Requests that a host wakes without a claim. `keep`: it stays awake until a person puts it to sleep.
@@ -55,7 +55,7 @@ impl Bmcs {
     ) -> Result<Host> {
         let event = HostEvent::Sleep(SleepEvent::WakeAsked { cause, keep });
         let host = hosts.apply(infra_env_id, id, event).await?;
-        self.follow_sleep(hosts, host).await
+        Box::pin(self.follow_sleep(hosts, host)).await
     }
 
     /// Passes the sleep or the waking of a host on to its BMC, and takes over what the BMC reports. To repeat it continues it where it was

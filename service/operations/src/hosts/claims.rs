@@ -287,7 +287,7 @@ fn nothing_passes_from_one_machine_to_another_by_what_they_report() {
             runtime.block_on(async {
                 let mut walls = Walls::new().await;
                 for act in &acts {
-                    walls.act(act).await;
+                    Box::pin(walls.act(act)).await;
                 }
             });
             Ok(())

@@ -80,7 +80,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, zones: Arc<Zones>, stop: C
             let clusters = clusters.clone();
             async move {
                 let namespace = object.namespace().unwrap_or_default();
-                let work = reconcile::reconcile(object, &context, &clusters);
+                let work = Box::pin(reconcile::reconcile(object, &context, &clusters));
                 context.turns.within(&namespace, work).await
             }
         },

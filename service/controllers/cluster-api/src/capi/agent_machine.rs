@@ -167,9 +167,8 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, shared: Shared, stop: Canc
                 async move {
                     let turns = provider.context.turns.clone();
                     let namespace = object.namespace().unwrap_or_default();
-                    turns
-                        .within(&namespace, reconcile::reconcile(object, provider))
-                        .await
+                    let work = Box::pin(reconcile::reconcile(object, provider));
+                    turns.within(&namespace, work).await
                 }
             },
         );

@@ -56,7 +56,7 @@ pub async fn run(
             let (kinds, waiting) = (kinds.clone(), waiting.clone());
             async move {
                 let namespace = object.namespace().unwrap_or_default();
-                let work = reconcile::reconcile(object, &context, &kinds, &waiting);
+                let work = Box::pin(reconcile::reconcile(object, &context, &kinds, &waiting));
                 context.turns.within(&namespace, work).await
             }
         },

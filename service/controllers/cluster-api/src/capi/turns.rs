@@ -283,10 +283,9 @@ impl Turns {
             self.known().remove(namespace);
         }
         for namespace in here.into_iter().chain(seen.keys().cloned()) {
-            if !places.contains_key(&namespace) {
-                let place = Place::new(context, &namespace, holder);
-                places.insert(namespace, place);
-            }
+            places
+                .entry(namespace)
+                .or_insert_with_key(|namespace| Place::new(context, namespace, holder));
         }
         let nothing = Seen::default();
         let (seen, nothing) = (&seen, &nothing);

@@ -198,7 +198,8 @@ impl World {
     /// Ends [`Self::hold`].
     pub async fn release(&self, machine: &str) {
         let machines = self.api::<Machine>(MADE);
-        let others = eventually(&format!("{machine} to be held alone"), async || {
+        let what = format!("{machine} to be held alone");
+        let others = eventually(&what, async || {
             let found = machines.get(machine).await.unwrap();
             (found.finalizers() == [HELD]).then_some(())
         });

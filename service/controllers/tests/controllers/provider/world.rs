@@ -102,10 +102,10 @@ impl World {
                 muster_controller::Context::new(client, events, namespaces, watches)
             };
             let (own, agents) = (of(NAMESPACE), of(AGENTS));
-            context.pool = Pool::Only(OnlyPool {
+            context.pool = Pool::Only(Box::new(OnlyPool {
                 namespace: AGENTS.to_owned(),
                 runtime: agents,
-            });
+            }));
             context.runtime = Arc::new(own);
         })
         .await

@@ -236,7 +236,7 @@ fn silence() -> String {
 
 /// True unless the Deployment was scaled to nothing or is being deleted.
 fn is_to_run(deployment: &Deployment) -> bool {
-    let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+    let replicas = deployment.spec.replicas;
     deployment.metadata.deletion_timestamp.is_none() && replicas.unwrap_or(1) > 0
 }
 
