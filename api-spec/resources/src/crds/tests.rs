@@ -110,6 +110,12 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         AGENTS,
+        "status.cleaning.disks[]",
+        "field",
+        "it says why AgentMachines take other Agents, and that the disks were erased",
+    ),
+    (
+        AGENTS,
         "status.cleaning.disks[].id",
         "field",
         "it says why AgentMachines take other Agents, and that the disks were erased",
@@ -239,6 +245,30 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "spec.quietHours",
         "field",
         "machines that wait for a cluster need no power",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.reinstall",
+        "field",
+        "a node is installed again in its cluster, which nothing upstream does",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.reinstall.message",
+        "field",
+        "a node is installed again in its cluster, which nothing upstream does",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.reinstall.phase",
+        "field",
+        "a node is installed again in its cluster, which nothing upstream does",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.reinstall.requested",
+        "field",
+        "a node is installed again in its cluster, which nothing upstream does",
     ),
     (
         AGENT_MACHINES,

@@ -9,4 +9,5 @@ pub mod mirrored;
 pub mod reboot;
 mod rebooting;
 pub mod reinstall;
+mod reinstalling;
 pub(super) mod token;

@@ -1,4 +1,4 @@
-//! Whether somebody answers at an address that a new cluster's API is to have.
+//! Whether a server answers at an address that a new cluster's API is to have.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const MOST: usize = 4;
 const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 impl Workloads {
-    /// The first of a host's addresses at which somebody answers; `None`: nobody does, or it is none that may be connected to.
+    /// The first of a host's addresses at which a server answers; `None`: none does, or there is none that may be connected to.
     pub async fn answering(&self, host: &str, port: u16) -> Option<SocketAddr> {
         let found = self.networks.resolve(host, port, LIMIT).await.ok()?;
         // At once: addresses that keep silent cost the time of one, as a reconciliation waits for them.

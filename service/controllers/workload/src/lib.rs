@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `kubeconfig` | a kubeconfig as a configuration, without parts that would run programs or read files here |
 //! | `connection` | a client that connects to allowed addresses only |
-//! | `answers` | whether somebody answers at an address that is to be free |
+//! | `answers` | whether a server answers at an address that is to be free |
 //! | `circuit` | the time of the next request to a cluster that does not respond |
 //! | `gate` | deadline, limits and circuit around one cluster's client |
 //! | `secret` | the Secret with the kubeconfig |

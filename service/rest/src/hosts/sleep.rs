@@ -14,7 +14,7 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Put a host to sleep
+/// Switch a host off until it is wanted
 ///
 /// Its BMC shuts it down; it stays a candidate, and a bind wakes it. Poll the host until `sleep.stage` is `asleep`, or `sleep` is gone, which
 /// means that it could not be switched off. It stays asleep until a bind or a request wakes it, whatever the warm spares of its InfraEnv.

@@ -5,10 +5,10 @@ use muster_api::host::{HostKind, HostStage};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::now;
 use muster_core::record::{HostState, Progress};
-use muster_tests::database::{erased, host_id, inventory};
+use muster_tests::database::{erased, inventory};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, host_id};
 
 const AGENT: &str = "muster-agent/0.1.0";
 

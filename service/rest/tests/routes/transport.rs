@@ -375,7 +375,7 @@ fn the_service_describes_itself() {
 
 /// Verbs with which an operation is summarized.
 const VERBS: &str = "Add Approve Begin Bind Delete Deregister Discover Download End Follow Forget Get Import Install List Record Refuse: Register Report Request Reset Revoke \
-    Run Search Set Settle Stop Switch, Unbind Update Upload";
+    Run Search Set Settle Skip Stop Switch Switch, Unbind Update Upload Wake";
 
 #[test]
 fn each_operation_is_summarized_by_a_verb_and_few_words() {

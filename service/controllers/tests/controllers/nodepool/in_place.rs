@@ -211,11 +211,16 @@ async fn a_pool_that_scales_itself_stays_within_its_limits_and_mistakes_are_name
     assert!(why.contains("Maximum nodes: 3, Minimum nodes: 2"), "{why}");
     edit(&world, json!({"autoScaling": {"min": 1, "max": 1}})).await;
     world.ready("vcluster2", 1).await;
-    edit(&world, json!({"autoScaling": {"min": 2, "max": 1}})).await;
-    let why = world
-        .reason::<NodePool>("vcluster2", "AutoscalingEnabled", "ValidationFailed")
-        .await;
-    assert!(why.contains("less than min"), "{why}");
+    let patch = Patch::Merge(json!({"spec": {"autoScaling": {"min": 2, "max": 1}}}));
+    let pools = world.api::<NodePool>(super::world::USERS);
+    let refused = pools
+        .patch("vcluster2", &PatchParams::default(), &patch)
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("max must be equal or greater than min"),
+        "{refused}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -345,10 +345,12 @@ async fn a_machine_whose_agent_does_not_wake_gives_it_back_and_takes_the_next_on
         let status = machine.status?;
         let is_shown = condition(&status.conditions, "Installed") == ("False", "HostWaking");
         let installed = status.conditions.into_iter().find(|one| one.type_ == "Installed");
-        is_shown.then_some(installed?.message)
+        let why = installed?.message;
+        // Before, the same was shown of the host that was still asleep.
+        (is_shown && why.contains("a is Waking")).then_some(why)
     })
     .await;
-    assert!(why.contains("a is Waking"), "{why}");
+    assert!(why.contains("quarantine"), "{why}");
     let failures = json!({"count": 1, "message": "it did not wake", "quarantined": true});
     world.agent_past("a", "x86_64", &failures).await;
     world.agent_sleep("a", "DidNotWake").await;

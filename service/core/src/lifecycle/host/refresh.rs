@@ -76,6 +76,9 @@ fn evaluate(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 
 /// The gates before everything else: the host must be connected and have reported an inventory. `None`: both hold.
 fn lacks(host: &Host, conditions: &Conditions) -> Option<Lack> {
+    if let Some(why) = sleep::lack_of_contact(host) {
+        return Some(Lack::Contact(why));
+    }
     let validations = &host.data.validations;
     for check in [CheckId::Connected, CheckId::MediaConnected] {
         if !conditions.holds(check) {

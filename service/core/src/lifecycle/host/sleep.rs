@@ -340,6 +340,18 @@ fn sleeps_on(host: &mut Host, reason: String, now: Timestamp) {
     set_info(host, &info);
 }
 
+/// Why the service does not count a host as connected that did not wake, however lately it was heard before it slept.
+pub(super) fn lack_of_contact(host: &Host) -> Option<String> {
+    match &host.data.sleep.as_ref()?.stage {
+        SleepStage::DidNotWake { reason, .. } => Some(not_woken(reason)),
+        _ => None,
+    }
+}
+
+fn not_woken(reason: &str) -> String {
+    format!("It was asleep and did not wake: {reason}")
+}
+
 /// It is no longer a host of its pool, until it registers.
 fn is_lost(host: &mut Host, reason: &str, now: Timestamp) {
     if let Some(sleep) = &mut host.data.sleep {
@@ -348,7 +360,7 @@ fn is_lost(host: &mut Host, reason: &str, now: Timestamp) {
             reason: reason.to_owned(),
         };
     }
-    let info = format!("It was asleep and did not wake: {reason}");
+    let info = not_woken(reason);
     match host.state {
         HostState::Binding => {
             host.data.kind = HostKind::AddToExistingClusterHost;
