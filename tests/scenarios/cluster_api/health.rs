@@ -81,7 +81,7 @@ fn the_failed(hub: &Hub) {
         }),
         json!({
             "apiVersion": AGENTS, "kind": "AgentClassification", "metadata": metadata("bad"),
-            "spec": {"labelKey": "size", "labelValue": "small", "query": ".cpu.count <"},
+            "spec": {"labelKey": "price", "labelValue": "low", "query": ".cpu.count <"},
         }),
         json!({
             "apiVersion": "muster.dev/v1alpha1", "kind": "BMC", "metadata": metadata("without-secret"),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt};
-use muster_controller::error::Error;
+use muster_controller::error::{Error, is_forbidden, unless_absent};
 use muster_core::record::KubeRef;
 use muster_resources::AgentMachine;
 use muster_resources::hypershift::NODE_POOL;
@@ -55,14 +55,14 @@ async fn of_pool(pool: &KubeRef, provider: &Provider) -> Result<Option<String>, 
     let kind = ApiResource::from_gvk_with_plural(&kind, "nodepools");
     let client = provider.context.client.clone();
     let api = Api::<DynamicObject>::namespaced_with(client, &pool.namespace, &kind);
-    match api.get_opt(&pool.name).await {
-        Ok(found) => Ok(found.and_then(|found| architecture(&found.data))),
+    match api.get(&pool.name).await {
         // Rights of an earlier version do not have NodePools.
-        Err(kube::Error::Api(status)) if status.code == 403 => {
+        Err(error) if is_forbidden(&error) => {
             tracing::debug!(%pool, "the architecture of a NodePool may not be read");
             Ok(None)
         }
-        Err(error) => Err(error.into()),
+        // An API server without the kind has no such object either.
+        found => Ok(unless_absent(found)?.and_then(|found| architecture(&found.data))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt};
-use muster_controller::error::Error;
+use muster_controller::error::{Error, unless_absent};
 use muster_controller::references::object_ref;
 use muster_core::record::KubeRef;
 use muster_resources::names::{annotation, group};
@@ -127,7 +127,7 @@ pub async fn agent_namespace(
     let kind = ApiResource::from_gvk_with_plural(&kind, "hostedclusters");
     let client = provider.context.client.clone();
     let api = Api::<DynamicObject>::namespaced_with(client, &hosted.namespace, &kind);
-    let Some(found) = api.get_opt(&hosted.name).await? else {
+    let Some(found) = unless_absent(api.get(&hosted.name).await)? else {
         return Ok(Err(format!(
             "Waits for the HostedCluster {hosted}, which names the namespace of the Agents that may be taken"
         )));
