@@ -218,7 +218,9 @@ async fn a_pool_that_scales_itself_stays_within_its_limits_and_mistakes_are_name
         .await
         .unwrap_err();
     assert!(
-        refused.to_string().contains("max must be equal or greater than min"),
+        refused
+            .to_string()
+            .contains("max must be equal or greater than min"),
         "{refused}"
     );
 }
