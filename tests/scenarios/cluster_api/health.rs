@@ -22,9 +22,10 @@ fn kstatus_and_argo_cd_see_of_each_kind_whether_it_is_as_it_should_be() {
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::real(Hub::settings_with(&FleetHosts::os_images(folder.path())), &plane);
     await_health(&hub.kubectl, &["infraenv", "hw"], &Health::good());
-    the_failed(&hub);
     let fleet = FleetHosts::start_lasting(&hub, HOSTS, folder.path());
     hub.approve_some(HOSTS, LIMIT);
+    // Queries are evaluated for Agents.
+    the_failed(&hub);
 
     let workload = Workload::start_with(Settings::default().without_heartbeats());
     let _kubelets = Kubelets::of_rebooting_agents(hub.api.clone(), Hub::agents_path(), workload.plane());
