@@ -213,7 +213,11 @@ fn nvme_command(file: &File, request: &mut NvmeAdminCommand) -> io::Result<libc:
     checked(result)
 }
 
-fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+/// The result of an ioctl, or the error that the kernel has left.
+///
+/// # Errors
+/// If it is negative.
+pub fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {

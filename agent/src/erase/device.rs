@@ -10,7 +10,7 @@ use nix::fcntl::{FallocateFlags, fallocate};
 
 use super::commands::{Ata, Commands, Data, Kind, NvmeAdmin, Refusal};
 use crate::install::disk::device::Disk;
-use crate::passthrough::{self, ScsiAnswer};
+use crate::passthrough::{self, ScsiAnswer, checked};
 use crate::root::Root;
 
 /// `<linux/fs.h>`: `_IO(0x12, 119)`
@@ -182,11 +182,7 @@ fn block_discard(file: &File, at: u64, length: u64) -> io::Result<()> {
     let range = [at, length];
     // SAFETY: the kernel reads two numbers of 64 bits, which outlive the call.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    checked(result).map(drop)
 }
 
 #[cfg(test)]

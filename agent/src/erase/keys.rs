@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::gpt::Partition;
 use crate::install::boot::mounted::Mounted;
 use crate::install::boot::partition::FileSystem;
+use crate::passthrough::checked;
 
 /// Below each of [`ETC_AT`].
 const ETC: [&str; 3] = ["kubernetes", "muster*", "ssh/ssh_host_*"];
@@ -237,7 +238,7 @@ fn at(path: &Path) -> impl Fn(io::Error) -> io::Error + '_ {
 /// `<linux/fs.h>`: `_IOWR('X', 121, struct fstrim_range)`
 const FITRIM: libc::c_ulong = 0xc018_5879;
 
-/// True if the disk itself discards. For one that does not, but can be told to write zeros, the kernel would write them over all free space:
+/// True if the disk itself discards. For one that does not, but has a command that writes zeros, the kernel would write them over all free space:
 /// hours on a disk with moving heads.
 fn discards(node: &str) -> bool {
     // A file in place of a disk: the kernel makes holes in it.
@@ -279,11 +280,7 @@ fn trim_piece(folder: &File, at: u64, length: u64) -> io::Result<()> {
     let mut range = [at, length, 0];
     // SAFETY: the kernel reads and writes three numbers of 64 bits, which outlive the call.
     let result = unsafe { libc::ioctl(folder.as_raw_fd(), FITRIM as _, range.as_mut_ptr()) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    checked(result).map(drop)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::passthrough::checked;
+
 const CONTROL: &str = "/dev/loop-control";
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4c82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
@@ -106,11 +108,7 @@ fn open(node: &Path) -> io::Result<File> {
 fn plain(descriptor: RawFd, request: libc::c_ulong) -> io::Result<libc::c_int> {
     // SAFETY: these requests take no argument that is read.
     let result = unsafe { libc::ioctl(descriptor, request as _, 0) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    checked(result)
 }
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
@@ -137,9 +135,5 @@ fn configure(file: &File, backing: RawFd, offset: u64, sizelimit: u64) -> io::Re
     };
     // SAFETY: the kernel reads a struct of this layout, which outlives the call.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CONFIGURE as _, std::ptr::from_ref(&config)) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    checked(result).map(drop)
 }

@@ -7,6 +7,8 @@ use std::os::fd::AsRawFd;
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
 
+use crate::passthrough::checked;
+
 const DEVICE: &str = "/dev/rtc0";
 /// `_IOW('p', 0x0a, struct rtc_time)`
 const RTC_SET_TIME: libc::c_ulong = 0x4024_700a;
@@ -54,11 +56,7 @@ fn of(time: DateTime<Utc>) -> RtcTime {
 fn set(device: &File, time: &RtcTime) -> io::Result<()> {
     // SAFETY: the kernel reads a struct of this layout, which outlives the call.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), RTC_SET_TIME as _, std::ptr::from_ref(time)) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    checked(result).map(drop)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::device::{Disk, refuse_disk};
 use super::family::{self, Kind, Member};
 use super::{mapper, raid, users, wipe};
 use crate::install::error::InstallError;
+use crate::passthrough::checked;
 use crate::root::Root;
 
 /// Longest time in which a device that reappears (an array that udev assembles again) is taken apart again.
@@ -92,9 +93,5 @@ fn reread(file: &File) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     // SAFETY: the ioctl takes no argument and the descriptor is open for the time of the call.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART as _) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    checked(result).map(drop)
 }
