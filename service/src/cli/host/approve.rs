@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::MUSTER_PATH;
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::{ChosenArgs, request_of_each};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts.
@@ -29,11 +28,5 @@ pub async fn run(args: ApproveArgs) -> Result<()> {
     } else {
         ("approve", "approved")
     };
-    each(&args.chosen.find(&client).await?, async |member| {
-        client
-            .act(&format!("{MUSTER_PATH}{}/actions/{action}", member.path()))
-            .await?;
-        Ok(done.into())
-    })
-    .await
+    request_of_each(&client, &args.chosen, action, done).await
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use muster_api::MUSTER_PATH;
 
 use crate::cli::arguments::names;
 use crate::cli::failure::{self, Failure, Kind};
@@ -35,6 +36,17 @@ impl ChosenArgs {
         }
         Ok(found)
     }
+}
+
+/// Requests an action outside the protocol for each of the hosts, and prints `done` for each that takes it. As [`each`] in all else.
+pub async fn request_of_each(client: &Client, chosen: &ChosenArgs, action: &str, done: &str) -> Result<()> {
+    each(&chosen.find(client).await?, async |member| {
+        client
+            .act(&format!("{MUSTER_PATH}{}/actions/{action}", member.path()))
+            .await?;
+        Ok(done.to_owned())
+    })
+    .await
 }
 
 /// Calls `act` for each host and prints its result. A refusal is printed, and the remaining hosts are processed nevertheless.

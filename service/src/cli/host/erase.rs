@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::MUSTER_PATH;
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::{ChosenArgs, request_of_each};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts whose disks could not be erased after they left a cluster, and what is to become of them.
@@ -40,11 +39,5 @@ pub async fn run(args: EraseArgs) -> Result<()> {
     } else {
         ("retry-erasure", "is erased again")
     };
-    each(&args.chosen.find(&client).await?, async |member| {
-        client
-            .act(&format!("{MUSTER_PATH}{}/actions/{action}", member.path()))
-            .await?;
-        Ok(done.into())
-    })
-    .await
+    request_of_each(&client, &args.chosen, action, done).await
 }

@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::MUSTER_PATH;
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::{ChosenArgs, request_of_each};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts that count as healthy again.
@@ -20,11 +19,5 @@ pub struct ForgetFailuresArgs {
 /// Frees the hosts.
 pub async fn run(args: ForgetFailuresArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
-    each(&args.chosen.find(&client).await?, async |member| {
-        client
-            .act(&format!("{MUSTER_PATH}{}/actions/forget-failures", member.path()))
-            .await?;
-        Ok("may be taken again".into())
-    })
-    .await
+    request_of_each(&client, &args.chosen, "forget-failures", "may be taken again").await
 }

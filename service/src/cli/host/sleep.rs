@@ -5,7 +5,7 @@ use clap::Args;
 use muster_api::MUSTER_PATH;
 use muster_api::host::{Host, HostWakeParams};
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::{ChosenArgs, each, request_of_each};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The hosts that are switched off.
@@ -35,13 +35,8 @@ pub struct WakeArgs {
 /// Puts the hosts to sleep.
 pub async fn sleep(args: SleepArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
-    each(&args.chosen.find(&client).await?, async |member| {
-        client
-            .act(&format!("{MUSTER_PATH}{}/actions/sleep", member.path()))
-            .await?;
-        Ok("is switched off by its BMC; a bind wakes it".into())
-    })
-    .await
+    let done = "is switched off by its BMC; a bind wakes it";
+    request_of_each(&client, &args.chosen, "sleep", done).await
 }
 
 /// Wakes the hosts.
