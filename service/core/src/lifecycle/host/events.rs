@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::event::HostEvent;
 use super::step::Refused;
-use crate::record::{Host, HostState, InfraEnv, MAX_MESSAGE, NewEvent, Phase};
+use crate::record::{Host, HostState, InfraEnv, MAX_MESSAGE, NewEvent, Phase, RebootOutcome};
 use crate::rules::findings::WAITING;
 use crate::rules::{hostname, stages};
 use crate::text::cut;
@@ -33,6 +33,23 @@ pub(super) fn about(
         infra_env_id: Some(host.infra_env_id),
         cluster_id: host.cluster_id,
         at: now,
+    }
+}
+
+/// The event about the end of a request: the name and the message of the one that is so, a failure with its reason.
+pub(super) fn of_end(
+    host: &Host,
+    outcome: &RebootOutcome,
+    done: (&'static str, String),
+    failed: (&'static str, String),
+    now: Timestamp,
+) -> NewEvent {
+    match outcome {
+        RebootOutcome::Done => about(host, done.0, Severity::Info, &done.1, now),
+        RebootOutcome::Failed(why) => {
+            let message = format!("{}: {why}", failed.1);
+            about(host, failed.0, Severity::Warning, &message, now)
+        }
     }
 }
 

@@ -153,20 +153,14 @@ pub(super) fn events_of_change(old: &Host, next: &Host, now: Timestamp, told: &m
         ));
     }
     let has_ended = before.is_none_or(|before| before.outcome.is_none());
-    let (event, severity, message) = match asked.outcome.as_ref().filter(|_| has_ended) {
-        None => return,
-        Some(RebootOutcome::Done) => (
-            "muster_host_rebooted",
-            Severity::Info,
-            format!("Host {name} was rebooted"),
-        ),
-        Some(RebootOutcome::Failed(why)) => (
+    if let Some(outcome) = asked.outcome.as_ref().filter(|_| has_ended) {
+        let done = ("muster_host_rebooted", format!("Host {name} was rebooted"));
+        let failed = (
             "muster_host_reboot_failed",
-            Severity::Warning,
-            format!("Host {name} was not rebooted: {why}"),
-        ),
-    };
-    told.push(events::about(next, event, severity, &message, now));
+            format!("Host {name} was not rebooted"),
+        );
+        told.push(events::of_end(next, outcome, done, failed, now));
+    }
 }
 
 fn is_pending_by(host: &Host, which: impl Fn(&RebootWay) -> bool) -> bool {

@@ -280,18 +280,15 @@ pub(in crate::lifecycle::host) fn events_of_change(
         ));
     }
     let has_ended = before.is_none_or(|before| before.outcome.is_none());
-    let (event, severity, message) = match asked.outcome.as_ref().filter(|_| has_ended) {
-        None => return,
-        Some(RebootOutcome::Done) => (
+    if let Some(outcome) = asked.outcome.as_ref().filter(|_| has_ended) {
+        let done = (
             "muster_host_reinstalled",
-            Severity::Info,
             format!("Host {name} was installed again, in its cluster"),
-        ),
-        Some(RebootOutcome::Failed(why)) => (
+        );
+        let failed = (
             "muster_host_reinstall_failed",
-            Severity::Warning,
-            format!("Host {name} was not installed again: {why}"),
-        ),
-    };
-    told.push(events::about(next, event, severity, &message, now));
+            format!("Host {name} was not installed again"),
+        );
+        told.push(events::of_end(next, outcome, done, failed, now));
+    }
 }
