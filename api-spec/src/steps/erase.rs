@@ -42,7 +42,7 @@ pub enum ErasureMethod {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EraseDisksRequest {
-    /// Names the erasure. An agent that has begun it begins nothing again; one that restarted begins it anew.
+    /// Names the erasure. An agent that has begun it begins nothing a second time; after a restart it begins from the start.
     pub id: String,
     pub depth: ErasureDepth,
     /// With [`ErasureDepth::Full`]: zeros are written even where the disk has a command of its own.

@@ -226,7 +226,7 @@ fn ignition_file(path: &str, mode: &str, text: &str) -> Value {
     json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": data(text)}})
 }
 
-/// `/opt` is on a partition of SUSE MicroOS, unless the additional data say that the system is Flatcar.
+/// `/opt` is on a partition of SUSE MicroOS, unless the additional data are for Flatcar.
 fn rke2_ignition(made: &mut Made, role: Role, is_flatcar: bool) -> Value {
     // Nothing of `/run` is in Ignition.
     let files = rke2_files(made, role)

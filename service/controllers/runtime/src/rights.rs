@@ -10,7 +10,7 @@ use super::writes::post_params;
 /// True if this program may list and watch the objects of a kind in a namespace.
 ///
 /// # Errors
-/// Fails if the API server does. Every client that is authenticated may ask (ClusterRole system:basic-user).
+/// Fails if the API server does. Every client that is authenticated has the right to this request (ClusterRole system:basic-user).
 pub async fn may_watch<K: Resource<DynamicType = ()>>(
     client: &Client,
     namespace: &str,

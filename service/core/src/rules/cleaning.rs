@@ -1,4 +1,4 @@
-//! Decides which disks are erased when a host has left a cluster, how long that may take, and how it is told (docs/erasing.md).
+//! Decides which disks are erased when a host has left a cluster, how long that may take, and the texts about it (docs/erasing.md).
 
 use chrono::Duration;
 use muster_api::host::HostFinding;
@@ -91,7 +91,7 @@ pub fn is_same(one: &WrittenDisk, other: &WrittenDisk) -> bool {
 /// The disks of an erasure among those of the present inventory. Of a disk that is gone, the record is returned as it was written.
 ///
 /// # Errors
-/// If it cannot be told which disk was written to, or there are too many, as a sentence.
+/// If several disks may be the one that was written to, or there are too many, as a sentence.
 pub fn chosen(host: &Host, settings: Settings) -> Result<Vec<CleanedDisk>, String> {
     let disks = host
         .inventory

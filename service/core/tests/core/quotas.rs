@@ -362,7 +362,7 @@ fn hosts_that_sleep_are_free_and_come_after_those_that_are_awake() {
     let (ranked, unfit) = judged(&waiting[0], &all, &[quota("a")], std::slice::from_ref(&other));
     assert_eq!(ranked, ["h1", "h0"]);
     assert_eq!((unfit[0].0.as_str(), unfit[0].1.name()), ("h2", "BehindOthers"));
-    // What is not taken says whether it sleeps.
+    // The reason of a host that is not taken names its sleep.
     let line = Line {
         quotas: &quotas,
         waiting: &[],

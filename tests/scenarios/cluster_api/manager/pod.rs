@@ -1,4 +1,4 @@
-//! The container image as the pod of HyperShift's Deployment, on a real kubelet, which asks the probes.
+//! The container image as the pod of HyperShift's Deployment, on a real kubelet, which requests the probes.
 
 use std::path::Path;
 use std::time::Duration;

@@ -340,7 +340,7 @@ fn sleeps_on(host: &mut Host, reason: String, now: Timestamp) {
     set_info(host, &info);
 }
 
-/// Why the service does not count a host as connected that did not wake, however lately it was heard before it slept.
+/// Why the service does not count a host as connected that did not wake, however recent its last request before the sleep is.
 pub(super) fn lack_of_contact(host: &Host) -> Option<String> {
     match &host.data.sleep.as_ref()?.stage {
         SleepStage::DidNotWake { reason, .. } => Some(not_woken(reason)),
