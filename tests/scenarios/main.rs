@@ -100,7 +100,6 @@ mod boot {
 mod install {
     mod aarch64;
     mod cloud_image;
-    mod erase;
     mod in_place;
     mod machine_deployment;
     mod node_pool;

@@ -1,17 +1,27 @@
 //! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real
 //! installations, real kubelets. Along the way the service is killed while it installs, a disk that was not chosen
-//! stays unchanged, and `muster-agent self-check` on a node reports the same as udev, lsblk and dmidecode. By name
-//! also: new bootstrap data is rolled out onto a spare machine with another firmware. (Several nodes at once, without
+//! stays unchanged, `muster-agent self-check` on a node reports the same as udev, lsblk and dmidecode, and the node's
+//! disk is erased before the host is available again, with evidence in the Agent. By name also: new bootstrap data is rolled out onto a spare machine with another firmware. (Several nodes at once, without
 //! machines: `cluster_api::fleet`.)
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
 use muster_tests::artifacts::agent_program;
+use muster_tests::install::partitions;
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// The number of the part of a machine that is its other disk: after the system's disk and the network card.
+/// The numbers of the parts of a machine that are its disks: the network card is between them.
+const SYSTEM_DISK: usize = 0;
 const OTHER_DISK: usize = 2;
+/// A sector of the emulated disks.
+const SECTOR: u64 = 512;
+/// The beginning of a partition table (UEFI 2.10, 5.3.2).
+const TABLE: &[u8] = b"EFI PART";
 /// The serial number of the disk that holds the agent.
 const AGENT_DISK: &str = "AGENT";
 /// Bytes of that disk: an emulated processor copies all of them.
@@ -47,10 +57,18 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     story.tell("one node");
     assert_self_check(&mut hosts[0]);
     story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
+    let system = hosts[0].machine.disk(SYSTEM_DISK);
+    partitions::assert_tables(&system);
 
     walk.scale(0);
     walk.await_empty(&mut hosts);
     story.tell("it is available again");
+    assert!(!has_table_at(&system, 1), "the partition table is still there");
+    assert!(
+        !has_table_at(&system, last_sector(&system)),
+        "its copy is still there"
+    );
+    assert_evidence(&walk.hub);
     assert_eq!(
         digest_of_other(&hosts[0]),
         before,
@@ -112,12 +130,38 @@ fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host],
     story.tell("the service is there again");
 }
 
+/// The Agent reports what was erased, by which method, and that samples were read back.
+fn assert_evidence(hub: &Hub) {
+    let path = Hub::agents_path();
+    hub.api
+        .await_in("the evidence of the erasure", &path, MACHINE_LIMIT, |agents| {
+            let cleaning = &agents[0]["status"]["cleaning"];
+            let disk = &cleaning["disks"][0];
+            let is_whole = cleaning["state"] == "Erased"
+                && disk["state"] == "erased"
+                && disk["method"] == "metadata"
+                && disk["samples"].as_i64() > Some(0);
+            is_whole.then_some(()).ok_or_else(|| cleaning.to_string())
+        });
+}
+
+fn has_table_at(disk: &Path, sector: u64) -> bool {
+    let mut beginning = [0; TABLE.len()];
+    let file = File::open(disk).unwrap();
+    file.read_exact_at(&mut beginning, sector * SECTOR).unwrap();
+    beginning == TABLE
+}
+
+fn last_sector(disk: &Path) -> u64 {
+    std::fs::metadata(disk).unwrap().len() / SECTOR - 1
+}
+
 /// The beginnings of a file system and a partition table, and unique bytes.
 fn other_content() -> Vec<u8> {
     let mut content = vec![0; 8 << 20];
     content[0x438] = 0x53;
     content[0x439] = 0xef;
-    content[0x200..0x208].copy_from_slice(b"EFI PART");
+    content[0x200..0x208].copy_from_slice(TABLE);
     for (at, chunk) in content[4096..].chunks_mut(32).enumerate() {
         chunk.copy_from_slice(&Sha256::digest(at.to_le_bytes()));
     }
