@@ -7,4 +7,5 @@ pub mod ignition_parser;
 pub mod ignition_server;
 pub mod partitions;
 pub mod provider_data;
+pub mod sectors;
 pub mod target;

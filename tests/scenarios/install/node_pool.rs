@@ -1,7 +1,7 @@
 //! `kubectl scale nodepool` makes a node of a blank machine and a machine of the node, on the built-in API: real
 //! installations, real kubelets. Along the way the service is killed while it installs, a disk that was not chosen
 //! stays unchanged, `muster-agent self-check` on a node reports the same as udev, lsblk and dmidecode, and the node's
-//! disk is erased before the host is available again, with evidence in the Agent. By name also: new bootstrap data is rolled out onto a spare machine with another firmware. (Several nodes at once, without
+//! disk and its keys are erased before the host is available again, with evidence in the Agent. By name also: new bootstrap data is rolled out onto a spare machine with another firmware. (Several nodes at once, without
 //! machines: `cluster_api::fleet`.)
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use muster_tests::artifacts::agent_program;
-use muster_tests::install::partitions;
+use muster_tests::install::{partitions, sectors};
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, MACHINE_LIMIT, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
 use serde_json::{Value, json};
@@ -20,6 +20,15 @@ const SYSTEM_DISK: usize = 0;
 const OTHER_DISK: usize = 2;
 /// A sector of the emulated disks.
 const SECTOR: u64 = 512;
+/// Where the keys of a node are (docs/erasing.md, "Metadata").
+const KEY_FILES: [&str; 5] = [
+    "/etc/kubernetes/lab.key",
+    "/etc/ssh/ssh_host_lab_key",
+    "/var/lib/kubelet/pki/lab.key",
+    "/var/lib/kubelet/lab-kubeconfig",
+    "/var/lib/cloud/lab",
+];
+const KEY: &str = "canary-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 /// The beginning of a partition table (UEFI 2.10, 5.3.2).
 const TABLE: &[u8] = b"EFI PART";
 /// The serial number of the disk that holds the agent.
@@ -49,7 +58,7 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     let mut walk = NodePoolWalk::begin(hub);
     walk.announce("one");
     walk.hub.approve(&mut hosts);
-    walk.publish_with("one", [self_check()]);
+    walk.publish_with("one", [self_check(), keys()]);
     walk.scale(1);
     kill_the_service_while_it_writes(&mut walk, &mut hosts, &story);
     let done = walk.await_done(&mut hosts, 1);
@@ -59,6 +68,12 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     story.tell("self-check knows this machine as udev, lsblk and dmidecode do");
     let system = hosts[0].machine.disk(SYSTEM_DISK);
     partitions::assert_tables(&system);
+    hosts[0].machine.await_serial("(keys are written)");
+    assert_eq!(
+        sectors::texts(&system, KEY).len(),
+        KEY_FILES.len(),
+        "keys of the node"
+    );
 
     walk.scale(0);
     walk.await_empty(&mut hosts);
@@ -67,6 +82,11 @@ fn kubectl_scale_makes_a_node_of_a_host_and_a_host_of_the_node() {
     assert!(
         !has_table_at(&system, last_sector(&system)),
         "its copy is still there"
+    );
+    assert_eq!(
+        sectors::texts(&system, KEY),
+        Vec::<String>::new(),
+        "keys of the node"
     );
     assert_evidence(&walk.hub);
     assert_eq!(
@@ -113,6 +133,17 @@ fn self_check() -> Value {
          echo self-check ended with $$?.'\n[Install]\nWantedBy=multi-user.target\n"
     );
     json!({"name": "self-check.service", "enabled": true, "contents": unit})
+}
+
+/// The unit that writes what keys are to this test: random, so that neither the unit nor a log has them.
+fn keys() -> Value {
+    let files = KEY_FILES.join(" ");
+    let unit = format!(
+        "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'for file in {files}; do mkdir -p $$(dirname $$file); \
+         echo canary-$$(cat /proc/sys/kernel/random/uuid) > $$file; done; sync; echo keys are written > /dev/console'\n\
+         [Install]\nWantedBy=multi-user.target\n"
+    );
+    json!({"name": "keys.service", "enabled": true, "contents": unit})
 }
 
 /// Each unexplained difference is on the console.

@@ -343,8 +343,11 @@ impl Machine {
                 if !file.exists() {
                     sparse_file(&file, size, content);
                 }
-                // The file is removed with the machine: nothing needs to reach the platter.
-                let value = format!("if=none,id={id},format=raw,cache=unsafe,file={}", file.display());
+                // The file is removed with the machine: nothing needs to reach the platter. What a machine discards is gone.
+                let value = format!(
+                    "if=none,id={id},format=raw,cache=unsafe,discard=unmap,file={}",
+                    file.display()
+                );
                 all.extend(["-drive".to_owned(), value]);
                 id
             };
