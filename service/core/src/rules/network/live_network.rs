@@ -16,8 +16,8 @@ use muster_api::live::network::{
 };
 use serde_json::Value;
 
-use super::input::Invalid;
 use crate::record::Settings;
+use crate::rules::input::Invalid;
 
 use self::document::{Document, RawAddressing, RawBond, RawInterface, RawRoute, State, Type, text};
 

@@ -3,9 +3,9 @@
 use chrono::SubsecRound;
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
-use super::input::{comma_list, key_lines};
-use super::live_network::live_networks;
 use crate::record::InfraEnv;
+use crate::rules::input::{comma_list, key_lines};
+use crate::rules::live_network::live_networks;
 
 /// The configuration in the Muster live image. `ca_pem`: the service's own CA, or empty.
 pub fn of_live_image(
