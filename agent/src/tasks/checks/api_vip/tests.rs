@@ -162,7 +162,7 @@ async fn requests_that_cannot_be_made_say_why() {
         }]),
         ..ApiVipConnectivityRequest::default()
     };
-    let pem = STANDARD.encode(include_bytes!("../../../fixtures/self-signed.pem"));
+    let pem = STANDARD.encode(include_bytes!("../../../../fixtures/self-signed.pem"));
     for (ca, header, why) in [
         ("%%%", "x", "ca_certificate is no base64"),
         ("bm8gY2VydGlmaWNhdGU=", "x", "no certificate is trusted"),

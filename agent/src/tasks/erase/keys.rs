@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn the_page_lists_every_place() {
-        let page = include_str!("../../../docs/erasing.md");
+        let page = include_str!("../../../../docs/erasing.md");
         let of_etc = ETC.iter().map(|name| format!("`/etc/{name}`"));
         let of_var = VAR.iter().map(|name| format!("`/var/{name}`"));
         let others = OTHERS.iter().map(|name| format!("`/{name}`"));
