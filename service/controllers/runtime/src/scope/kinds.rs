@@ -8,7 +8,7 @@ use muster_resources::{
     ClusterDeployment, InfraEnv, NMStateConfig,
 };
 
-use super::error::words;
+use crate::error::words;
 
 /// Between two checks for kinds that are missing.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::{Api, Client, Resource};
 
-use super::writes::post_params;
+use crate::writes::post_params;
 
 /// True if this program may list and watch the objects of a kind in a namespace.
 ///

@@ -21,9 +21,9 @@ use serde::de::DeserializeOwned;
 
 use crate::watches::Watches;
 
-use super::context::Context;
-use super::namespaces::Namespaces;
-use super::{events, unreadable};
+use crate::context::Context;
+use crate::namespaces::Namespaces;
+use crate::{events, unreadable};
 
 /// A kind that can be watched.
 pub trait Watched:
@@ -33,7 +33,7 @@ pub trait Watched:
 
 impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static> Watched for K {}
 
-/// Returns a controller of all objects of kind `K`, with one watch of them. Statuses that [`status::write`](super::status::write) writes
+/// Returns a controller of all objects of kind `K`, with one watch of them. Statuses that [`status::write`](crate::status::write) writes
 /// trigger nothing.
 pub fn controller_without_own_writes<K>(context: &Context) -> Controller<K>
 where

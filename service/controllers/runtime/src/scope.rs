@@ -1,0 +1,5 @@
+//! What the controllers are given: kinds that the API server has, namespaces, rights.
+
+pub mod kinds;
+pub mod namespaces;
+pub mod rights;
