@@ -10,8 +10,8 @@ use muster_core::rules::live_network::live_network;
 use serde::Deserialize;
 use serde_json::Value;
 
-const CASES: &str = include_str!("../../fixtures/nmstate/cases.jsonl");
-const DIFFERENCES: &str = include_str!("../../fixtures/nmstate/differences.tsv");
+const CASES: &str = include_str!("../../../fixtures/nmstate/cases.jsonl");
+const DIFFERENCES: &str = include_str!("../../../fixtures/nmstate/differences.tsv");
 
 /// Names of cards in the documents, and in an installed system.
 const CARDS: [(&str, &str); 4] = [

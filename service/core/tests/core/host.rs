@@ -1,0 +1,15 @@
+//! What happens to a host, and what it is sent.
+
+mod asked_logs;
+mod cleaning;
+mod edits;
+mod failures;
+mod identity;
+mod installing;
+mod reboots;
+mod reinstalls;
+mod replies;
+mod returning;
+mod silence;
+mod sleep;
+mod steps;
