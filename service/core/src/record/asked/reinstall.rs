@@ -4,7 +4,7 @@ use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::asked_reboot::RebootOutcome;
+use super::reboot::RebootOutcome;
 
 /// The last request to install the node of a host again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
