@@ -8,10 +8,10 @@ use muster_api::event::Severity;
 use muster_api::host::HostKind;
 use muster_api::time::Timestamp;
 
-use super::event::{SleepAsked, SleepEvent};
-use super::step::Rejection;
-use super::transition::{describe, move_to, set_info};
-use super::{deadline, events};
+use crate::lifecycle::host::event::{SleepAsked, SleepEvent};
+use crate::lifecycle::host::step::Rejection;
+use crate::lifecycle::host::transition::{describe, move_to, set_info};
+use crate::lifecycle::host::{deadline, events};
 use crate::record::{
     Host, HostState, NewEvent, Phase, Sleep, SleepCause, SleepFailed, SleepStage, WakeCause, Waking,
 };
@@ -26,7 +26,7 @@ const MAX_REASON: usize = 500;
 ///
 /// # Errors
 /// A request that is refused: the reason, with what to do.
-pub(super) fn happened(
+pub(in crate::lifecycle::host) fn happened(
     host: &mut Host,
     event: &SleepEvent,
     facts: &HostFacts<'_>,
@@ -211,7 +211,7 @@ fn wake(
 }
 
 /// The host was bound to a cluster: it is woken for that.
-pub(super) fn claimed(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn claimed(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     host.data.kept_awake.by_claim = false;
     let sleeps = host.data.sleep.as_ref().is_some_and(Sleep::is_silence_expected);
     match facts.in_cluster_through.map(node_elsewhere) {
@@ -259,13 +259,13 @@ fn waking_mut(host: &mut Host, asked_at: Timestamp) -> Option<&mut Waking> {
 }
 
 /// The host has registered: it is awake.
-pub(super) fn is_awake(host: &mut Host) {
+pub(in crate::lifecycle::host) fn is_awake(host: &mut Host) {
     host.data.sleep = None;
     host.data.sleep_failed = None;
 }
 
 /// Ends sleeps whose time is over. Returns true while the host sleeps, which is then not evaluated.
-pub(super) fn rests(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> bool {
+pub(in crate::lifecycle::host) fn rests(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) -> bool {
     let Some(sleep) = host
         .data
         .sleep
@@ -341,7 +341,7 @@ fn sleeps_on(host: &mut Host, reason: String, now: Timestamp) {
 }
 
 /// Why the service does not count a host as connected that did not wake, however recent its last request before the sleep is.
-pub(super) fn lack_of_contact(host: &Host) -> Option<String> {
+pub(in crate::lifecycle::host) fn lack_of_contact(host: &Host) -> Option<String> {
     match &host.data.sleep.as_ref()?.stage {
         SleepStage::DidNotWake { reason, .. } => Some(not_woken(reason)),
         _ => None,
@@ -371,7 +371,12 @@ fn is_lost(host: &mut Host, reason: &str, now: Timestamp) {
 }
 
 /// The events about the change of the sleep from `old` to `next`.
-pub(super) fn events_of_change(old: &Host, next: &Host, now: Timestamp, told: &mut Vec<NewEvent>) {
+pub(in crate::lifecycle::host) fn events_of_change(
+    old: &Host,
+    next: &Host,
+    now: Timestamp,
+    told: &mut Vec<NewEvent>,
+) {
     let (before, after) = (old.data.sleep.as_ref(), next.data.sleep.as_ref());
     let name = hostname::display(next);
     let mut tell = |event: &'static str, severity, message: String| {

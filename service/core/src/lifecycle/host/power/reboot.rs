@@ -5,21 +5,26 @@ use chrono::Duration;
 use muster_api::event::Severity;
 use muster_api::time::Timestamp;
 
-use super::event::{HostEvent, RebootAsked};
-use super::{deadline, events};
+use crate::lifecycle::host::event::{HostEvent, RebootAsked};
+use crate::lifecycle::host::{deadline, events};
 use crate::record::{AskedReboot, Host, HostState, NewEvent, NodeAgent, RebootOutcome, RebootWay};
 use crate::rules::facts::HostFacts;
 use crate::rules::hostname;
 use crate::text::one_line;
 
 /// Tolerated difference between the clock of the requester and the service's.
-pub(super) const AHEAD: Duration = Duration::minutes(5);
+pub(in crate::lifecycle::host) const AHEAD: Duration = Duration::minutes(5);
 
 /// Longest reason that is kept, bytes.
 const MAX_REASON: usize = 1000;
 
 /// Applies a request to reboot the host, or a report about one. What fits no pending request changes nothing.
-pub(super) fn happened(host: &mut Host, event: &HostEvent, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn happened(
+    host: &mut Host,
+    event: &HostEvent,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) {
     match event {
         HostEvent::RebootAsked(request) => asked(host, request, facts, now),
         HostEvent::RebootWithdrawn => end(host, RebootOutcome::Failed("the request was withdrawn".into())),
@@ -104,7 +109,7 @@ fn way(
 }
 
 /// Ends a request that was not carried out in time.
-pub(super) fn give_up_late(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn give_up_late(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if deadline::asked_reboot_limit(host, facts).is_some_and(|limit| now >= limit) {
         let by_node = is_pending_by(host, |way| *way == RebootWay::NodeAgent);
         let who = if by_node {
@@ -120,7 +125,10 @@ pub(super) fn give_up_late(host: &mut Host, facts: &HostFacts<'_>, now: Timestam
 }
 
 /// The request that the agent on the node has to carry out with this poll.
-pub(super) fn awaited_of_node<'a>(host: &'a Host, facts: &HostFacts<'_>) -> Option<&'a AskedReboot> {
+pub(in crate::lifecycle::host) fn awaited_of_node<'a>(
+    host: &'a Host,
+    facts: &HostFacts<'_>,
+) -> Option<&'a AskedReboot> {
     let is_late = deadline::asked_reboot_limit(host, facts).is_none_or(|limit| facts.seen(host) >= limit);
     let is_node = host.state == HostState::AddedToExistingCluster;
     let asked = host.data.pending_reboot()?;
@@ -128,7 +136,12 @@ pub(super) fn awaited_of_node<'a>(host: &'a Host, facts: &HostFacts<'_>) -> Opti
 }
 
 /// The events about requests to reboot the host between `old` and `next`.
-pub(super) fn events_of_change(old: &Host, next: &Host, now: Timestamp, told: &mut Vec<NewEvent>) {
+pub(in crate::lifecycle::host) fn events_of_change(
+    old: &Host,
+    next: &Host,
+    now: Timestamp,
+    told: &mut Vec<NewEvent>,
+) {
     let Some(asked) = &next.data.asked_reboot else {
         return;
     };

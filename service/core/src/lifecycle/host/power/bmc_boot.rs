@@ -3,7 +3,7 @@
 use muster_api::host::HostStatus;
 use muster_api::time::Timestamp;
 
-use super::transition::set_info;
+use crate::lifecycle::host::transition::set_info;
 use crate::record::{BmcBoots, Host, HostState, NotBooted};
 use crate::rules::facts::Deadlines;
 
@@ -65,7 +65,7 @@ fn awaited_system(host: &Host) -> Option<AwaitedSystem> {
 }
 
 /// Records that the BMC is booting the host, or gave up.
-pub(super) fn told(host: &mut Host, boots: &BmcBoots) {
+pub(in crate::lifecycle::host) fn told(host: &mut Host, boots: &BmcBoots) {
     let Some(system) = awaited_system(host).filter(|_| host.data.bmc_boot.as_ref() != Some(boots)) else {
         return;
     };

@@ -3,15 +3,15 @@
 use muster_api::host::MediaStatus;
 use muster_api::time::Timestamp;
 
-use super::refresh::refresh;
-use super::transition::move_to;
+use crate::lifecycle::host::refresh::refresh;
+use crate::lifecycle::host::transition::move_to;
 use crate::record::{Host, HostState, Phase};
 use crate::rules::facts::HostFacts;
 
 const LOST: &str = "The boot medium cannot be read any more. Attach it again";
 
 /// The medium cannot be read any more. States that have no use for it ignore that.
-pub(super) fn lost(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+pub(in crate::lifecycle::host) fn lost(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     if host.data.media_status == Some(MediaStatus::Disconnected) {
         return;
     }
@@ -38,7 +38,7 @@ pub(super) fn lost(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 }
 
 /// A step succeeded, so the medium can be read. Returns true if it could not be read before.
-pub(super) fn back(host: &mut Host) -> bool {
+pub(in crate::lifecycle::host) fn back(host: &mut Host) -> bool {
     let was_lost = host.data.media_status == Some(MediaStatus::Disconnected);
     if was_lost {
         host.data.media_status = Some(MediaStatus::Connected);
