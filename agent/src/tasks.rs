@@ -1,4 +1,4 @@
-//! What steps do on a host: installations, erasures, checks of the network, logs, the way back to discovery.
+//! Work of steps on a host: installations, erasures, checks of the network, logs, the way back to discovery.
 
 pub mod boot_artifacts;
 pub mod checks;

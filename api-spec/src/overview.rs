@@ -1,4 +1,4 @@
-//! What operators see over all InfraEnvs, and their sessions. Additions to the protocol.
+//! Lists that operators see over all InfraEnvs, the stream of their changes, and sessions of operators. Additions to the protocol.
 
 pub mod changes;
 pub mod search;

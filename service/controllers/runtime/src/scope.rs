@@ -1,4 +1,4 @@
-//! What the controllers are given: kinds that the API server has, namespaces, rights.
+//! Limits of the controllers: kinds that the API server has, namespaces, rights.
 
 pub mod kinds;
 pub mod namespaces;

@@ -1,4 +1,4 @@
-//! What happens to a host, and what it is sent.
+//! Changes of a host by events, and the steps that it is sent.
 
 mod asked_logs;
 mod cleaning;
