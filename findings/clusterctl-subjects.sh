@@ -6,23 +6,8 @@
 # Seen: each subject with a namespace gets the cluster's, of RoleBindings and of ClusterRoleBindings, without a word; the controller has no rights then. A
 # subject of kind User (`system:serviceaccount:NAMESPACE:NAME`) stays, and means the same to the API server.
 # Needs Go; builds clusterctl's own package of templates, Cluster API 1.14.2.
-set -euo pipefail
-readonly version=v1.14.2
-folder=$(mktemp -d)
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-export GOPATH=$folder/go GOFLAGS=-mod=mod
-mkdir "$folder/subjects"
-cd "$folder/subjects"
-cat > go.mod <<GO
-module subjects
-
-go 1.26
-
-require sigs.k8s.io/cluster-api $version
-
-replace sigs.k8s.io/cluster-api/api => sigs.k8s.io/cluster-api/api $version
-GO
-cat > main.go <<'GO'
+. "$(dirname "$0")/lib/clusterctl.sh"
+program <<'GO'
 package main
 
 import (
@@ -63,7 +48,6 @@ func main() {
 	}
 }
 GO
-go build -o subjects . 2> "$folder/log" || { cat "$folder/log" >&2; exit 2; }
 
 binding() { # KIND
   cat <<YAML
@@ -85,7 +69,7 @@ subjects:
 YAML
 }
 
-seen=$({ binding RoleBinding; echo ---; binding ClusterRoleBinding; } | ./subjects)
+seen=$({ binding RoleBinding; echo ---; binding ClusterRoleBinding; } | "$program")
 echo "clusterctl $version, a template for the namespace racks whose subjects are of the namespace provider"
 echo "$seen" | sed 's/^/  /'
 expected='RoleBinding in "racks": ServiceAccount manager in "racks"

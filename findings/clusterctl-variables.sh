@@ -6,23 +6,8 @@
 # what holds is `${A:=""}`. `${A:+x}` is a default, too. `${A:0:2}` and `${A%.*}` pass for names with a default: unset, they are empty. A name in a
 # comment has to be given. A default ends at the first brace: `${A:={}}` adds one to a value that is given.
 # Needs Go; builds clusterctl's own package of templates, Cluster API 1.14.2.
-set -euo pipefail
-readonly version=v1.14.2
-folder=$(mktemp -d)
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-export GOPATH=$folder/go GOFLAGS=-mod=mod
-mkdir "$folder/variables"
-cd "$folder/variables"
-cat > go.mod <<GO
-module variables
-
-go 1.26
-
-require sigs.k8s.io/cluster-api $version
-
-replace sigs.k8s.io/cluster-api/api => sigs.k8s.io/cluster-api/api $version
-GO
-cat > main.go <<'GO'
+. "$(dirname "$0")/lib/clusterctl.sh"
+program <<'GO'
 package main
 
 import (
@@ -51,11 +36,10 @@ func main() {
 	}
 }
 GO
-go build -o variables . 2> "$folder/log" || { cat "$folder/log" >&2; exit 2; }
 
 check() { # TEMPLATES EXPECTED
   local seen
-  seen=$(./variables <<< "$1")
+  seen=$("$program" <<< "$1")
   echo "$seen" | sed 's/^/  /'
   [ "$seen" = "$2" ] || { echo "this has changed; before:" >&2; echo "$2" >&2; exit 1; }
 }

@@ -1,29 +1,26 @@
 //! The agent of the discovery image as a library: collects a host's hardware, communicates with its service, and runs the
 //! discovery image as process 1.
 
-pub mod boot_artifacts;
-pub mod checks;
 pub mod client;
 pub mod commands;
 pub mod config;
 pub mod console;
+mod disk_access;
 pub mod drivers;
-pub mod erase;
-pub mod foreign;
-pub mod gpt;
 pub mod handover;
 pub mod host;
 pub mod init;
-pub mod install;
 pub mod inventory;
-pub mod logs;
 pub mod net;
-pub mod passthrough;
 pub mod root;
 pub mod self_check;
 pub mod session;
 pub mod step;
+mod tasks;
 #[cfg(test)]
 mod testing;
 pub mod time;
 pub mod view;
+
+pub use disk_access::{gpt, passthrough};
+pub use tasks::{boot_artifacts, checks, erase, foreign, install, logs};

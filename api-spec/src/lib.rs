@@ -7,30 +7,28 @@
 pub mod agent;
 pub mod bmc;
 pub mod boot;
-pub mod changes;
 pub mod cluster;
+mod configuration;
 pub mod error;
 pub mod event;
-pub mod fingerprint;
 pub mod host;
-pub mod host_key;
 pub mod ids;
 pub mod infra_env;
 pub mod inventory;
-pub mod live;
-pub mod node_agent;
-pub mod placeholder;
-pub mod search;
+mod machine;
+mod overview;
 mod serialize;
-pub mod session;
 pub mod steps;
 #[cfg(test)]
 mod tests;
 pub mod time;
-pub mod troubles;
 pub mod validation;
 pub mod versions;
 pub mod words;
+
+pub use configuration::{live, node_agent};
+pub use machine::{fingerprint, host_key, placeholder};
+pub use overview::{changes, search, session, troubles};
 
 /// The path of every v2 operation.
 pub const BASE_PATH: &str = "/api/assisted-install/v2";

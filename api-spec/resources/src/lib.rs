@@ -12,23 +12,16 @@
 mod absent;
 mod agent;
 mod agent_classification;
-mod agent_cluster;
 mod agent_cluster_install;
-mod agent_cluster_template;
-mod agent_machine;
-mod agent_machine_template;
 mod agent_quota;
 mod bmc;
-pub mod cluster_api;
-mod cluster_deployment;
-mod cluster_image_set;
 mod condition;
 pub mod crds;
-pub mod hypershift;
+mod foreign;
 mod infra_env;
-pub mod metal3;
 pub mod names;
 mod nm_state_config;
+mod provider;
 mod proxy;
 mod reference;
 mod schema;
@@ -41,9 +34,6 @@ pub use agent::{
     inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
-pub use agent_cluster::{
-    AgentCluster, AgentClusterSpec, AgentClusterStatus, ControlPlaneEndpoint, FailureDomain,
-};
 pub use agent_cluster_install::{
     AgentClusterInstall, AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus,
     ClusterMetadata, ClusterMetadataPlatform, ClusterProgress, IgnitionEndpoint, LoadBalancer,
@@ -52,36 +42,43 @@ pub use agent_cluster_install::{
     networking::{ClusterNetwork, MachineNetwork, NetworkType, Networking},
     platform::{ExternalPlatform, PlatformType},
 };
-pub use agent_cluster_template::{
-    AgentClusterTemplate, AgentClusterTemplateResource, AgentClusterTemplateSpec,
-};
-pub use agent_machine::{
-    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
-    AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
-    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, Reinstall, ReinstallPhase,
-    ReinstallRequest, RemediationStrategy, RemediationType,
-};
-pub use agent_machine_template::{
-    AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec, AgentMachineTemplateStatus,
-    TemplateMetadata, TemplateNodeInfo,
-};
 pub use agent_quota::{AgentQuota, AgentQuotaSpec, AgentQuotaStatus, QuotaConsumer};
 pub use bmc::{
     Bmc, BmcBootWay, BmcCertificateStatus, BmcCheckStatus, BmcDifferenceStatus, BmcInventoryStatus, BmcSpec,
     BmcStatus, BmcTrust, BmcTrustMode,
 };
-pub use cluster_deployment::{
-    AdditionalCertificate, AgentBareMetalPlatform, ClusterDeployment, ClusterDeploymentMetadata,
-    ClusterDeploymentPlatform, ClusterDeploymentSpec, ClusterDeploymentStatus, ClusterInstallReference,
-    ControlPlaneConfig, OptionalLocalReference, Others, ServingCertificates,
-};
-pub use cluster_image_set::{ClusterImageSet, ClusterImageSetSpec, ClusterImageSetStatus};
 pub use condition::{Condition, HiveCondition, Initialization, StandardCondition};
+pub use foreign::{
+    cluster_api,
+    cluster_deployment::{
+        AdditionalCertificate, AgentBareMetalPlatform, ClusterDeployment, ClusterDeploymentMetadata,
+        ClusterDeploymentPlatform, ClusterDeploymentSpec, ClusterDeploymentStatus, ClusterInstallReference,
+        ControlPlaneConfig, OptionalLocalReference, Others, ServingCertificates,
+    },
+    cluster_image_set::{ClusterImageSet, ClusterImageSetSpec, ClusterImageSetStatus},
+    hypershift, metal3,
+};
 pub use infra_env::{
     AgentApproval, BootArtifacts, CleaningDepth, InfraEnv, InfraEnvCleaning, InfraEnvDebugInfo, InfraEnvSpec,
     InfraEnvStatus, IpxeScriptType, KernelArgument, KernelArgumentOperation,
 };
 pub use nm_state_config::{NMStateConfig, NMStateConfigInterface, NMStateConfigSpec};
+pub use provider::{
+    agent_cluster::{
+        AgentCluster, AgentClusterSpec, AgentClusterStatus, ControlPlaneEndpoint, FailureDomain,
+    },
+    agent_cluster_template::{AgentClusterTemplate, AgentClusterTemplateResource, AgentClusterTemplateSpec},
+    agent_machine::{
+        AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
+        AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate,
+        AgentRemediationTemplateResource, AgentRemediationTemplateSpec, CandidateAgent, MachineAddress,
+        Reinstall, ReinstallPhase, ReinstallRequest, RemediationStrategy, RemediationType,
+    },
+    agent_machine_template::{
+        AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,
+        AgentMachineTemplateStatus, TemplateMetadata, TemplateNodeInfo,
+    },
+};
 pub use proxy::Proxy;
 pub use reference::{ClusterReference, LocalReference, NameReference, NamespacedReference};
 pub use validation::{ValidationResult, ValidationsInfo};

@@ -1,17 +1,13 @@
 //! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
 
 mod agreed;
-mod asked_logs;
-mod asked_reboot;
-mod asked_reinstall;
+mod asked;
 mod bmc;
-mod bmc_power;
 mod check_id;
 mod cleaning;
 mod cluster;
 mod deaf_time;
 mod event;
-mod event_limits;
 mod failures;
 mod host;
 mod host_data;
@@ -26,20 +22,20 @@ mod secret;
 mod sleep;
 
 pub use agreed::{Agreed, Fields};
-pub use asked_logs::{AskedLogs, LogsOutcome};
-pub use asked_reboot::{AskedReboot, RebootOutcome, RebootWay};
-pub use asked_reinstall::{AskedReinstall, ReinstallStep};
+pub use asked::logs::{AskedLogs, LogsOutcome};
+pub use asked::reboot::{AskedReboot, RebootOutcome, RebootWay};
+pub use asked::reinstall::{AskedReinstall, ReinstallStep};
+pub use bmc::power::{BmcPower, PowerRequest, PowerSeen};
 pub use bmc::{
     Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
 };
-pub use bmc_power::{BmcPower, PowerRequest, PowerSeen};
 pub use check_id::CheckId;
 pub(crate) use check_id::readable as readable_checks;
 pub use cleaning::{Cleaned, CleanedDisk, Cleaning, CleaningOutcome, CleaningStage, WrittenDisk};
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;
+pub use event::limits::{BadLimits, EventLimits};
 pub use event::{MAX_MESSAGE, NewEvent};
-pub use event_limits::{BadLimits, EventLimits};
 pub use failures::{FailedParts, Failures};
 pub use host::Host;
 pub use host_data::{BmcBoots, HostData, HostReports, LogsState, NodeAgent, Progress};

@@ -1,30 +1,28 @@
 //! Rules about the records: their meaning, acceptable input, noteworthy facts.
 
-pub mod addresses;
 pub mod agent_version;
-pub(crate) mod architecture;
-pub mod boot_argument;
-pub mod bootstrap_data;
 pub mod checks;
 pub mod cleaning;
 pub mod cluster_peers;
+mod configuration;
 pub mod disks;
 pub mod facts;
 pub mod failures;
 pub mod findings;
-pub mod hostname;
 pub mod identity;
-pub mod ignition;
-pub mod ignition_spec;
+mod images;
 pub mod input;
 pub mod labels;
 pub mod limits;
-pub mod live_config;
-pub mod live_network;
 pub mod mirror;
-pub mod os_image;
+mod network;
 pub mod placement;
 pub mod requirements;
 pub(crate) mod role;
 pub mod sleep;
 pub mod stages;
+
+pub use configuration::{bootstrap_data, ignition, ignition_spec, live_config};
+pub(crate) use images::architecture;
+pub use images::{boot_argument, os_image};
+pub use network::{addresses, hostname, live_network};

@@ -4,35 +4,31 @@
 //! REST handlers, controllers and image streams call these operations and map [`OperationError`] to their own
 //! responses.
 
-pub mod auth;
+mod access;
 pub mod bmcs;
-pub mod bridge;
-pub mod changes;
 pub mod clusters;
+mod custom_resources;
 pub mod disk;
 pub mod error;
-pub mod events;
 pub mod hosts;
 pub mod images;
 pub mod infra_envs;
 pub mod jobs;
+mod journal;
 mod limits;
-pub mod logs;
 mod operations;
-pub mod owned;
-pub mod random;
 pub mod records;
-pub mod request_id;
-pub mod resources;
 mod retry;
 mod search;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
 mod troubles;
-pub mod urls;
 
+pub use access::{auth, random, urls};
+pub use custom_resources::{bridge, owned, resources};
 pub use error::{OperationError, unless_missing};
+pub use journal::{changes, events, logs, request_id};
 pub use muster_api::time::now;
 pub use muster_core::text::chain;
 pub use operations::{OperationSettings, Operations};

@@ -1,6 +1,6 @@
 //! Hosts: one file an operation.
 
-mod agent_program;
+mod agents;
 mod approve;
 mod bind;
 mod delete;
@@ -9,19 +9,13 @@ mod history;
 mod ignition;
 mod install;
 mod installer_args;
-mod instructions;
 mod list;
-mod logs_progress;
-mod progress;
 mod quarantine;
-mod register;
-mod reply;
 mod reset;
 mod reset_validation;
 mod search;
 mod settle_identity;
 mod sleep;
-pub mod turn;
 mod unbind;
 mod update;
 
@@ -32,6 +26,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
+
+use self::agents::{agent_program, instructions, logs_progress, progress, register, reply};
+
+pub use self::agents::turn;
 
 /// The operations outside the protocol, for operators.
 pub fn additions() -> OpenApiRouter<Rest> {

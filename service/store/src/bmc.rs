@@ -6,6 +6,7 @@ mod hosts;
 mod names;
 mod orphans;
 mod resource;
+mod short;
 
 use std::borrow::Cow;
 

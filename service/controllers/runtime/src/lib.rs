@@ -19,29 +19,25 @@
 
 pub mod conditions;
 pub mod context;
-pub mod debounce;
 pub mod digest;
 pub mod drive;
 pub mod error;
 pub mod events;
 pub mod finalizers;
 pub mod health;
-pub mod kinds;
 pub mod lease;
 pub mod merge_patch;
-pub mod namespaces;
-pub mod own_writes;
 pub mod references;
 pub mod retry;
-pub mod rights;
+mod scope;
 pub mod secrets;
 pub mod status;
 pub mod times;
-pub mod unreadable;
 pub mod waits;
-pub mod watch;
-pub mod watches;
+mod watching;
 pub mod writes;
 
 pub use context::Context;
 pub use error::Error;
+pub use scope::{kinds, namespaces, rights};
+pub use watching::{debounce, own_writes, unreadable, watch, watches};

@@ -1,5 +1,6 @@
 //! From an Agent's spec to its host: what is to change, decided and done; and back, where REST made the InfraEnv.
 
+mod attempt;
 pub mod edits;
 mod hold;
 pub(super) mod host_side;

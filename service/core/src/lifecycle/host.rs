@@ -2,7 +2,6 @@
 
 mod advance;
 mod bind;
-mod bmc_boot;
 mod cleaning;
 pub mod deadline;
 pub mod edit;
@@ -12,26 +11,26 @@ mod failures;
 mod install;
 pub mod instructions;
 pub mod key;
-mod media;
-mod reboot;
+mod power;
 mod refresh;
 mod register;
 pub mod reply;
 mod reports;
 mod set_back;
-mod sleep;
 mod step;
 mod transition;
 mod view;
 mod waiting;
 mod wipe;
 
+use power::{bmc_boot, media, reboot, sleep};
+
 pub use advance::advance;
 pub use bind::node_may_be_back;
-pub use bmc_boot::{AWAITING_BOOT, AwaitedBoot, AwaitedSystem, awaited_boot};
 pub use event::{HostEvent, RebootAsked, ReinstallAsked, SleepAsked, SleepEvent};
 pub use install::obstacle;
 pub use instructions::instructions;
+pub use power::bmc_boot::{AWAITING_BOOT, AwaitedBoot, AwaitedSystem, awaited_boot};
 pub use register::{Machine, full, register};
 pub use reports::shown_logs::shown_logs;
 pub use step::{RefusalClass, Refused, Step};

@@ -1,12 +1,14 @@
 //! A BMC as it is stored, with the state of the discovery of its machine.
 
+pub mod power;
+
 use chrono::TimeDelta;
 use muster_api::bmc::{BmcBoot, BmcCertificate, BmcCheck, BmcDifference, BmcFailure, BmcInventory, BmcPhase};
 use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::bmc_power::BmcPower;
+use self::power::BmcPower;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 

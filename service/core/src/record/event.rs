@@ -1,5 +1,7 @@
 //! Events for users. Names and severities follow docs/protocol/events.tsv; wording is ours.
 
+pub mod limits;
+
 use std::borrow::Cow;
 
 use muster_api::event::{Category, Severity};

@@ -6,8 +6,8 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 
-use super::asked_reboot::RebootOutcome;
-use super::asked_reinstall::ReinstallStep;
+use super::asked::reboot::RebootOutcome;
+use super::asked::reinstall::ReinstallStep;
 use super::host_data::{HostData, HostReports};
 use super::host_state::HostState;
 use super::secret::Secret;

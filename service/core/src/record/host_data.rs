@@ -16,9 +16,9 @@ use muster_api::validation::ValidationsInfo;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::asked_logs::AskedLogs;
-use super::asked_reboot::AskedReboot;
-use super::asked_reinstall::{AskedReinstall, ReinstallStep};
+use super::asked::logs::AskedLogs;
+use super::asked::reboot::AskedReboot;
+use super::asked::reinstall::{AskedReinstall, ReinstallStep};
 use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
 use super::image_wish::ImageWish;

@@ -43,7 +43,7 @@ const WRITING: [HostStage; 2] = [
 ];
 
 /// Parts of the reasons with which our agent ends an installation for which its image or its source is at fault
-/// (agent/src/install/image/error.rs, agent/src/install/error.rs).
+/// (agent/src/tasks/install/image/error.rs, agent/src/tasks/install/error.rs).
 const FAULTS_OF_IMAGES: [&str; 10] = [
     "cannot be downloaded",
     "changed while it was downloaded",

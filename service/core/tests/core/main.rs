@@ -5,34 +5,21 @@
     reason = "tests; the lint knows functions marked #[test] only"
 )]
 
-mod asked_logs;
 mod bmcs;
-mod cleaning;
 mod cloud_config;
 mod disks;
-mod edits;
-mod failures;
 mod findings;
-mod identity;
+mod host;
 mod ignition;
 mod ignition_spec;
 mod infra_envs;
-mod installing;
 mod lifecycle;
-mod network_script;
-mod nmstate;
+mod network;
 mod placement;
 mod properties;
 mod query;
 mod quotas;
-mod reboots;
 mod registry;
-mod reinstalls;
-mod replies;
-mod returning;
-mod silence;
-mod sleep;
 mod states;
-mod steps;
 mod walk;
 mod world;

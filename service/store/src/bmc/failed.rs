@@ -7,7 +7,6 @@ use sqlx::any::AnyRow;
 
 use super::BmcRow;
 use crate::Result;
-use crate::error::failed;
 use crate::row::{Json, Reading, readable};
 use crate::store::Store;
 
@@ -26,23 +25,14 @@ impl Store {
     /// # Errors
     /// Fails if the database does.
     pub async fn list_failed_bmcs(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<FailedBmc>> {
-        let condition = match infra_env_id {
-            Some(_) => " AND infra_env_id = $2",
-            None => "",
-        };
-        let sql = format!(
-            "SELECT id, infra_env_id, name, progress FROM bmcs WHERE phase = $1{condition} ORDER BY name, id"
-        );
-        let mut connection = self.reader().await?;
-        let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(BmcPhase::Failed.to_string());
-        let query = match infra_env_id {
-            Some(id) => query.bind(id.to_string()),
-            None => query,
-        };
-        let rows = query
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("listing failed BMCs"))?;
+        let rows = self
+            .list_bmc_columns(
+                "id, infra_env_id, name, progress",
+                infra_env_id,
+                Some(BmcPhase::Failed),
+                "listing failed BMCs",
+            )
+            .await?;
         Ok(readable(&rows, failed_from))
     }
 }

@@ -6,7 +6,6 @@ use sqlx::any::AnyRow;
 
 use super::BmcRow;
 use crate::Result;
-use crate::error::failed;
 use crate::row::{Reading, readable};
 use crate::store::Store;
 
@@ -27,22 +26,10 @@ impl Store {
     /// # Errors
     /// Fails if the database does.
     pub async fn list_bmc_names(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<BmcName>> {
-        let condition = match infra_env_id {
-            Some(_) => " WHERE infra_env_id = $1",
-            None => "",
-        };
-        let sql =
-            format!("SELECT id, infra_env_id, name, place, phase FROM bmcs{condition} ORDER BY name, id");
-        let mut connection = self.reader().await?;
-        let query = sqlx::query(sqlx::AssertSqlSafe(sql));
-        let query = match infra_env_id {
-            Some(id) => query.bind(id.to_string()),
-            None => query,
-        };
-        let rows = query
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("listing the names of BMCs"))?;
+        let columns = "id, infra_env_id, name, place, phase";
+        let rows = self
+            .list_bmc_columns(columns, infra_env_id, None, "listing the names of BMCs")
+            .await?;
         Ok(readable(&rows, name_from))
     }
 }

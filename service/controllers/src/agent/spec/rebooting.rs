@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Host, KubeRef, RebootWay};
 use muster_operations::bmcs::RebootRequest;
-use muster_operations::chain;
 
+use super::attempt::ended;
 use super::membership;
 use super::reboot::requested;
 use crate::agent::cached::CachedAgent;
@@ -25,14 +24,8 @@ impl Reconciler {
         agent: &CachedAgent,
         host: Host,
     ) -> (Host, Option<Duration>) {
-        match self.try_reboot(agent, &host).await {
-            Ok(Some(changed)) => (changed, None),
-            Ok(None) => (host, None),
-            Err(error) => {
-                tracing::warn!(agent = %key, error = chain(&error), "the request to reboot a host could not be carried on; trying again");
-                (host, Some(RETRY_INTERVAL))
-            }
-        }
+        let tried = self.try_reboot(agent, &host).await;
+        ended(key, "to reboot a host", host, tried)
     }
 
     /// `None`: nothing has changed.

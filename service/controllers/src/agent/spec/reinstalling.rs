@@ -6,11 +6,10 @@
 
 use std::time::Duration;
 
-use muster_controller::retry::RETRY_INTERVAL;
 use muster_core::lifecycle::host::{HostEvent, ReinstallAsked};
 use muster_core::record::{Host, KubeRef};
-use muster_operations::chain;
 
+use super::attempt::ended;
 use super::membership;
 use super::reinstall::requested;
 use crate::agent::cached::CachedAgent;
@@ -25,14 +24,8 @@ impl Reconciler {
         agent: &CachedAgent,
         host: Host,
     ) -> (Host, Option<Duration>) {
-        match self.try_reinstall(agent, &host).await {
-            Ok(Some(changed)) => (changed, None),
-            Ok(None) => (host, None),
-            Err(error) => {
-                tracing::warn!(agent = %key, error = chain(&error), "the request to install a host again could not be passed on; trying again");
-                (host, Some(RETRY_INTERVAL))
-            }
-        }
+        let tried = self.try_reinstall(agent, &host).await;
+        ended(key, "to install a host again", host, tried)
     }
 
     /// `None`: nothing has changed.

@@ -1,22 +1,20 @@
 //! Applies an event to a host: the one function that changes one.
 
+mod happens;
+
 use muster_api::host::{HostRole, MediaStatus};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 
-use super::edit::{approval, overrides};
 use super::event::HostEvent;
-use super::install::{progress, reinstall};
-use super::refresh::refresh;
-use super::reports::logs;
-use super::step::{Refused, Rejection, Step};
-use super::{
-    bind, bmc_boot, cleaning, deadline, edit, events, failures, install, media, reboot, register, reports,
-    set_back, sleep, waiting,
-};
+use super::install::reinstall;
+use super::step::{Refused, Step};
+use super::{bind, cleaning, deadline, events, failures, reboot, set_back, sleep, waiting};
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
-use crate::rules::{checks, findings, identity};
+use crate::rules::{checks, findings};
+
+use self::happens::happens;
 
 /// Applies `event` to `host` at the time `now`.
 ///
@@ -46,186 +44,6 @@ pub fn advance(
     }
     events.extend(bind::event_of_move(host, &next, event, &facts, now));
     Ok(finish((host, was_ahead), next, event, events, &facts, now))
-}
-
-fn happens(
-    next: &mut Host,
-    event: &HostEvent,
-    facts: &HostFacts<'_>,
-    now: Timestamp,
-    events: &mut Vec<NewEvent>,
-) -> Result<(), Rejection> {
-    match event {
-        HostEvent::Registered {
-            agent_version,
-            fingerprint,
-            public_key,
-        } => register::again(
-            next,
-            agent_version,
-            (fingerprint.as_ref(), public_key),
-            facts,
-            now,
-        ),
-        HostEvent::CheckedIn
-        | HostEvent::DeadlinePassed
-        | HostEvent::FactsChanged
-        | HostEvent::PeersChanged => {
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::MediaLost => {
-            media::lost(next, facts, now);
-            Ok(())
-        }
-        HostEvent::MediaBack => {
-            if media::back(next) {
-                refresh(next, facts, now);
-            }
-            Ok(())
-        }
-        HostEvent::InventoryReported(_)
-        | HostEvent::NtpReported(_)
-        | HostEvent::ConnectivityReported(_)
-        | HostEvent::FreeAddressesReported(_)
-        | HostEvent::DomainsReported(_)
-        | HostEvent::ApiVipReported(_)
-        | HostEvent::TangReported(_)
-        | HostEvent::DiskSpeedReported { .. }
-        | HostEvent::ImagesReported(_)
-        | HostEvent::VipsVerified(_)
-        | HostEvent::UpgradeReported(_) => reports::reported(next, event, facts, now, events),
-        HostEvent::BootArtifactsDownloaded => {
-            media::back(next);
-            match reinstall::downloaded(next, now) {
-                true => Ok(()),
-                false => bind::downloaded(next),
-            }
-        }
-        HostEvent::BootArtifactsFailed => match reinstall::not_downloaded(next, now) {
-            true => Ok(()),
-            false => bind::not_downloaded(next),
-        },
-        HostEvent::StepFailed { exit_code, reason } => {
-            events.push(events::muster_step_failed(next, *exit_code, reason, now));
-            Ok(())
-        }
-        HostEvent::InstallationFailed { reason } => install::failed(next, reason),
-        HostEvent::Progressed { stage, info } => {
-            progress::progressed(next, (*stage, info), facts, now, events)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::LogsProgressed { state } => {
-            logs::progressed(next, *state, now);
-            Ok(())
-        }
-        HostEvent::LogsUploaded => {
-            logs::uploaded(next, now, events);
-            Ok(())
-        }
-        HostEvent::AskedLogsUploaded => {
-            logs::asked_ones_came(next, now, events);
-            Ok(())
-        }
-        HostEvent::LogsNotSent { reason } => {
-            logs::not_sent(next, reason);
-            Ok(())
-        }
-        HostEvent::LogsAsked => logs::asked(next, facts, now),
-        HostEvent::RebootAsked(_)
-        | HostEvent::RebootWithdrawn
-        | HostEvent::RebootReported { .. }
-        | HostEvent::RebootedByBmc { .. } => {
-            reboot::happened(next, event, facts, now);
-            Ok(())
-        }
-        HostEvent::ReinstallAsked(request) => {
-            reinstall::asked(next, request, facts, now);
-            Ok(())
-        }
-        HostEvent::Edited(params) => {
-            edit::apply(next, params, facts, now, events)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::InstallerArgsSet(args) => overrides::set_installer_args(next, args, now, events),
-        HostEvent::IgnitionOverrideSet(ignition) => {
-            overrides::set_ignition(next, ignition, facts, now, events)
-        }
-        HostEvent::BootstrapIgnitionSet(ignition) => {
-            overrides::set_bootstrap(next, ignition, facts)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::ImageRequested(wish) => {
-            overrides::request_image(next, wish)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::Approved(approved) => approval::set(next, *approved, facts, now, events),
-        HostEvent::ValidationReset(id) => {
-            overrides::reset_validation(next, id)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::Bound { cluster_id } => {
-            bind::bound(next, *cluster_id, facts)?;
-            sleep::claimed(next, facts, now);
-            Ok(())
-        }
-        HostEvent::Unbound => bind::unbound(next, false, facts),
-        HostEvent::Reclaimed => bind::unbound(next, true, facts),
-        HostEvent::InstallRequested => install::requested(next, facts, now, events),
-        HostEvent::Cancelled { reason } => install::cancelled(next, reason, now, events),
-        HostEvent::ResetRequested => install::reset(next, now, events),
-        HostEvent::BmcTold(boots) => {
-            bmc_boot::told(next, boots);
-            Ok(())
-        }
-        HostEvent::NodeFailed { reason } => {
-            failures::node_failed(next, reason, now);
-            Ok(())
-        }
-        HostEvent::FailuresForgotten => {
-            failures::forget(next);
-            Ok(())
-        }
-        HostEvent::ErasureReported(response) => {
-            media::back(next);
-            cleaning::reported(next, response, now);
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::ErasureRefused { reason } => {
-            cleaning::refused(next, reason);
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::ErasureRetried => {
-            cleaning::retried(next, facts, now)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::ErasureSkipped => {
-            cleaning::skipped(next, now)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::Sleep(event) => {
-            sleep::happened(next, event, facts, now)?;
-            refresh(next, facts, now);
-            Ok(())
-        }
-        HostEvent::IdClaimed(finding) => {
-            identity::note(next, finding.clone());
-            Ok(())
-        }
-        HostEvent::IdentitySettled { other } => {
-            identity::settle(next, *other);
-            Ok(())
-        }
-    }
 }
 
 /// `was_ahead`: times of the stored host were brought back into `old`.
