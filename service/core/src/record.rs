@@ -1,7 +1,6 @@
 //! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
 
 mod agreed;
-mod asked;
 mod bmc;
 mod check_id;
 mod cleaning;
@@ -18,13 +17,11 @@ mod infra_env;
 mod installed_as;
 mod kube_ref;
 mod peer;
+mod requests;
 mod secret;
 mod sleep;
 
 pub use agreed::{Agreed, Fields};
-pub use asked::logs::{AskedLogs, LogsOutcome};
-pub use asked::reboot::{AskedReboot, RebootOutcome, RebootWay};
-pub use asked::reinstall::{AskedReinstall, ReinstallStep};
 pub use bmc::power::{BmcPower, PowerRequest, PowerSeen};
 pub use bmc::{
     Bmc, BmcAsked, BmcLimits, BmcProgress, BmcResource, BmcSettings, BmcStage, ImageReads, Leftover, Medium,
@@ -46,5 +43,8 @@ pub use infra_env::{InfraEnv, Settings};
 pub use installed_as::InstalledAs;
 pub use kube_ref::KubeRef;
 pub use peer::{Peer, Sees};
+pub use requests::logs::{AskedLogs, LogsOutcome};
+pub use requests::reboot::{AskedReboot, RebootOutcome, RebootWay};
+pub use requests::reinstall::{AskedReinstall, ReinstallStep};
 pub use secret::Secret;
 pub use sleep::{KeptAwake, Sleep, SleepCause, SleepFailed, SleepStage, WakeCause, Waking};

@@ -6,10 +6,10 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 
-use super::asked::reboot::RebootOutcome;
-use super::asked::reinstall::ReinstallStep;
 use super::host_data::{HostData, HostReports};
 use super::host_state::HostState;
+use super::requests::reboot::RebootOutcome;
+use super::requests::reinstall::ReinstallStep;
 use super::secret::Secret;
 
 /// A host. The key is (`id`, `infra_env_id`): one machine booted into two InfraEnvs is two records.

@@ -16,14 +16,14 @@ use muster_api::validation::ValidationsInfo;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::asked::logs::AskedLogs;
-use super::asked::reboot::AskedReboot;
-use super::asked::reinstall::{AskedReinstall, ReinstallStep};
 use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
+use super::requests::logs::AskedLogs;
+use super::requests::reboot::AskedReboot;
+use super::requests::reinstall::{AskedReinstall, ReinstallStep};
 use super::secret::Secret;
 use super::sleep::{KeptAwake, Sleep, SleepFailed, Waking};
 
