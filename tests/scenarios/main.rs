@@ -50,6 +50,7 @@ mod kube {
     mod bmcs;
     mod bootstrap_data;
     mod bridge;
+    mod helm;
     mod hostile;
     mod infra_envs;
     mod installing;

@@ -107,32 +107,41 @@ impl Clusterctl {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut clusterctl = command(program("clusterctl"));
-        for (variable, _) in std::env::vars_os() {
-            let name = variable.to_string_lossy().to_ascii_lowercase();
-            if name.ends_with("_proxy") || name.starts_with("kube") || name.starts_with("xdg_") {
-                clusterctl.env_remove(variable);
-            }
-        }
+        let mut clusterctl = isolated("clusterctl", self.folder.path());
         clusterctl
             .args(arguments)
             .arg("--config")
             .arg(self.folder.path().join("clusterctl.yaml"));
         clusterctl.env("KUBECONFIG", &self.kubeconfig).envs(VARIABLES);
-        clusterctl
-            .env("HOME", self.folder.path())
-            .env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true")
-            // What it would fetch fails at once.
-            .envs([("GOPROXY", "off"), ("HTTPS_PROXY", "http://127.0.0.1:9")])
-            .env("NO_PROXY", "127.0.0.1,localhost")
-            .current_dir(self.folder.path());
+        clusterctl.env("CLUSTERCTL_DISABLE_VERSIONCHECK", "true");
         clusterctl
     }
 }
 
-/// What it prints, and what it reports.
+/// The program without the user's settings, in a folder that is its home. What it would fetch fails at once.
+pub(super) fn isolated(name: &str, home: &Path) -> Command {
+    let mut isolated = command(program(name));
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy().to_ascii_lowercase();
+        if name.ends_with("_proxy")
+            || name.starts_with("kube")
+            || name.starts_with("xdg_")
+            || name.starts_with("helm_")
+        {
+            isolated.env_remove(variable);
+        }
+    }
+    isolated
+        .env("HOME", home)
+        .envs([("GOPROXY", "off"), ("HTTPS_PROXY", "http://127.0.0.1:9")])
+        .env("NO_PROXY", "127.0.0.1,localhost")
+        .current_dir(home);
+    isolated
+}
+
+/// What a program printed, and what it reported.
 #[track_caller]
-fn finish(command: &mut Command) -> (String, String) {
+pub(super) fn finish(command: &mut Command) -> (String, String) {
     let output = output_within(command.stdin(Stdio::piped()), b"", LIMIT);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));

@@ -7,9 +7,10 @@ use crate::artifacts::cache_folder;
 const MODULE: &str = include_str!("../../kube/go.mod");
 const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
 const CLUSTER_API_MODULE: &str = include_str!("../../kube/cluster-api/go.mod");
+const HELM_MODULE: &str = include_str!("../../kube/helm/go.mod");
 const BAREMETAL_OPERATOR_MODULE: &str = include_str!("../../kube/baremetal-operator/go.mod");
 
-/// One of Kubernetes' own programs, of [Cluster API's](of_cluster_api) or `baremetal-operator`: that of
+/// One of Kubernetes' own programs, of [Cluster API's](of_cluster_api), `helm` or `baremetal-operator`: that of
 /// `KUBEBUILDER_ASSETS` (the convention of Kubernetes' own tests), else the one that `.ci/kube` built.
 ///
 /// # Panics
@@ -74,6 +75,7 @@ fn release(name: &str) -> PathBuf {
     );
     let folder = match name {
         _ if of_cluster_api(name) => format!("cluster-api-{cluster_api}"),
+        "helm" => format!("helm-{}", required("helm.sh/helm/v4", HELM_MODULE)),
         "baremetal-operator" => format!("baremetal-operator-{operator}"),
         _ => format!("kubernetes-{kubernetes}-etcd-{etcd}"),
     };
