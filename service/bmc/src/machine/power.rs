@@ -202,7 +202,12 @@ mod tests {
             choose(Wanted::ShutDown, Some(&allowed(&["On", "ForceOff"]))),
             None
         );
-        let of_sys_510t = allowed(&["On", "ForceOff", "GracefulShutdownGracefulRestart", "ForceRestart"]);
+        let of_sys_510t = allowed(&[
+            "On",
+            "ForceOff",
+            "GracefulShutdownGracefulRestart",
+            "ForceRestart",
+        ]);
         assert_eq!(
             choose(Wanted::ShutDown, Some(&of_sys_510t)),
             Some("GracefulShutdown")
