@@ -249,9 +249,9 @@ async fn each_machine_is_told_as_its_bmc_has_it() {
     }
 }
 
-/// The machines whose controllers others than the makers of servers wrote: OpenBMC, and one for several nodes.
+/// OpenBMC, and a controller of several nodes.
 #[tokio::test]
-async fn machines_are_told_that_name_themselves_elsewhere_or_share_a_controller() {
+async fn machines_that_are_named_at_their_chassis_or_share_a_controller_are_read() {
     let (milan, grace) = (
         "AMD EPYC 7763 64-Core Processor, 64 cores, 128 threads",
         "Grace A02, 72 cores, 72 threads",

@@ -67,8 +67,8 @@ fn recorded(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// All metrics: those of sources, and those that a service has from its start, whose names some sources put together. A histogram has the
-/// names of its parts.
+/// All metrics: those of sources, and those that a service has from its start, as some names are put together when it runs. A histogram has
+/// the names of its parts.
 fn exported() -> BTreeSet<String> {
     let mut found = BTreeSet::from(["up".to_owned()]);
     recorded(&root().join("service"), &mut found);
