@@ -138,6 +138,7 @@ mod web {
 /// Client programs of others, the command line, and the commands in the documentation.
 mod clients {
     mod command_line;
+    mod monitoring;
     pub mod packages;
     mod pages;
     mod published;

@@ -1,9 +1,10 @@
 //! Values that makers leave in place of an identifier. They are the same in many machines and parts, and identify none of them.
 
 /// In lower case, without marks around them.
-const TEXTS: [&str; 28] = [
+const TEXTS: [&str; 30] = [
     "0123456789",
     "01234567890123456789",
+    "01234567890123456789ab",
     "123456789",
     "1234567890",
     "asset tag",
@@ -13,6 +14,7 @@ const TEXTS: [&str; 28] = [
     "default",
     "default string",
     "empty",
+    "free form asset tag",
     "invalid",
     "n/a",
     "na",
@@ -88,6 +90,8 @@ mod tests {
             "Unspecified Base Board Serial Number",
             "System Serial Number",
             "0123456789",
+            "01234567890123456789AB",
+            "Free form asset tag",
             "0",
             "0x0000000000000000",
             "naa.0000000000000000",

@@ -1,5 +1,6 @@
 //! The manifests in `deploy/`: kustomize builds them, and they fit the program.
 
+mod monitoring;
 mod packages;
 
 use std::collections::{BTreeMap, BTreeSet};

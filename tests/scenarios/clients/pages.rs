@@ -26,6 +26,7 @@ typed! {
     clusters_by_cluster_api_work_as_typed: "docs/cluster-api.md",
     coreos_images_work_as_typed: "docs/coreos-images.md",
     operations_work_as_typed: "docs/operations.md",
+    monitoring_works_as_typed: "docs/monitoring.md",
     reverse_proxies_work_as_typed: "docs/reverse-proxy.md",
     hypershift_works_as_typed: "docs/hypershift.md",
     administration_works_as_typed: "docs/administration.md",

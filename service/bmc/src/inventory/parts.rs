@@ -15,6 +15,10 @@ pub(super) async fn fill(
     inventory: &mut Inventory,
 ) {
     let chassis = walk.references(system, "/Links/Chassis").await;
+    // OpenBMC names a machine at its chassis alone.
+    let named = |pointer: &str| chassis.iter().find_map(|one| one.text(pointer));
+    inventory.vendor = inventory.vendor.take().or_else(|| named("/Manufacturer"));
+    inventory.model = inventory.model.take().or_else(|| named("/Model"));
     inventory.nics = nics(walk, machine, system, &chassis).await;
     inventory.processors = processors(walk, system).await;
     inventory.memory.gib = memory(walk, system).await;
@@ -97,7 +101,7 @@ async fn processors(walk: &mut Walk<'_>, system: &Resource) -> Vec<Processor> {
     });
     let found: Vec<Processor> = sockets
         .map(|one| Processor {
-            model: one.text("/Model"),
+            model: one.text("/Model").or_else(|| one.text("/Version")),
             cores: whole(one, "/TotalCores"),
             threads: whole(one, "/TotalThreads"),
             instruction_set: one.text("/InstructionSet"),

@@ -145,8 +145,10 @@ pub(crate) fn leaves_force(error: &BmcError) -> bool {
     }
 }
 
+/// Some firmware runs two allowed values together (`GracefulShutdownGracefulRestart`, docs/protocol/redfish.md#3); no value begins with another.
 fn choose(wanted: Wanted, allowed: Option<&[String]>) -> Option<&'static str> {
-    let is_allowed = |value: &&&str| allowed.is_none_or(|allowed| allowed.iter().any(|one| one == **value));
+    let is_allowed =
+        |value: &&&str| allowed.is_none_or(|allowed| allowed.iter().any(|one| one.starts_with(**value)));
     wanted.values().iter().find(is_allowed).copied()
 }
 
@@ -200,5 +202,16 @@ mod tests {
             choose(Wanted::ShutDown, Some(&allowed(&["On", "ForceOff"]))),
             None
         );
+        let of_sys_510t = allowed(&[
+            "On",
+            "ForceOff",
+            "GracefulShutdownGracefulRestart",
+            "ForceRestart",
+        ]);
+        assert_eq!(
+            choose(Wanted::ShutDown, Some(&of_sys_510t)),
+            Some("GracefulShutdown")
+        );
+        assert_eq!(choose(Wanted::On, Some(&allowed(&["ForceOn"]))), Some("ForceOn"));
     }
 }

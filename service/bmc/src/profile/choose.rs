@@ -134,6 +134,7 @@ mod tests {
             (name("Dell", "", "", "", ""), "Dell iDRAC9"),
             (name("HPE", "iLO 4", "iLO 4 v2.82", "", ""), "HPE iLO 4"),
             (name("Hpe", "iLO 5", "iLO 5 v2.72", "", ""), "HPE iLO"),
+            (name("HPE", "", "", "HPE CRAY EX425 (MILAN)", ""), "HPE Cray EX"),
             (
                 name(
                     "Lenovo",

@@ -173,6 +173,18 @@ pub(super) const ROWS: &[(When, Profile)] = &[
             ..HPE
         },
     ),
+    // Made by HPE, and no iLO: a controller of several nodes.
+    (
+        model(&["HPE", "Hewlett", "Cray"], &["Cray EX"]),
+        Profile {
+            name: "HPE Cray EX",
+            http_boot: Err(
+                "the controller of a Cray EX blade chooses no boot source: boot its nodes by the network",
+            ),
+            no_slot: "the controller of a Cray EX blade has no virtual media: boot its nodes by the network",
+            ..STANDARD
+        },
+    ),
     (vendor(&["HPE", "Hewlett"]), HPE),
     (
         model(&["Lenovo"], &["TSM"]),

@@ -13,6 +13,8 @@ use crate::lab::{IMAGE, limits, rules};
 /// The resources of a BMC by path, on a port of loopback. Only reads get a response.
 struct Captured {
     address: String,
+    /// The one that is looked at, where the BMC has several.
+    system: Option<String>,
     serving: JoinHandle<()>,
 }
 
@@ -23,6 +25,7 @@ impl Captured {
         let Value::Object(resources) = captured["resources"].clone() else {
             panic!("{name} has no resources");
         };
+        let system = captured["system"].as_str().map(str::to_owned);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let serving = tokio::spawn(async move {
@@ -31,18 +34,26 @@ impl Captured {
                 let _ = answer(stream, &resources).await;
             }
         });
-        Self { address, serving }
+        Self {
+            address,
+            system,
+            serving,
+        }
     }
 
     async fn connect(&self) -> muster_bmc::Bmc {
+        self.try_connect(self.system.clone()).await.unwrap()
+    }
+
+    async fn try_connect(&self, system: Option<String>) -> Result<muster_bmc::Bmc, BmcError> {
         let target = muster_bmc::Target {
             address: self.address.clone(),
             credentials: muster_bmc::Credentials::new("admin", "password"),
             certificate: muster_bmc::CertificateMode::System,
-            system: None,
+            system,
         };
         let client = muster_bmc::Client::new(rules(), limits(), None);
-        client.connect(&target).await.unwrap()
+        client.connect(&target).await
     }
 }
 
@@ -238,6 +249,73 @@ async fn each_machine_is_told_as_its_bmc_has_it() {
     }
 }
 
+/// OpenBMC, and a controller of several nodes.
+#[tokio::test]
+async fn machines_that_are_named_at_their_chassis_or_share_a_controller_are_read() {
+    let (milan, grace) = (
+        "AMD EPYC 7763 64-Core Processor, 64 cores, 128 threads",
+        "Grace A02, 72 cores, 72 threads",
+    );
+    for (name, profile, expected) in [
+        (
+            // The system has no maker, model and serial number; its chassis has. Processors have a version in place of a model.
+            "nvidia-gb200-nvl",
+            "NVIDIA Grace",
+            vec![
+                "NVIDIA GB200 NVL -",
+                "[\"1583120000001\"] 501f2928-0000-8579-cf52-dc2dbd000001",
+                grace,
+                grace,
+                "960 GiB",
+                "200 S6RMNG0X000001 3840755982336 NVMe",
+                "210 S666NN0W000001 1920383410176 NVMe",
+                "BMC GB200Nvl-24.12-8, -",
+            ],
+        ),
+        (
+            // "Not Available" is no address; the manager has no version.
+            "hpe-cray-ex425",
+            "HPE Cray EX",
+            vec![
+                "HPE HPE CRAY EX425 (MILAN) HA19340001",
+                "[] -",
+                milan,
+                milan,
+                "256 GiB",
+                "ManagementEthernet 00:40:a6:00:00:5f - -",
+                "BMC -, -",
+            ],
+        ),
+        (
+            // The summary of processors is about the GPUs.
+            "hpe-cray-ex235n",
+            "HPE Cray EX",
+            vec![
+                "HPE HPE Cray EX235n DP20300001",
+                "[] -",
+                "AMD EPYC 7713 64-Core Processor, 64 cores, 128 threads",
+                "256 GiB",
+                "ManagementEthernet 00:40:a6:00:00:ea - -",
+                "BMC -, -",
+            ],
+        ),
+    ] {
+        let (found, inventory) = read(name).await;
+        assert_eq!(found, profile, "{name}");
+        assert_eq!(summary(&inventory), expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_a_blade_has_to_be_named() {
+    let captured = Captured::start("hpe-cray-ex425").await;
+    let error = captured.try_connect(None).await.err().unwrap();
+    assert!(
+        matches!(&error, BmcError::SeveralSystems(systems) if *systems == ["Node0", "Node1"]),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn media_go_into_the_slot_that_takes_urls() {
     let media = "/redfish/v1/Managers/1/VirtualMedia";
@@ -246,7 +324,14 @@ async fn media_go_into_the_slot_that_takes_urls() {
         slot("supermicro-sys-821ge-tnhr").await.unwrap(),
         format!("{media}/VirtualMedia1")
     );
-    let error = slot("nvidia-dgx-h100").await.unwrap_err();
-    assert!(matches!(error, BmcError::NoMediaSlot(_)), "{error}");
-    assert!(error.to_string().contains("RMedia"), "{error}");
+    let of_openbmc = "/redfish/v1/Managers/BMC_0/VirtualMedia/USB1";
+    assert_eq!(slot("nvidia-gb200-nvl").await.unwrap(), of_openbmc);
+    for (name, advice) in [
+        ("nvidia-dgx-h100", "RMedia"),
+        ("hpe-cray-ex425", "boot its nodes by the network"),
+    ] {
+        let error = slot(name).await.unwrap_err();
+        assert!(matches!(error, BmcError::NoMediaSlot(_)), "{name}: {error}");
+        assert!(error.to_string().contains(advice), "{name}: {error}");
+    }
 }
