@@ -108,7 +108,8 @@ fn presence(
         | HostEvent::PeersChanged => refresh(next, facts, now),
         HostEvent::MediaLost => media::lost(next, facts, now),
         HostEvent::MediaBack => {
-            if media::back(next) {
+            let was_lost = media::back(next);
+            if was_lost {
                 refresh(next, facts, now);
             }
         }
@@ -138,7 +139,8 @@ fn membership(
             }
         }
         HostEvent::BootArtifactsFailed => {
-            if !reinstall::not_downloaded(next, now) {
+            let is_taken = reinstall::not_downloaded(next, now);
+            if !is_taken {
                 bind::not_downloaded(next)?;
             }
         }
