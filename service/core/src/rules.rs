@@ -24,6 +24,7 @@ pub mod live_network;
 pub mod mirror;
 pub mod os_image;
 pub mod placement;
+pub mod reachability;
 pub mod requirements;
 pub(crate) mod role;
 pub mod sleep;
