@@ -8,10 +8,6 @@ pub struct Bar {
 }
 
 impl Bar {
-    pub fn end(self) -> u32 {
-        self.x + self.width
-    }
-
     pub fn middle(self) -> u32 {
         self.x + self.width / 2
     }
@@ -100,9 +96,9 @@ mod tests {
             .collect();
         assert_eq!(parts.len(), 5);
         for pair in parts.windows(2) {
-            assert_eq!(pair[0].end(), pair[1].x);
+            assert_eq!(pair[0].x + pair[0].width, pair[1].x);
         }
-        assert_eq!((parts[0].x, parts[4].end()), (0, 300));
+        assert_eq!((parts[0].x, parts[4].x + parts[4].width), (0, 300));
         assert_eq!(LINE.part(0, 999), None);
         assert_eq!(LINE.part(2_001, 3_000), None);
     }
