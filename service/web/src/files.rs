@@ -95,7 +95,7 @@ impl Files {
         [&self.filter, &self.views].map(|file| file.name.as_str())
     }
 
-    /// The name of the module that draws who reaches whom.
+    /// The name of the module that draws which hosts reach each other.
     pub fn matrix(&self) -> &str {
         &self.matrix.name
     }

@@ -1,4 +1,4 @@
-//! Pictures: who reaches whom, switches with their hosts, and parts of the pages of a host and of a pool. What is pure layout, numbers to
+//! Pictures: which hosts reach each other, switches with their hosts, and parts of the pages of a host and of a pool. What is pure layout, numbers to
 //! rectangles, is apart from templates; each picture has a table with the same content.
 
 pub mod disks;

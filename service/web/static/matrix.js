@@ -87,26 +87,48 @@ function colours() {
 }
 
 /**
+ * The marks of a cell.
  * @param {CanvasRenderingContext2D} pen
  * @param {Look['mark']} mark
- * @param {number} x
- * @param {number} y
  */
-function draw(pen, mark, x, y) {
+function draw(pen, mark) {
   const end = side - 1;
-  pen.beginPath();
   if (mark === 'dot') {
     const size = Math.max(1, Math.round(side / 8));
-    pen.fillRect(x + (side - size) / 2, y + (side - size) / 2, size, size);
+    pen.fillRect((side - size) / 2, (side - size) / 2, size, size);
     return;
   }
-  pen.moveTo(x, y + end);
-  pen.lineTo(x + end, y);
+  pen.beginPath();
+  pen.moveTo(0, end);
+  pen.lineTo(end, 0);
   if (mark === 'cross') {
-    pen.moveTo(x, y);
-    pen.lineTo(x + end, y + end);
+    pen.moveTo(0, 0);
+    pen.lineTo(end, end);
   }
   pen.stroke();
+}
+
+/**
+ * A cell, drawn once for all that look so.
+ * @param {Look} cell
+ * @param {{fill: string, line: string}} colour
+ * @param {number} age Its paleness, 0 to 1.
+ * @param {number} ratio Device pixels of a CSS pixel.
+ */
+function sprite({ alpha, mark }, colour, age, ratio) {
+  const drawn = document.createElement('canvas');
+  drawn.width = Math.round(side * ratio);
+  drawn.height = Math.round(side * ratio);
+  const pen = drawn.getContext('2d');
+  pen.scale(ratio, ratio);
+  pen.globalAlpha = alpha * age;
+  pen.fillStyle = colour.fill;
+  pen.fillRect(0, 0, side - 1, side - 1);
+  pen.globalAlpha = age;
+  pen.fillStyle = colour.line;
+  pen.strokeStyle = colour.line;
+  if (mark !== 'none') draw(pen, mark);
+  return drawn;
 }
 
 function paint() {
@@ -123,19 +145,20 @@ function paint() {
   pen.scale(ratio, ratio);
   const palette = colours();
   const now = Date.parse(at);
+  /** Cells by how they look: a tile has 65,536. @type {Map<string, HTMLCanvasElement>} */
+  const sprites = new Map();
   tile.rows.forEach((host, y) => {
     const age = now - Date.parse(host.seen_at) > OLD ? 0.4 : 1;
     tile.columns.forEach((other, x) => {
       if (host.id === other.id) return;
-      const { colour, mark, alpha } = look(values(tile, y, x), layer.value);
-      pen.globalAlpha = alpha * age;
-      pen.fillStyle = palette[colour].fill;
-      pen.fillRect(x * side, y * side, side - 1, side - 1);
-      if (mark === 'none') return;
-      pen.globalAlpha = age;
-      pen.fillStyle = palette[colour].line;
-      pen.strokeStyle = palette[colour].line;
-      draw(pen, mark, x * side, y * side);
+      const cell = look(values(tile, y, x), layer.value);
+      const name = `${cell.colour} ${cell.mark} ${cell.alpha} ${age}`;
+      let drawn = sprites.get(name);
+      if (!drawn) {
+        drawn = sprite(cell, palette[cell.colour], age, ratio);
+        sprites.set(name, drawn);
+      }
+      pen.drawImage(drawn, x * side, y * side, side, side);
     });
   });
   canvas.dataset.drawn = `${tile.first_row} ${tile.first_column}`;

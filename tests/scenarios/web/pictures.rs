@@ -57,7 +57,7 @@ fn reporting_hosts(client: &HttpClient) -> String {
     pool
 }
 
-/// For each cell of the first row: true if it has the colour of what is not reached, beside the marks.
+/// For each cell of the first row: true if it has the colour of what is not reached, between the marks.
 const FIRST_ROW: &str = "(() => {
     const canvas = document.getElementById('cells');
     const side = canvas.width / 3;

@@ -1,4 +1,4 @@
-//! Who reaches whom, as hosts of a cluster report it, and switches with the hosts at their ports.
+//! Which hosts reach each other, as hosts of a cluster report it, and switches with the hosts at their ports.
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_tests::hosts::plain::inventory;

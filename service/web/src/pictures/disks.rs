@@ -32,7 +32,7 @@ pub struct DiskBars {
 impl HtmlSafe for DiskBars {}
 
 struct DiskBar {
-    /// Of the bar, and of the texts beside it.
+    /// Of the bar, and of its texts.
     y: u32,
     text_y: u32,
     width: u32,

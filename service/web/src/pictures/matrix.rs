@@ -95,7 +95,7 @@ struct Named {
 struct Window {
     columns: Vec<Named>,
     rows: Vec<WindowRow>,
-    /// The addresses of the windows beside it.
+    /// The addresses of the neighbouring windows.
     beside: Vec<(&'static str, String)>,
 }
 

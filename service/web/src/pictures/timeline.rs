@@ -196,7 +196,7 @@ impl View {
             id,
             zoom: zoom.map_or(USUAL, |(name, _)| *name),
             end: end.map(|end| end.timestamp_millis()),
-            with: with.parse().ok().filter(|with| *with != id),
+            with: with.parse::<HostId>().ok().filter(|with| *with != id),
         }
     }
 

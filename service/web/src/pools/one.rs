@@ -39,7 +39,7 @@ struct PoolPage {
     booting: Vec<Booting>,
     /// How far the booting machines came.
     funnel: Option<Funnel>,
-    /// The address of who reaches whom.
+    /// The address of the matrix of its hosts.
     matrix: String,
     /// The address of switches and their ports.
     links: &'static str,

@@ -206,7 +206,7 @@ mod tests {
                 CellState::Inwards,
             ]
         );
-        // A text that is too short is one of pairs that nobody has checked.
+        // A text that is too short is one of pairs that were never checked.
         assert_eq!(
             states[1],
             [

@@ -25,7 +25,7 @@ pub struct BandRow {
     /// Where its text begins.
     pub text_x: u32,
     pub mood: &'static str,
-    /// True if the service heard nothing from it.
+    /// True for a time without contact.
     pub is_silent: bool,
     pub state: &'static str,
     /// What fits into the band: the state, a symbol or nothing.
