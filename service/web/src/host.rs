@@ -301,7 +301,7 @@ impl HostPage {
             since: words::relative(&known.summary.since, now),
             since_at: known.summary.since.clone(),
             progress: progress(&known.summary),
-            stages: StageBar::of(host, known.summary.wait.as_ref(), now),
+            stages: StageBar::of(host, &row.name, known.summary.wait.as_ref(), now),
             approved: known.summary.approved,
             next,
             offers: around.offers(action),

@@ -1,4 +1,4 @@
-//! The stages of an installation as a bar, for the page of a host, and one below the other for many hosts.
+//! The stages of an installation as a bar: of one host, or one below the other of many. The page around it has the table.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -16,51 +16,54 @@ const WIDTH: u32 = 1000;
 #[derive(Template)]
 #[template(path = "pictures/stages.html")]
 pub struct StageBar {
-    stages: Vec<Stage>,
-    /// The present stage; empty: none of the list.
-    current: String,
+    /// Of the host: several may be on one page.
+    name: String,
+    pub stages: Vec<Stage>,
+    /// The present stage.
+    pub current: String,
     /// Time since it began.
-    present: String,
-    wait: Option<WaitBar>,
+    pub present: String,
+    pub wait: Option<WaitBar>,
 }
 
 impl HtmlSafe for StageBar {}
 
 /// A stage. All have the same width: their usual durations are not known.
-struct Stage {
-    number: usize,
-    name: String,
+pub struct Stage {
+    pub number: usize,
+    pub name: String,
     x: u32,
     width: u32,
     middle: u32,
     mood: &'static str,
     symbol: &'static str,
-    state: &'static str,
+    pub state: &'static str,
 }
 
 /// The present wait, to scale.
 #[derive(Debug, PartialEq, Eq)]
-struct WaitBar {
+pub struct WaitBar {
     /// Until now.
     done: u32,
     /// The deadline.
     mark: u32,
     mark_text: u32,
-    is_over: bool,
-    what: String,
-    since: String,
-    until: String,
+    pub is_over: bool,
+    pub what: String,
+    pub since: String,
+    pub until: String,
 }
 
 impl StageBar {
     /// `None`: it is not being installed. `now`: RFC 3339.
-    pub fn of(host: &Host, wait: Option<&HostWait>, now: &str) -> Option<Self> {
+    pub fn of(host: &Host, name: &str, wait: Option<&HostWait>, now: &str) -> Option<Self> {
         let progress = host.progress.as_ref()?;
         let names = host.progress_stages.as_deref().unwrap_or_default();
         if progress.current_stage.is_empty() || names.is_empty() {
             return None;
         }
         Some(Self {
+            name: name.to_owned(),
             stages: stages(names, &progress.current_stage),
             current: progress.current_stage.clone(),
             present: words::relative(&progress.stage_started_at, now),
