@@ -181,3 +181,24 @@ fn links_of(listed: &ListedHost) -> Option<Vec<Link>> {
     let report: ConnectivityReport = serde_json::from_str(&listed.texts.connectivity).ok()?;
     Some(links(&report))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_kept_for_one_infra_env_while_none_of_its_hosts_changes() {
+        let (one, other) = (InfraEnvId::random(), InfraEnvId::random());
+        let mut kept = Kept::default();
+        for (of, mark, stay) in [
+            (one, "1", false),
+            (one, "1", true),
+            (one, "2", false),
+            (other, "2", false),
+        ] {
+            kept.follow(of, mark.to_owned());
+            assert_eq!(!kept.links.is_empty(), stay, "{mark}");
+            kept.links.insert(HostId::random(), None);
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Pictures, and the tables that have the same content.
 
 use muster_api::boot::BootFile;
-use muster_core::record::HostState;
+use muster_api::host::{HostRole, HostStage};
+use muster_core::record::{HostState, Progress};
 use muster_operations::now;
 use muster_store::BootRequests;
 use muster_tests::hosts::plain::inventory;
@@ -181,4 +182,46 @@ async fn a_pool_shows_how_far_machines_came() {
     );
     assert!(step(1).contains(">1<") && !step(1).contains("bdi"), "{}", step(1));
     assert!(step(4).contains(">1<"), "{}", step(4));
+}
+
+#[tokio::test]
+async fn an_installation_is_a_bar_of_stages() {
+    let world = World::open().await;
+    let pool = world.infra_env(json!({})).await;
+    world.host(pool, 1).await;
+    let id = host_id(1).parse().unwrap();
+    let mut host = world.operations.hosts.get(pool, id).await.unwrap();
+    host.state = HostState::InstallingInProgress;
+    host.data.role = HostRole::Worker;
+    host.data.progress = Some(Progress {
+        stage: HostStage::WritingImageToDisk,
+        percentage: 40,
+        info: String::new(),
+        stage_started_at: now(),
+        stage_updated_at: now(),
+    });
+    world
+        .operations
+        .store()
+        .save_host(&host, None, &[])
+        .await
+        .unwrap();
+    let visitor = Browser::operator(&world).await;
+    let page = format!("/ui/hosts/{pool}/{}", host_id(1));
+    let page = visitor.open(&world, &page).await.expect(200).text();
+    let (_, bar) = page.split_once("<h2>Installation</h2>").unwrap();
+    let (bar, _) = bar.split_once("</section>").unwrap();
+    assert!(
+        bar.contains("Writing image to disk is the present stage of"),
+        "{bar}"
+    );
+    assert_eq!(
+        (
+            bar.matches("<td>done</td>").count(),
+            bar.matches("<td>now</td>").count()
+        ),
+        (2, 1),
+        "{bar}"
+    );
+    assert!(bar.contains("<title>Rebooting: to come</title>"), "{bar}");
 }
