@@ -17,6 +17,7 @@ pub mod limits;
 pub mod mirror;
 mod network;
 pub mod placement;
+pub mod reachability;
 pub mod requirements;
 pub(crate) mod role;
 pub mod sleep;

@@ -6,6 +6,7 @@ mod asked_logs;
 pub mod check_ins;
 #[cfg(test)]
 mod claims;
+mod connectivity;
 mod decided;
 mod delete;
 mod elsewhere;
@@ -20,6 +21,7 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
-pub use index::{BestHosts, FoundHosts, HostIndex, HostSearch};
+pub use connectivity::{Connectivity, MatrixTile};
+pub use index::{BestHosts, FoundHosts, HostIndex, HostPlace, HostSearch, SwitchedHost};
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -19,7 +19,7 @@ use crate::clusters::Clusters;
 use crate::disk::Disk;
 use crate::events::Events;
 use crate::hosts::check_ins::CheckIns;
-use crate::hosts::{HostImages, HostIndex, HostSettings, Hosts};
+use crate::hosts::{Connectivity, HostImages, HostIndex, HostSettings, Hosts};
 use crate::images::boot_digests::BootDigests;
 use crate::images::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
 use crate::images::cache::MadeImages;
@@ -47,6 +47,8 @@ pub struct Operations {
     pub hosts: Arc<Hosts>,
     /// Searches hosts.
     pub host_index: HostIndex,
+    /// Which hosts reach each other.
+    pub connectivity: Connectivity,
     /// InfraEnvs, cached.
     pub infra_envs: Arc<InfraEnvs>,
     /// Clusters, cached.
@@ -168,10 +170,12 @@ impl Operations {
         );
         let hosts = Arc::new(hosts);
         let change_log = ChangeLog::of(&store);
+        let host_index = HostIndex::new(hosts.clone(), change_log.clone());
         Self {
             bmcs: Arc::new(Bmcs::new(store.clone(), settings.bmcs)),
             changes: Changes::of(&store),
-            host_index: HostIndex::new(hosts.clone(), change_log.clone()),
+            connectivity: Connectivity::new(hosts.clone()),
+            host_index,
             change_log,
             hosts,
             infra_envs,

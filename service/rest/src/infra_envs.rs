@@ -1,6 +1,7 @@
 //! InfraEnvs: one file an operation.
 
 mod booting;
+mod connectivity;
 mod create;
 mod delete;
 mod files;
@@ -18,6 +19,11 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use crate::state::Rest;
+
+/// The operations outside the protocol, for users.
+pub fn additions() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(connectivity::get_connectivity))
+}
 
 /// The operations of these callers.
 pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {

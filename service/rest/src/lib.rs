@@ -7,6 +7,7 @@ mod events;
 mod hosts;
 mod infra_envs;
 mod lenient;
+mod links;
 mod logs;
 mod openapi;
 mod operators;

@@ -48,6 +48,7 @@ pub struct Files {
     palette: File,
     filter: File,
     views: File,
+    matrix: File,
     icon: File,
 }
 
@@ -68,6 +69,7 @@ pub static FILES: LazyLock<Files> = LazyLock::new(|| {
         palette: File::script("palette", include_str!("../static/palette.js")),
         filter: File::script("filter", filter),
         views: File::script("views", include_str!("../static/views.js")),
+        matrix: File::script("matrix", include_str!("../static/matrix.js")),
         icon: File::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")),
     }
 });
@@ -93,12 +95,17 @@ impl Files {
         [&self.filter, &self.views].map(|file| file.name.as_str())
     }
 
+    /// The name of the module that draws which hosts reach each other.
+    pub fn matrix(&self) -> &str {
+        &self.matrix.name
+    }
+
     /// The name of the icon.
     pub fn icon(&self) -> &str {
         &self.icon.name
     }
 
-    fn all(&self) -> [&File; 8] {
+    fn all(&self) -> [&File; 9] {
         [
             &self.style,
             &self.theme,
@@ -107,6 +114,7 @@ impl Files {
             &self.palette,
             &self.filter,
             &self.views,
+            &self.matrix,
             &self.icon,
         ]
     }

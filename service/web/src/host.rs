@@ -22,7 +22,8 @@ use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
 
 use self::actions::{Action, After, Done, Target, agent_command};
-use self::hardware::{CardRow, DiskRow, Raw};
+pub use self::hardware::DiskRow;
+use self::hardware::{CardRow, Raw};
 use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, PastErasure};
@@ -31,6 +32,10 @@ use crate::events::EventRows;
 use crate::hosts::{Row, Trail, address, query_from, stage};
 use crate::html::{Frame, HOSTS, answer};
 use crate::notice::Notice;
+use crate::pictures::disks::DiskBars;
+use crate::pictures::machine::Machine;
+use crate::pictures::stages::StageBar;
+use crate::pictures::timeline::timeline_of;
 use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
@@ -62,6 +67,8 @@ struct HostPage {
     since_at: String,
     /// Progress of the installation; empty: there is none.
     progress: String,
+    /// Its stages as a picture.
+    stages: Option<StageBar>,
     approved: Option<bool>,
     next: &'static str,
     offers: Vec<Offer>,
@@ -71,13 +78,17 @@ struct HostPage {
     /// Erasures that are over, the latest first.
     erasures: Vec<PastErasure>,
     checks: Vec<Checks>,
+    machine: Option<Machine>,
     disks: Vec<DiskRow>,
+    disk_bars: Option<DiskBars>,
     cards: Vec<CardRow>,
     routes: Vec<String>,
     facts: Vec<(&'static str, String)>,
     power: Option<PowerView>,
     logs: LogsView,
     past: Vec<Change>,
+    /// The address of its past as a picture.
+    timeline: String,
     events: EventRows,
     inventory: Option<Raw>,
     /// The command that prints its Agent; empty: it has none.
@@ -275,6 +286,7 @@ impl HostPage {
         let Next { advice: next, action } = around.next_step();
         let row = Row::of(&known.summary, now);
         let has_agent = known.summary.approved.is_some();
+        let disks = hardware::disks(&inventory, host);
         let findings = host.findings.iter();
         let findings = findings.filter(|finding| row.wait.is_none() || finding.kind != WAITING);
         let findings = findings.cloned().collect();
@@ -289,6 +301,7 @@ impl HostPage {
             since: words::relative(&known.summary.since, now),
             since_at: known.summary.since.clone(),
             progress: progress(&known.summary),
+            stages: StageBar::of(host, &row.name, known.summary.wait.as_ref(), now),
             approved: known.summary.approved,
             next,
             offers: around.offers(action),
@@ -304,7 +317,9 @@ impl HostPage {
                 .map(|past| PastErasure::of(past, now))
                 .collect(),
             checks: checks(host),
-            disks: hardware::disks(&inventory, host),
+            machine: Machine::of(&inventory),
+            disk_bars: DiskBars::of(&inventory, &disks),
+            disks,
             cards: hardware::cards(&inventory),
             routes: hardware::routes(&inventory),
             facts: hardware::facts(&known.summary, &inventory, host),
@@ -316,6 +331,7 @@ impl HostPage {
                 .rev()
                 .map(|change| Change::of(change, now))
                 .collect(),
+            timeline: timeline_of(infra_env_id, id),
             events: EventRows::of_host(&known.events, now),
             inventory: hardware::raw(&host.inventory),
             agent: match has_agent {

@@ -11,6 +11,7 @@ mod hosts;
 mod html;
 mod notice;
 mod overview;
+mod pictures;
 mod pools;
 mod rest;
 mod search;
@@ -50,6 +51,15 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
         .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
+        .route("/ui/matrix/{infra_env_id}", get(pictures::matrix::show))
+        .route(
+            pictures::LINKS,
+            get(Page(|visitor| shown(pictures::links::show(visitor)))),
+        )
+        .route(
+            "/ui/timeline/{infra_env_id}/{host_id}",
+            get(pictures::timeline::show),
+        )
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))

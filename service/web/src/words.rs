@@ -22,7 +22,7 @@ fn seconds_since(time: &str, now: &str) -> Option<i64> {
 }
 
 /// A number of seconds in its largest unit.
-fn length(seconds: u64) -> String {
+pub fn length(seconds: u64) -> String {
     words::in_largest_unit(seconds, [" s", " min", " h", " d"])
 }
 

@@ -39,7 +39,7 @@ const EFFECTS: &str = "(() => {
     }
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-        const isApart = text.parentElement.closest('bdi, code, pre, option, textarea, li[role=option]');
+        const isApart = text.parentElement.closest('bdi, code, pre, option, textarea, svg text, li[role=option]');
         if (text.data.includes('MARK') && !isApart) found.push(`not apart: ${text.data} in ${text.parentElement.outerHTML.slice(0, 200)}`);
     }
     return found.join('; '); })()";
@@ -147,6 +147,7 @@ fn no_text_of_others_is_more_than_text_on_any_page() {
     look("/ui/hosts?group=switch");
     look("/ui/pools");
     look("/ui/events");
+    look("/ui/links");
     look("/ui/search?q=MARK");
     assert!(tab.text().contains(TEXTS[0]), "{}", tab.text());
     for ((number, text), id) in (1..).zip(TEXTS).zip(&ids) {
@@ -154,6 +155,8 @@ fn no_text_of_others_is_more_than_text_on_any_page() {
         assert_eq!(tab.value("document.querySelector('h1').textContent"), text);
         look(&format!("/ui/hosts/{id}/{}", host_id(number)));
         assert_eq!(tab.value("document.querySelector('h1').textContent"), text);
+        look(&format!("/ui/matrix/{id}"));
+        look(&format!("/ui/timeline/{id}/{}", host_id(number)));
         let query = encoded(text);
         look(&format!("/ui/hosts?q={query}"));
         look(&format!("/ui/events?text={query}"));

@@ -87,6 +87,9 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
         ("events", "/ui/events".to_owned()),
+        ("matrix", format!("/ui/matrix/{pool}")),
+        ("links", "/ui/links".to_owned()),
+        ("timeline", format!("/ui/timeline/{pool}/{}", host_id(1))),
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]

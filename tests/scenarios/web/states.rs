@@ -85,6 +85,7 @@ fn a_service_without_pools_and_a_pool_without_hosts_lead_on() {
         "/ui/events",
         &["Nothing has happened yet."],
     );
+    see("links-without-switches", "/ui/links", &["No switch is known"]);
     see("search-without-records", "/ui/search?q=rack", &["Nothing fits"]);
 
     let pool = infra_env(&client);
@@ -98,6 +99,11 @@ fn a_service_without_pools_and_a_pool_without_hosts_lead_on() {
         "pool-without-hosts",
         &page,
         &["No machine has registered yet", "How to boot a machine"],
+    );
+    see(
+        "matrix-without-hosts",
+        &pool.replace("/infra-envs/", "/ui/matrix/"),
+        &["No host is here"],
     );
     see(
         "hosts-without-hosts",

@@ -2,6 +2,7 @@
 //! when nobody has searched for a while.
 
 mod contents;
+mod places;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_core::query::{Facts, Field, HardwareSummary, Words};
 use muster_core::rules::sleep::Member;
 use muster_store::{HostForm, StoreError};
@@ -25,6 +26,7 @@ use super::check_ins::HostKey;
 use crate::changes::log::ChangeLog;
 use contents::Contents;
 
+pub use places::{HostPlace, SwitchedHost};
 pub use search::{BestHosts, FoundHosts, HostSearch};
 
 /// Time after which an index that nobody uses is dropped.
@@ -141,6 +143,30 @@ impl HostIndex {
         Ok(finished(found.await))
     }
 
+    /// The hosts of an InfraEnv by their switches, then by their names; with `cluster` those of that cluster alone.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn places(
+        &self,
+        infra_env_id: InfraEnvId,
+        cluster: Option<ClusterId>,
+    ) -> Result<Vec<HostPlace>, StoreError> {
+        let (table, _) = self.table().await?;
+        let found = tokio::task::spawn_blocking(move || HostPlace::all(&table, infra_env_id, cluster));
+        Ok(finished(found.await))
+    }
+
+    /// All hosts with the switch ports at their cables; with `scope` those of that InfraEnv.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn switched(&self, scope: Option<InfraEnvId>) -> Result<Vec<SwitchedHost>, StoreError> {
+        let (table, _) = self.table().await?;
+        let found = tokio::task::spawn_blocking(move || SwitchedHost::all(&table, scope));
+        Ok(finished(found.await))
+    }
+
     /// As [`Self::present`], in a task of its own: what was read is kept although the client goes.
     async fn table(&self) -> Result<contents::Present, StoreError> {
         let index = self.clone();
@@ -183,7 +209,7 @@ impl HostIndex {
 }
 
 /// The result of a task. A panic goes on here.
-fn finished<T>(task: Result<T, JoinError>) -> T {
+pub(super) fn finished<T>(task: Result<T, JoinError>) -> T {
     task.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 

@@ -9,6 +9,7 @@ mod world;
 mod infra_envs;
 
 mod agent_program;
+mod connectivity;
 mod erasing;
 mod findings;
 mod hosts;

@@ -5,6 +5,7 @@ mod events;
 mod host;
 mod hosts;
 mod overview;
+mod pictures;
 mod pools;
 
 mod search;

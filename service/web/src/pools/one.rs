@@ -16,6 +16,8 @@ use super::settings::{Field, Typed, body, command, fields, names};
 use super::{address, hosts_of, query_of};
 use crate::html::{Frame, POOLS, answer};
 use crate::notice::{DELETE, Notice};
+use crate::pictures::funnel::Funnel;
+use crate::pictures::{LINKS, matrix_of};
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
 use crate::words;
@@ -35,6 +37,12 @@ struct PoolPage {
     hosts: String,
     has_hosts: bool,
     booting: Vec<Booting>,
+    /// How far the booting machines came.
+    funnel: Option<Funnel>,
+    /// The address of the matrix of its hosts.
+    matrix: String,
+    /// The address of switches and their ports.
+    links: &'static str,
     /// True if a machine should have registered by now.
     is_late: bool,
     /// `None`: the visitor may see none.
@@ -91,10 +99,10 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
     let iso: PresignedUrl = visitor.get(&format!("{path}/downloads/image-url")).await?;
     let script = format!("{path}/downloads/files-presigned?file_name=ipxe-script");
     let script: PresignedUrl = visitor.get(&script).await?;
-    let booting: Vec<BootingMachine> = visitor.get(&format!("{path}/booting-machines")).await?;
+    let machines: Vec<BootingMachine> = visitor.get(&format!("{path}/booting-machines")).await?;
     let hosts = visitor.hosts(&query_of(id), 1, "").await?;
     let at = millis(Some(now()));
-    let booting: Vec<Booting> = booting
+    let booting: Vec<Booting> = machines
         .iter()
         .filter_map(|machine| Booting::of(machine, id, &at))
         .collect();
@@ -112,6 +120,9 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         has_hosts,
         is_late,
         booting,
+        funnel: Funnel::of(visitor, id, &machines).await?,
+        matrix: matrix_of(id),
+        links: LINKS,
         bmcs: bmcs(visitor, id).await?,
         add_bmc: add_bmc(id),
         media: media(&pool, &iso, &script, &at),

@@ -173,6 +173,8 @@ fn of_hosts_and_bmcs() -> Vec<Operation> {
         ),
         operation("MusterDeleteBmc", OPERATOR_ONLY, "", None),
         operation("MusterListBootingMachines", OPERATOR_ONLY, "", None),
+        operation("MusterGetConnectivity", OPERATOR_ONLY, "", None),
+        operation("MusterListLinks", OPERATOR_ONLY, "", None),
         operation("MusterListHostHistory", OPERATOR_ONLY, "", None),
         operation(
             "v2UpdateHost",
