@@ -17,6 +17,7 @@ pub mod host_key;
 pub mod ids;
 pub mod infra_env;
 pub mod inventory;
+pub mod jobs;
 pub mod live;
 pub mod node_agent;
 pub mod placeholder;
