@@ -48,6 +48,7 @@ pub struct Files {
     palette: File,
     filter: File,
     views: File,
+    many: File,
     icon: File,
 }
 
@@ -68,6 +69,7 @@ pub static FILES: LazyLock<Files> = LazyLock::new(|| {
         palette: File::script("palette", include_str!("../static/palette.js")),
         filter: File::script("filter", filter),
         views: File::script("views", include_str!("../static/views.js")),
+        many: File::script("many", include_str!("../static/many.js")),
         icon: File::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")),
     }
 });
@@ -89,8 +91,8 @@ impl Files {
     }
 
     /// The names of the modules of the list of hosts.
-    pub fn modules_of_hosts(&self) -> [&str; 2] {
-        [&self.filter, &self.views].map(|file| file.name.as_str())
+    pub fn modules_of_hosts(&self) -> [&str; 3] {
+        [&self.filter, &self.views, &self.many].map(|file| file.name.as_str())
     }
 
     /// The name of the icon.
@@ -98,7 +100,7 @@ impl Files {
         &self.icon.name
     }
 
-    fn all(&self) -> [&File; 8] {
+    fn all(&self) -> [&File; 9] {
         [
             &self.style,
             &self.theme,
@@ -107,6 +109,7 @@ impl Files {
             &self.palette,
             &self.filter,
             &self.views,
+            &self.many,
             &self.icon,
         ]
     }

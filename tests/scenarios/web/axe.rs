@@ -7,11 +7,12 @@ use crate::web::looks::{ordinary_and_hostile_hosts, pages};
 use crate::web::walk::{base, serve, sign_in};
 
 /// Pages without content.
-const EMPTY: [(&str, &str); 4] = [
+const EMPTY: [(&str, &str); 5] = [
     ("empty overview", "/ui/"),
     ("empty hosts", "/ui/hosts"),
     ("empty pools", "/ui/pools"),
     ("empty events", "/ui/events"),
+    ("empty jobs", "/ui/jobs"),
 ];
 
 #[test]
@@ -79,7 +80,7 @@ fn a_violation_is_found() {
 
 /// What axe finds on the page that the tab shows, with the page's name, width and scheme.
 #[track_caller]
-fn violations(tab: &Tab<'_>, name: &str) -> Vec<String> {
+pub fn violations(tab: &Tab<'_>, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (scheme, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
         for width in [360, 1440] {

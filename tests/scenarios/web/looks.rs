@@ -87,6 +87,11 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
         ("events", "/ui/events".to_owned()),
+        ("jobs", "/ui/jobs".to_owned()),
+        (
+            "job-to-plan",
+            "/ui/jobs/plan?which=all&q=cpu:8&action=names".to_owned(),
+        ),
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]
