@@ -10,7 +10,7 @@ use super::{HostJob, HostJobRow, MemberResult, job_from};
 use crate::Result;
 use crate::error::failed;
 use crate::feed::{PendingChanges, announce};
-use crate::row::{micros, storable};
+use crate::row::{Reading, micros, storable};
 use crate::statement::commit;
 use crate::store::Store;
 
@@ -110,6 +110,21 @@ impl Store {
             .await
             .map_err(failed("ending the claims of jobs"))?;
         commit(transaction).await
+    }
+
+    /// The state of a job; `None`: it was deleted.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn host_job_state(&self, id: JobId) -> Result<Option<JobState>> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query("SELECT id, state FROM host_jobs WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading the state of a job"))?;
+        let state = row.map(|row| Reading::new(&row, HostJobRow::TABLE, &["id"]).get("state"));
+        state.transpose()
     }
 
     /// Writes results of hosts, each once: a host that has a result keeps it.
