@@ -59,7 +59,7 @@ id! {
     BmcId
 }
 id! {
-    /// A job over many hosts. Of version 7: it begins with the time at which it was made.
+    /// A job over many hosts.
     JobId
 }
 id! {

@@ -12,6 +12,7 @@ pub mod clusters;
 pub mod disk;
 pub mod error;
 pub mod events;
+pub mod host_jobs;
 pub mod hosts;
 pub mod images;
 pub mod infra_envs;
