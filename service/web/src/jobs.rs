@@ -13,6 +13,7 @@ use muster_api::jobs::{Job, JobAction, JobHost, JobState};
 
 use crate::hosts;
 use crate::html::JOBS;
+use crate::rest::Form;
 
 pub use kind::Kind;
 pub use list::list;
@@ -22,6 +23,11 @@ pub use plan::{begin, plan};
 /// The path of a job's page.
 fn address(id: JobId) -> String {
     format!("{JOBS}/{id}")
+}
+
+/// The number of hosts that a person typed; `None`: it is none.
+fn number(form: &Form) -> Option<u64> {
+    form.field("confirm").parse().ok()
 }
 
 /// A host of a job as a link.

@@ -131,6 +131,6 @@ if (form && count && untick) {
     formData.set('hosts', [...ids].join(','));
   });
   document.addEventListener('muster:shown', draw);
-  // The browser puts fields back as they were.
-  window.addEventListener('pageshow', draw);
+  // The browser puts fields back as they were, also of a page behind which others were shown.
+  window.addEventListener('pageshow', () => { restore(); draw(); });
 }

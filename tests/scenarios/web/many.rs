@@ -198,7 +198,9 @@ fn names_that_are_taken_stand_first_and_are_given_again_when_they_are_free() {
     let (service, pool) = serve_hosts(4);
     let client = service.http();
     let named = format!("{pool}/hosts/{}", host_id(4));
-    client.patch(&named, &json!({"host_name": "node-2"})).expect(201);
+    client
+        .patch(&named, &json!({"host_name": "node-sn-2"}))
+        .expect(201);
     let browser = Browser::start();
     let tab = browser.tab();
     open_list(&tab, &service, "4 hosts");
@@ -206,16 +208,16 @@ fn names_that_are_taken_stand_first_and_are_given_again_when_they_are_free() {
         tick(&tab, row);
     }
     tab.await_text("3 chosen");
-    choose(&tab, "names");
-    tab.await_text("Table");
-    tab.fill("#value-names", "SN-1,node-1\nSN-2,node-2\nSN-3,node-3");
+    choose(&tab, "pattern");
+    tab.await_text("Show the plan");
+    tab.fill("#value-pattern", "node-{serial}");
     tab.click("Show the plan");
     tab.await_text("2 of 3 will change");
     tab.await_text("1 is refused");
     let refused = "[...document.querySelectorAll('section[aria-labelledby=refusals] td a')].map((one) => one.textContent)";
     assert_eq!(tab.value(refused), json!(["host-2"]));
     let previews = "[...document.querySelectorAll('section[aria-labelledby=changes] tbody tr')].map((row) => row.lastElementChild.textContent)";
-    assert_eq!(tab.value(previews), json!(["node-1", "node-3"]));
+    assert_eq!(tab.value(previews), json!(["node-sn-1", "node-sn-3"]));
     tab.click("Run for 2 hosts");
     await_end(&tab);
     let first = tab.path();
@@ -233,5 +235,5 @@ fn names_that_are_taken_stand_first_and_are_given_again_when_they_are_free() {
         .get(&format!("{pool}/hosts/{}", host_id(2)))
         .expect(200)
         .json();
-    assert_eq!(host["requested_hostname"], "node-2");
+    assert_eq!(host["requested_hostname"], "node-sn-2");
 }

@@ -246,7 +246,11 @@ pub fn words(action: &JobAction) -> String {
             pattern: Some(pattern),
             ..
         } => pattern.clone(),
-        JobAction::Hostname { pattern: None, names } => crate::words::count(names.len(), "name"),
+        // A job has its names with its hosts.
+        JobAction::Hostname { pattern: None, names } => match names.len() {
+            0 => String::new(),
+            number => crate::words::count(number, "name"),
+        },
         JobAction::Disk { rule } => match rule {
             DiskRule::SmallestSsdAbove { bytes } => format!("the smallest SSD above {}", disk(*bytes)),
             DiskRule::Path { path } => path.clone(),

@@ -123,6 +123,14 @@ impl Kind {
         self == Self::Bind
     }
 
+    /// True if a job may need the number of its hosts, typed by a person.
+    pub fn may_need_number(self) -> bool {
+        matches!(
+            self,
+            Self::Unbind | Self::Install | Self::PowerOff | Self::PowerReset | Self::Delete
+        )
+    }
+
     /// The whole action; `None`: it has values, which a form takes.
     pub fn plain(self) -> Option<JobAction> {
         let power = |power| Some(JobAction::Power { power });

@@ -9,9 +9,10 @@ use muster_api::jobs::{Job, JobCounts, JobOutcome, JobResult, JobState};
 use serde_json::json;
 
 use super::command;
-use super::{HostLink, address, mood, title};
+use super::kind::Kind;
+use super::{HostLink, address, mood, number, title};
 use crate::html::{Frame, answer};
-use crate::rest::{Path, Refusal, Visitor};
+use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
 use crate::words;
 
@@ -43,6 +44,8 @@ struct JobPage {
     /// The page of the job whose failed hosts these are.
     before: Option<String>,
     counts: JobCounts,
+    /// Another one of it may need the number of its hosts.
+    may_need_number: bool,
     /// Hosts without a result.
     left: u64,
     is_failed_only: bool,
@@ -75,12 +78,16 @@ pub async fn show(visitor: Visitor, Path(id): Path<JobId>) -> Result<Response, R
 }
 
 /// Ends a job (`cancel`), or begins another one for the hosts where it failed (`retry`).
-pub async fn act(visitor: Visitor, Path((id, action)): Path<(JobId, String)>) -> Result<Response, Refusal> {
+pub async fn act(
+    visitor: Visitor,
+    Path((id, action)): Path<(JobId, String)>,
+    form: Form,
+) -> Result<Response, Refusal> {
     let visitor = visitor.at(&address(id));
     let path = format!("{MUSTER_PATH}/jobs/{id}");
     let done = match action.as_str() {
         "cancel" => visitor.send(Method::DELETE, &path, None).await.map(|_| id),
-        "retry" => retry(&visitor, &path).await,
+        "retry" => retry(&visitor, &path, &form).await,
         other => Err(visitor.refusal(
             StatusCode::NOT_FOUND,
             format!("{other} is nothing that is done with a job"),
@@ -97,8 +104,12 @@ pub async fn act(visitor: Visitor, Path((id, action)): Path<(JobId, String)>) ->
 }
 
 /// The id of the job for the hosts where this one failed.
-async fn retry(visitor: &Visitor, path: &str) -> Result<JobId, Refusal> {
-    let job: Job = visitor.create(&format!("{path}/retry"), &json!({})).await?;
+async fn retry(visitor: &Visitor, path: &str, form: &Form) -> Result<JobId, Refusal> {
+    let body = match number(form) {
+        Some(typed) => json!({"confirm": typed}),
+        None => json!({}),
+    };
+    let job: Job = visitor.create(&format!("{path}/retry"), &body).await?;
     Ok(job.id)
 }
 
@@ -137,6 +148,7 @@ async fn page(visitor: &Visitor, id: JobId, problem: Option<String>) -> Result<J
         ended_at,
         before: job.retry_of.map(address),
         counts: job.counts,
+        may_need_number: Kind::of(&job.action).may_need_number(),
         left: job.counts.total.saturating_sub(job.counts.done),
         is_failed_only,
         is_first,

@@ -13,7 +13,7 @@ use super::command;
 use super::fields::{self, Field, Input};
 use super::kind::Kind;
 use super::selection::Selection;
-use super::{HostLink, address, title};
+use super::{HostLink, address, number, title};
 use crate::html::{Frame, HOSTS, JOBS, answer};
 use crate::rest::{Form, LongForm, Refusal, Visitor};
 use crate::sign_in::frame;
@@ -185,14 +185,9 @@ pub async fn plan(visitor: Visitor, LongForm(form): LongForm) -> Result<Response
 
 /// Begins the job of the plan that was shown.
 async fn run(visitor: &Visitor, request: &JobRequest, form: &Form) -> Result<Job, Refusal> {
-    let typed: String = form
-        .field("confirm")
-        .chars()
-        .filter(char::is_ascii_digit)
-        .collect();
     let request = JobRequest {
         digest: Some(form.field("digest")),
-        confirm: typed.parse().ok(),
+        confirm: number(form),
         ..request.clone()
     };
     visitor
