@@ -46,8 +46,19 @@ pub struct HostSelection {
     pub sort: String,
     #[serde(skip_serializing_if = "is_default")]
     pub except: Vec<HostId>,
+    /// Those that are gone are passed over.
     #[serde(skip_serializing_if = "is_default")]
     pub ids: Vec<HostId>,
+}
+
+/// How a job begins again for the hosts that failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct JobRetryParams {
+    /// The number that a person typed, where the action requires one: hosts that it would change now.
+    #[serde(skip_serializing_if = "is_default")]
+    pub confirm: Option<u64>,
 }
 
 /// A job.
