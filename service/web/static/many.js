@@ -50,6 +50,7 @@ function begin(all) {
   isAll = all;
   query = shown().filter;
   ids.clear();
+  keep();
 }
 
 /** @param {string} id @param {boolean} isChosen */
@@ -67,7 +68,7 @@ function words() {
   return ids.size > seen ? `${ids.size} chosen, ${ids.size - seen} of them not shown here` : `${ids.size} chosen`;
 }
 
-/** Shows what is chosen, and keeps it. */
+/** Shows what is chosen. */
 function draw() {
   const { filter, total } = shown();
   // All that fitted another filter are not those that one sees.
@@ -81,7 +82,6 @@ function draw() {
   untick.hidden = text === '';
   // The same text would be read out again.
   if (count.textContent !== text) count.textContent = text;
-  keep();
 }
 
 /** @param {Event} event */
@@ -102,6 +102,7 @@ function clicked(event) {
   const isChosen = tick.checked;
   for (const one of range) choose(one.value, isChosen);
   last = tick.value;
+  keep();
   draw();
 }
 
