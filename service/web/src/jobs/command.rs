@@ -1,6 +1,7 @@
 //! The commands that do what a job does.
 
 use muster_api::MUSTER_PATH;
+use muster_api::host::HostRole;
 use muster_api::jobs::{DiskRule, JobAction, JobRequest};
 
 use crate::words::quoted;
@@ -8,37 +9,43 @@ use crate::words::quoted;
 /// Longest body of a command for `curl`, bytes: what is longer is sent from a file.
 const LONGEST: usize = 2000;
 
-/// The `muster` line for the hosts that fit a query; `None`: `muster` has none for this action.
-pub fn muster(action: &JobAction, query: &str) -> Option<String> {
-    let set = |option: &str, value: &str| format!("set --{option} {}", quoted(value));
+/// Bytes of the unit in which sizes of disks are written.
+const GB: u64 = 1_000_000_000;
+
+/// The `muster` line for the hosts that fit a query, in the order `sort` where names are given in it; empty: by name. `None`: it reads a file.
+pub fn muster(action: &JobAction, query: &str, sort: &str) -> Option<String> {
     let words = match action {
         JobAction::Approve => "approve".to_owned(),
         JobAction::RevokeApproval => "approve --revoke".to_owned(),
         JobAction::Bind { cluster } => format!("bind --cluster {cluster}"),
         JobAction::Unbind => "unbind".to_owned(),
         JobAction::Install => "install".to_owned(),
-        JobAction::Role { role } => set("role", muster_api::host::HostRole::from(*role).name()),
+        JobAction::Role { role } => format!("role {}", HostRole::from(*role).name()),
         JobAction::Labels { set, remove } => {
-            let mut words = "set".to_owned();
             let set = set.iter().map(|(key, value)| format!("{key}={value}"));
-            for label in set.chain(remove.iter().map(|key| format!("{key}-"))) {
-                words.push_str(&format!(" --label {}", quoted(&label)));
-            }
-            words
+            let remove = remove.iter().map(|key| format!("{key}-"));
+            let labels: Vec<String> = set.chain(remove).map(|label| quoted(&label)).collect();
+            format!("labels {}", labels.join(" "))
         }
-        JobAction::Hostname {
-            pattern: Some(pattern),
-            ..
-        } => set("name", pattern),
-        JobAction::Disk {
-            rule: DiskRule::Path { path },
-        } => set("disk", path),
+        JobAction::Hostname { pattern, .. } => {
+            let pattern = quoted(pattern.as_deref()?);
+            match sort {
+                "" => format!("hostname {pattern}"),
+                sort => format!("hostname {pattern} --sort={}", quoted(sort)),
+            }
+        }
+        JobAction::Disk { rule } => match rule {
+            DiskRule::SmallestSsdAbove { bytes } if bytes % GB == 0 => {
+                format!("disk --smallest-ssd-above {}GB", bytes / GB)
+            }
+            DiskRule::SmallestSsdAbove { bytes } => format!("disk --smallest-ssd-above {bytes}"),
+            DiskRule::Path { path } => format!("disk --path {}", quoted(path)),
+            DiskRule::Wwn { wwn } => format!("disk --wwn {}", quoted(wwn)),
+        },
         JobAction::Power { power } => format!("power {}", power.name()),
+        JobAction::Discover => "discover".to_owned(),
         JobAction::Logs => "logs".to_owned(),
         JobAction::Delete => "delete".to_owned(),
-        JobAction::Hostname { pattern: None, .. } | JobAction::Disk { .. } | JobAction::Discover => {
-            return None;
-        }
     };
     Some(format!("muster host {words} --query {}", quoted(query)))
 }
@@ -69,15 +76,34 @@ mod tests {
             names: Default::default(),
         };
         assert_eq!(
-            muster(&pattern, "cpu:>8").as_deref(),
-            Some(r"muster host set --name 'it'\''s-{n:03}' --query 'cpu:>8'")
+            muster(&pattern, "cpu:>8", "-cpu").as_deref(),
+            Some(r"muster host hostname 'it'\''s-{n:03}' --sort='-cpu' --query 'cpu:>8'")
         );
-        let power = JobAction::Power { power: JobPower::Off };
-        assert_eq!(
-            muster(&power, "").as_deref(),
-            Some("muster host power off --query ''")
-        );
-        assert_eq!(muster(&JobAction::Discover, ""), None);
+        let labels = JobAction::Labels {
+            set: [("rack".to_owned(), "r 2".to_owned())].into(),
+            remove: vec!["zone".to_owned()],
+        };
+        for (action, line) in [
+            (
+                JobAction::Power { power: JobPower::Off },
+                "muster host power off --query ''",
+            ),
+            (labels, "muster host labels 'rack=r 2' 'zone-' --query ''"),
+            (
+                JobAction::Disk {
+                    rule: DiskRule::SmallestSsdAbove { bytes: 100 * GB },
+                },
+                "muster host disk --smallest-ssd-above 100GB --query ''",
+            ),
+            (JobAction::Discover, "muster host discover --query ''"),
+        ] {
+            assert_eq!(muster(&action, "", "name").as_deref(), Some(line));
+        }
+        let names = JobAction::Hostname {
+            pattern: None,
+            names: Default::default(),
+        };
+        assert_eq!(muster(&names, "", ""), None);
         let request = JobRequest {
             action: JobAction::Approve,
             selection: Default::default(),

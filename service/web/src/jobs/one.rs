@@ -186,7 +186,7 @@ fn command_of(job: &Job, is_from_the_first: bool) -> Option<String> {
         .iter()
         .map(|result| result.host.id.to_string())
         .collect();
-    command::muster(&job.action, &format!("id:{}", ids.join(",")))
+    command::muster(&job.action, &format!("id:{}", ids.join(",")), "")
 }
 
 impl ResultRow {

@@ -257,7 +257,8 @@ impl PlanView {
             digest: plan.digest,
             confirmation: plan.confirmation,
             changes: words::count(usize::try_from(plan.will_change).unwrap_or(usize::MAX), "host"),
-            command: query.and_then(|query| command::muster(&request.action, &query)),
+            command: query
+                .and_then(|query| command::muster(&request.action, &query, &request.selection.sort)),
             curl: command::curl(request),
         }
     }

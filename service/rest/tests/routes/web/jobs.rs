@@ -98,7 +98,7 @@ async fn ticks_become_a_plan_and_a_job() {
         "<strong>2</strong> of 2 will change",
         "<strong>0</strong> are refused",
         ">Run for 2 hosts</button>",
-        "muster host set --role",
+        "muster host role worker --query",
     ] {
         assert!(plan.contains(part), "{part}: {plan}");
     }
