@@ -83,6 +83,7 @@ fn hosts_are_chosen_planned_and_changed_by_keys_alone() {
     tab_to(&tab, "Run for 2 hosts");
     tab.press("Enter");
     tab.await_text("2 of 2 hosts have a result");
+    tab.await_text("Keys");
     for (number, role) in [(1, "master"), (2, "master"), (3, "auto-assign")] {
         let host = client
             .get(&format!("{pool}/hosts/{}", host_id(number)))
