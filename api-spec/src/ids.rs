@@ -59,6 +59,10 @@ id! {
     BmcId
 }
 id! {
+    /// A job over many hosts.
+    JobId
+}
+id! {
     /// An event. Of version 7: it begins with the time at which it was made.
     EventId
 }

@@ -16,6 +16,7 @@ pub mod host;
 pub mod ids;
 pub mod infra_env;
 pub mod inventory;
+pub mod jobs;
 pub mod links;
 mod machine;
 mod overview;

@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod help;
 pub mod host;
 pub mod infra_env;
+pub mod job;
 pub mod kubernetes;
 pub mod list;
 pub mod manager;

@@ -13,7 +13,8 @@ use muster::cli::help::{completion, man, tips};
 use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
 use muster::cli::{
-    bmc, cluster, config, events, host, infra_env, manager, open, pxe_config, search, status, token, version,
+    bmc, cluster, config, events, host, infra_env, job, manager, open, pxe_config, search, status, token,
+    version,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -60,6 +61,11 @@ enum Command {
     Host(host::HostCommand),
     /// Short for host list
     Hosts(host::list::ListArgs),
+    /// List jobs over many hosts: those that run, and those of the last day
+    Jobs(job::list::ListArgs),
+    /// Show, cancel and repeat jobs over many hosts
+    #[command(subcommand)]
+    Job(job::JobCommand),
     /// Add, list, show, change and delete BMCs, through which machines are discovered without a hand on them
     #[command(subcommand, alias = "bmcs")]
     Bmc(bmc::BmcCommand),
@@ -173,6 +179,8 @@ fn run(cli: Cli) -> Result<()> {
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Host(command) => host::run(command).await,
             Command::Hosts(args) => host::list::run(args).await,
+            Command::Jobs(args) => job::list::run(args).await,
+            Command::Job(command) => job::run(command).await,
             Command::Bmc(command) => bmc::run(command).await,
             Command::Cluster(command) => cluster::run(command).await,
             Command::Search(args) => search::run(args).await,

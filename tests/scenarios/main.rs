@@ -112,6 +112,7 @@ mod bmc {
     mod discovery;
     mod foreign;
     mod machine;
+    mod many;
     mod rack;
     mod returns;
     mod vendors;
@@ -120,6 +121,7 @@ mod bmc {
 /// The page, in a browser.
 mod web {
     mod axe;
+    mod choosing;
     mod filter;
     mod foreign;
     mod hostile;

@@ -10,7 +10,7 @@ use crate::ids::InfraEnvId;
 pub struct ChangedRecord {
     pub kind: ChangedKind,
     pub id: String,
-    /// Of a host and of an InfraEnv.
+    /// Of a host and of an InfraEnv; of a job that one InfraEnv's token requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infra_env_id: Option<InfraEnvId>,
 }
@@ -24,4 +24,6 @@ pub enum ChangedKind {
     InfraEnv,
     Cluster,
     Bmc,
+    /// A job over many hosts: its counts or its state are others.
+    Job,
 }

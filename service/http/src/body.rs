@@ -20,6 +20,9 @@ pub const ORDINARY_LIMIT: usize = 1 << 20;
 /// Largest body of a step reply, bytes: the inventory of a machine with thousands of disks is below 4 MiB.
 pub const REPLY_LIMIT: usize = 8 << 20;
 
+/// Largest body of a request for a job, bytes: 20,000 hosts with a name for each.
+pub const JOB_LIMIT: usize = 4 << 20;
+
 /// Time in which a body must arrive completely, even if it makes progress: its bytes are kept in memory until then.
 const TIME: Duration = Duration::from_secs(120);
 

@@ -82,6 +82,7 @@ pub async fn require(
             who: admitted.who,
         };
         request.extensions_mut().insert(Arc::new(admission));
+        leave(&mut request, admitted.signed_in);
     } else if allowed == Allowed::Session {
         leave(&mut request, admitted.signed_in);
     }

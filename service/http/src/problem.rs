@@ -8,6 +8,7 @@ use muster_core::lifecycle::host::{RefusalClass, Refused};
 use muster_core::rules::ignition::DiscoveryError;
 use muster_core::rules::input::Invalid;
 use muster_operations::bmcs::BmcProblem;
+use muster_operations::host_jobs::JobProblem;
 use muster_operations::images::boot_scripts::NoScript;
 use muster_operations::images::discovery::DiscoveryImageUnavailable;
 use muster_operations::images::live::LiveImageUnavailable;
@@ -98,9 +99,10 @@ impl From<OperationError> for Problem {
             OperationError::KeyInUse { .. }
             | OperationError::IdInUse { .. }
             | OperationError::Busy(Subject::Host { .. }) => Self::unavailable(text),
-            OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_) | Subject::Bmc(_)) => {
-                Self::conflict(text)
-            }
+            OperationError::Busy(
+                Subject::InfraEnv(_) | Subject::Cluster(_) | Subject::Bmc(_) | Subject::Job { .. },
+            ) => Self::conflict(text),
+            OperationError::Job(problem) => problem.into(),
             OperationError::Bmc(BmcProblem::Missing(_)) => Self::Handler(StatusCode::NOT_FOUND, text),
             OperationError::Bmc(_) => Self::conflict(text),
             OperationError::Store(error) => error.into(),
@@ -121,6 +123,23 @@ impl From<Refused> for Problem {
 impl From<Invalid> for Problem {
     fn from(invalid: Invalid) -> Self {
         Self::invalid(invalid.to_string())
+    }
+}
+
+impl From<JobProblem> for Problem {
+    fn from(problem: JobProblem) -> Self {
+        let text = problem.to_string();
+        match problem {
+            JobProblem::Missing(_) => Self::Handler(StatusCode::NOT_FOUND, text),
+            JobProblem::Empty | JobProblem::TooMany { .. } => Self::invalid(text),
+            JobProblem::Changed { .. }
+            | JobProblem::Stale
+            | JobProblem::TooManyJobs
+            | JobProblem::NoneFailed(_) => Self::conflict(text),
+            JobProblem::NotConfirmed { .. } => Self::Handler(StatusCode::UNPROCESSABLE_ENTITY, text),
+            JobProblem::BeyondScope { .. } => Self::Framework(StatusCode::FORBIDDEN, text),
+            JobProblem::Busy => Self::unavailable(text),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod claims;
 mod error;
+mod of_host;
 mod power;
 mod reads;
 mod reboot;

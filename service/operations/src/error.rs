@@ -7,6 +7,7 @@ use muster_store::{StoreError, Subject};
 
 use crate::bmcs::BmcProblem;
 use crate::bridge::NotApproved;
+use crate::host_jobs::JobProblem;
 use crate::owned::{OfResource, quoted};
 
 /// A failed operation. No text holds a secret.
@@ -76,6 +77,9 @@ pub enum OperationError {
     /// A BMC.
     #[error(transparent)]
     Bmc(#[from] BmcProblem),
+    /// A job over many hosts.
+    #[error(transparent)]
+    Job(#[from] JobProblem),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -96,6 +100,7 @@ fn named(subject: &Subject) -> String {
         Subject::InfraEnv(id) => format!("infra_env {id}"),
         Subject::Cluster(id) => format!("cluster {id}"),
         Subject::Bmc(id) => format!("BMC {id}"),
+        Subject::Job { id, .. } => format!("job {id}"),
     }
 }
 
@@ -105,6 +110,7 @@ fn busy(subject: &Subject) -> &'static str {
         Subject::InfraEnv(_) => "the InfraEnv is being changed by others again and again; try later",
         Subject::Cluster(_) => "the cluster is being changed by others again and again; try later",
         Subject::Bmc(_) => "the BMC is being changed by others again and again; try later",
+        Subject::Job { .. } => "the job is being changed by others again and again; try later",
     }
 }
 
@@ -119,9 +125,11 @@ impl OperationError {
         match self {
             Self::Missing(_)
             | Self::Store(StoreError::Missing { .. })
-            | Self::Bmc(BmcProblem::Missing(_)) => true,
+            | Self::Bmc(BmcProblem::Missing(_))
+            | Self::Job(JobProblem::Missing(_)) => true,
             Self::Refused(_)
             | Self::Bmc(_)
+            | Self::Job(_)
             | Self::Invalid(_)
             | Self::Busy(_)
             | Self::KeyInUse { .. }
@@ -140,6 +148,7 @@ impl OperationError {
             Self::Busy(_) | Self::Store(StoreError::Conflict { .. }) => true,
             Self::Missing(_)
             | Self::Bmc(_)
+            | Self::Job(_)
             | Self::Refused(_)
             | Self::Invalid(_)
             | Self::KeyInUse { .. }
@@ -157,6 +166,7 @@ impl OperationError {
         match self {
             Self::Busy(_) | Self::KeyInUse { .. } | Self::IdInUse { .. } => true,
             Self::Store(error) => error.is_temporary(),
+            Self::Job(problem) => problem.is_temporary(),
             Self::Missing(_)
             | Self::Bmc(_)
             | Self::Refused(_)
@@ -180,6 +190,7 @@ impl OperationError {
             | Self::NotApproved(_)
             | Self::Bmc(BmcProblem::Missing(_) | BmcProblem::NotNow(_) | BmcProblem::Taken(_))
             | Self::Store(StoreError::Missing { .. }) => true,
+            Self::Job(problem) => !problem.is_temporary(),
             Self::Busy(_) | Self::KeyInUse { .. } | Self::IdInUse { .. } | Self::Store(_) => false,
         }
     }

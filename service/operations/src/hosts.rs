@@ -23,5 +23,6 @@ mod restore;
 pub use access::{HostImages, HostSettings, Hosts};
 pub use connectivity::{Connectivity, MatrixTile};
 pub use index::{BestHosts, FoundHosts, HostIndex, HostPlace, HostSearch, SwitchedHost};
+pub(crate) use index::{ChosenHost, HostChoice};
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

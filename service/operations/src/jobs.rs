@@ -4,6 +4,7 @@ pub mod boot_requests;
 pub mod deadlines;
 pub mod disk;
 pub mod flush;
+pub mod host_jobs;
 pub mod inventory_sizes;
 pub mod os_images;
 pub mod outages;
@@ -34,6 +35,7 @@ pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &Cancel
     jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
     jobs.spawn(disk::run(operations.clone(), stop.clone()));
     jobs.spawn(flush::run(operations.clone(), stop.clone()));
+    jobs.spawn(host_jobs::run(operations.clone(), stop.clone()));
     jobs.spawn(outages::run(operations.clone(), stop.clone()));
     jobs.spawn(inventory_sizes::run(operations.clone(), stop.clone()));
     jobs.spawn(os_images::run(operations.clone(), stop.clone()));

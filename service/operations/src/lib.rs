@@ -10,6 +10,7 @@ pub mod clusters;
 mod custom_resources;
 pub mod disk;
 pub mod error;
+pub mod host_jobs;
 pub mod hosts;
 pub mod images;
 pub mod infra_envs;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use muster_api::boot::BootingMachine;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{BmcLimits, KubeRef};
+use muster_core::record::{BmcLimits, InfraEnv, KubeRef};
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 
@@ -18,6 +18,7 @@ use crate::changes::log::ChangeLog;
 use crate::clusters::Clusters;
 use crate::disk::Disk;
 use crate::events::Events;
+use crate::host_jobs::HostJobs;
 use crate::hosts::check_ins::CheckIns;
 use crate::hosts::{Connectivity, HostImages, HostIndex, HostSettings, Hosts};
 use crate::images::boot_digests::BootDigests;
@@ -35,6 +36,7 @@ use crate::jobs::rounds::Rounds;
 use crate::limits::events::EventQuota;
 use crate::logs::Logs;
 use crate::records::{StatementCounts, StoreError};
+use crate::resources::Resources;
 use crate::time::clock::Clock;
 use crate::time::outages::Outages;
 use crate::urls::Urls;
@@ -49,6 +51,8 @@ pub struct Operations {
     pub host_index: HostIndex,
     /// Which hosts reach each other.
     pub connectivity: Connectivity,
+    /// Jobs over many hosts, in this process.
+    pub(crate) host_jobs: HostJobs,
     /// InfraEnvs, cached.
     pub infra_envs: Arc<InfraEnvs>,
     /// Clusters, cached.
@@ -177,6 +181,7 @@ impl Operations {
             connectivity: Connectivity::new(hosts.clone()),
             host_index,
             change_log,
+            host_jobs: HostJobs::default(),
             hosts,
             infra_envs,
             clusters,
@@ -233,13 +238,7 @@ impl Operations {
     pub async fn approve(&self, infra_env_id: InfraEnvId, host: HostId, approved: bool) -> Result<()> {
         let found = self.hosts.get(infra_env_id, host).await?;
         let infra_env = self.infra_envs.get(infra_env_id).await?;
-        let Some(resource) = infra_env.kube.as_ref().filter(|_| self.bridge.is_on()) else {
-            return Err(NotApproved::NoResource { host: found.id }.into());
-        };
-        let agent = KubeRef::new(&resource.namespace, host.to_string());
-        let Some(resources) = self.bridge.resources() else {
-            return Err(NotApproved::Elsewhere { agent, approved }.into());
-        };
+        let (agent, resources) = self.approval_of(&infra_env, found.id, approved)?;
         match resources.approve(&agent, approved).await {
             Ok(true) => {
                 tracing::info!(host.id = %host, infra_env.id = %infra_env_id, approved, "approval set by REST");
@@ -247,6 +246,26 @@ impl Operations {
             }
             Ok(false) => Err(NotApproved::NoAgent { agent }.into()),
             Err(why) => Err(NotApproved::Refused { agent, why }.into()),
+        }
+    }
+
+    /// The Agent of a host, and what writes it.
+    ///
+    /// # Errors
+    /// [`NotApproved`] if it has none, or another service writes it.
+    pub(crate) fn approval_of(
+        &self,
+        infra_env: &InfraEnv,
+        host: HostId,
+        approved: bool,
+    ) -> Result<(KubeRef, Arc<dyn Resources>), NotApproved> {
+        let Some(resource) = infra_env.kube.as_ref().filter(|_| self.bridge.is_on()) else {
+            return Err(NotApproved::NoResource { host });
+        };
+        let agent = KubeRef::new(&resource.namespace, host.to_string());
+        match self.bridge.resources() {
+            Some(resources) => Ok((agent, resources)),
+            None => Err(NotApproved::Elsewhere { agent, approved }),
         }
     }
 

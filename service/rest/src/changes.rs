@@ -209,6 +209,7 @@ fn is_visible(subject: &Subject, scope: Option<InfraEnvId>) -> bool {
     match subject {
         Subject::Host { infra_env_id, .. } => *infra_env_id == scope,
         Subject::InfraEnv(id) => *id == scope,
+        Subject::Job { infra_env_id, .. } => *infra_env_id == Some(scope),
         Subject::Cluster(_) | Subject::Bmc(_) => false,
     }
 }
@@ -234,6 +235,11 @@ fn record(subject: &Subject) -> ChangedRecord {
             kind: ChangedKind::Bmc,
             id: id.to_string(),
             infra_env_id: None,
+        },
+        Subject::Job { infra_env_id, id } => ChangedRecord {
+            kind: ChangedKind::Job,
+            id: id.to_string(),
+            infra_env_id,
         },
     }
 }

@@ -6,6 +6,7 @@ mod clusters;
 mod events;
 mod hosts;
 mod infra_envs;
+mod jobs;
 mod lenient;
 mod links;
 mod logs;

@@ -25,8 +25,8 @@ use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
-    bmcs, changes, clusters, events, hosts, infra_envs, links, logs, operators, search, sessions, status,
-    support, troubles, versions,
+    bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, operators, search, sessions,
+    status, support, troubles, versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -83,6 +83,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(links::routes())
             .merge(search::routes())
             .merge(troubles::routes())
+            .merge(jobs::routes())
             .merge(hosts::scoped_additions()),
         Allowed::Session => routes.merge(sessions::routes()),
         Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,

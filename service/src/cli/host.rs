@@ -15,6 +15,7 @@ mod history;
 mod install;
 pub mod list;
 mod logs;
+mod many;
 mod power;
 mod rows;
 mod set;
@@ -39,6 +40,16 @@ pub enum HostCommand {
     /// Change name, role, installation disk or labels: of one host, or of many from a table
     #[command(visible_alias = "update", aliases = ["edit", "patch"])]
     Set(Box<set::SetArgs>),
+    /// Give many hosts a role, by a query
+    Role(many::RoleArgs),
+    /// Set and remove labels of the nodes of many hosts, by a query
+    Labels(many::LabelsArgs),
+    /// Name many hosts by a pattern or a table, with a preview
+    Hostname(many::HostnameArgs),
+    /// Choose the installation disks of many hosts by a rule, with a preview
+    Disk(many::DiskArgs),
+    /// Let the BMCs of many hosts boot them into discovery again
+    Discover(many::DiscoverArgs),
     /// Approve hosts of an InfraEnv custom resource, so that they may join a cluster
     Approve(approve::ApproveArgs),
     /// Give known hosts to a cluster
@@ -74,6 +85,11 @@ pub async fn run(command: HostCommand) -> Result<()> {
         HostCommand::Power(args) => power::run(args).await,
         HostCommand::Show(args) => show::run(args).await,
         HostCommand::Set(args) => set::run(*args).await,
+        HostCommand::Role(args) => many::role(args).await,
+        HostCommand::Labels(args) => many::labels(args).await,
+        HostCommand::Hostname(args) => many::hostname(args).await,
+        HostCommand::Disk(args) => many::disk(args).await,
+        HostCommand::Discover(args) => many::discover(args).await,
         HostCommand::Approve(args) => approve::run(args).await,
         HostCommand::Bind(args) => bind::run(args).await,
         HostCommand::Unbind(args) => unbind::run(args).await,

@@ -7,7 +7,7 @@ mod notify;
 mod outbox;
 mod subject;
 
-pub(crate) use change::{Change, commit_change, note_change, note_changes, write_change};
+pub(crate) use change::{Change, announce, commit_change, note_change, note_changes, write_change};
 pub use notify::RecordChange;
 pub(crate) use notify::{PendingChanges, Subscribers};
 pub use outbox::{OutboxEntry, OutboxScope};

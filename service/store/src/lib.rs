@@ -2,7 +2,7 @@
 //! statements for both (`sqlx::Any`).
 //!
 //! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`], [`event`], [`logs`],
-//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`operator_token`], [`operator_session`]. Their changes leave through `feed`; `liveness` has polls,
+//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`host_job`], [`operator_token`], [`operator_session`]. Their changes leave through `feed`; `liveness` has polls,
 //! deadlines and beats of replicas, `maintenance` what is done to the database as a whole.
 //!
 //! Rules:
@@ -21,6 +21,7 @@ pub mod error;
 pub mod event;
 mod feed;
 pub mod host;
+pub mod host_job;
 pub mod infra_env;
 mod liveness;
 pub mod logs;
@@ -40,6 +41,7 @@ pub use error::{Result, StoreError};
 pub use event::{EventCounts, EventPage, EventQuery, EventsById, Order, StoredEvent};
 pub use feed::{OutboxEntry, OutboxScope, RecordChange, Subject};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief, HostForm, ListedHost, ListedParts};
+pub use host_job::{HostJob, JobMember, JobRequester, MOST_RUNNING_JOBS, MemberResult};
 pub use infra_env::Deletion;
 pub use liveness::{Beats, CheckIn, Due, DueAfter, Replica};
 pub use logs::{LogOwner, LogUpload, StoredLog};

@@ -49,6 +49,7 @@ pub struct Files {
     filter: File,
     views: File,
     matrix: File,
+    many: File,
     icon: File,
 }
 
@@ -70,6 +71,7 @@ pub static FILES: LazyLock<Files> = LazyLock::new(|| {
         filter: File::script("filter", filter),
         views: File::script("views", include_str!("../static/views.js")),
         matrix: File::script("matrix", include_str!("../static/matrix.js")),
+        many: File::script("many", include_str!("../static/many.js")),
         icon: File::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")),
     }
 });
@@ -91,8 +93,8 @@ impl Files {
     }
 
     /// The names of the modules of the list of hosts.
-    pub fn modules_of_hosts(&self) -> [&str; 2] {
-        [&self.filter, &self.views].map(|file| file.name.as_str())
+    pub fn modules_of_hosts(&self) -> [&str; 3] {
+        [&self.filter, &self.views, &self.many].map(|file| file.name.as_str())
     }
 
     /// The name of the module that draws which hosts reach each other.
@@ -115,6 +117,7 @@ impl Files {
             &self.filter,
             &self.views,
             &self.matrix,
+            &self.many,
             &self.icon,
         ]
     }

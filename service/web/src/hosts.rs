@@ -16,6 +16,7 @@ use muster_api::ids::HostId;
 use muster_api::search::FoundHosts;
 
 use crate::html::{Frame, Gone, HOSTS, answer};
+use crate::jobs::Kind;
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
 pub use columns::stage;
@@ -46,6 +47,7 @@ struct HostsPage {
     gone: Option<Gone>,
     ready: Vec<Link>,
     keys: Vec<KeyWords>,
+    kinds: &'static [Kind],
     groupings: &'static [Grouping],
     choices: Vec<ColumnChoice>,
     headings: Vec<Heading>,
@@ -160,6 +162,7 @@ pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
         gone: gone(&visitor),
         ready: view.ready(),
         keys: keys::keys(),
+        kinds: &Kind::ALL,
         groupings: &GROUPINGS,
         choices: ColumnChoice::all(&view),
         headings: Heading::all(&view),

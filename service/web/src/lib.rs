@@ -9,6 +9,7 @@ mod headers;
 mod host;
 mod hosts;
 mod html;
+mod jobs;
 mod notice;
 mod overview;
 mod pictures;
@@ -44,6 +45,13 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
         .route(events::ADDRESS, get(Page(|visitor| shown(events::list(visitor)))))
+        .route(html::JOBS, get(Page(|visitor| shown(jobs::list(visitor)))))
+        .route(
+            "/ui/jobs/plan",
+            get(Page(|visitor| shown(jobs::begin(visitor)))).post(jobs::plan),
+        )
+        .route("/ui/jobs/{job_id}", get(jobs::show))
+        .route("/ui/jobs/{job_id}/{action}", post(jobs::act))
         .route(
             html::POOLS,
             get(Page(|visitor| shown(pools::list(visitor)))).post(pools::add),

@@ -120,6 +120,9 @@ impl FromRequestParts<Rest> for Visitor {
 /// Largest form, bytes: it is read before REST decides about the visitor.
 const LARGEST_FORM: usize = 64 << 10;
 
+/// Largest form about many hosts, bytes: ids of as many as a job has, or a table with a name for each of some thousands.
+const LARGEST_LONG_FORM: usize = 1 << 20;
+
 /// Time in which a form must arrive.
 const FORM_TIME: Duration = Duration::from_secs(20);
 
@@ -130,20 +133,50 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Response;
 
     async fn from_request(request: Request<Body>, _state: &S) -> Result<Self, Response> {
+        Self::read(request, LARGEST_FORM).await
+    }
+}
+
+/// The fields of a form about many hosts.
+pub struct LongForm(pub Form);
+
+impl<S: Send + Sync> FromRequest<S> for LongForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, _state: &S) -> Result<Self, Response> {
+        Form::read(request, LARGEST_LONG_FORM).await.map(Self)
+    }
+}
+
+impl Form {
+    /// Of a body of at most `most` bytes.
+    async fn read(request: Request<Body>, most: usize) -> Result<Self, Response> {
         let late = || {
             html::problem(
                 StatusCode::REQUEST_TIMEOUT,
                 "the form did not come in time; send it again",
             )
         };
-        let large = |_| html::problem(StatusCode::PAYLOAD_TOO_LARGE, "a form has at most 64 KiB");
-        let body = timeout(FORM_TIME, to_bytes(request.into_body(), LARGEST_FORM)).await;
+        let large = |_| {
+            let reason = format!("a form has at most {} KiB", most >> 10);
+            html::problem(StatusCode::PAYLOAD_TOO_LARGE, &reason)
+        };
+        let body = timeout(FORM_TIME, to_bytes(request.into_body(), most)).await;
         let bytes = body.map_err(|_| late())?.map_err(large)?;
-        Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
+        Ok(Self::of(&bytes))
     }
-}
 
-impl Form {
+    /// The fields of a query, or of a body.
+    pub fn of(text: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(text).into_owned().collect())
+    }
+
+    /// The values of all fields with this name, without blanks around them.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let found = self.0.iter().filter(move |(key, _)| key == name);
+        found.map(|(_, value)| value.trim())
+    }
+
     /// The field with this name, without blanks around it; empty where there is none.
     pub fn field(&self, name: &str) -> String {
         self.given(name).unwrap_or_default()

@@ -7,7 +7,7 @@ const OFF = 'muster-keys-off';
 /** Time between `g` and the letter of a page, ms. */
 const PAIR = 1500;
 /** @type {Record<string, string>} */
-const PAGES = { o: '/ui/', h: '/ui/hosts', p: '/ui/pools', e: '/ui/events' };
+const PAGES = { o: '/ui/', h: '/ui/hosts', p: '/ui/pools', e: '/ui/events', j: '/ui/jobs' };
 /** Fields in which keys are text. */
 const TEXT = 'input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"]), textarea, select, [contenteditable]';
 /** What does something by Enter itself. */
@@ -119,6 +119,22 @@ function open() {
   return target !== null;
 }
 
+/** Chooses the row in focus for actions, or no longer. @returns {boolean} false if there is none to choose */
+function tick() {
+  const box = present()?.querySelector('.tick');
+  if (!(box instanceof HTMLInputElement)) return false;
+  box.click();
+  return true;
+}
+
+/** Goes to the actions with the chosen rows. @returns {boolean} false if the page has none */
+function actions() {
+  const choice = document.querySelector('#many select');
+  if (!(choice instanceof HTMLElement) || !isShown(choice)) return false;
+  choice.focus();
+  return true;
+}
+
 function showKeys() {
   // Another tab may have switched them.
   if (choice) choice.checked = areOff();
@@ -148,6 +164,8 @@ function press(key) {
       if (target) window.open(target.href, '_blank', 'noopener');
       return target !== null;
     }
+    case 'x': return tick();
+    case 'a': return actions();
     case '[': turn(-1); return true;
     case ']': turn(1); return true;
     case '.': document.dispatchEvent(new CustomEvent('muster:refresh')); return true;

@@ -100,7 +100,10 @@ function address() {
   return region.dataset.address ?? location.pathname + location.search;
 }
 
-/** True while the visitor types, chooses, clicks or has selected text to copy: nothing of that may be lost. */
+/**
+ * True while the visitor types, chooses, clicks or has selected text to copy: nothing of that may be lost. Ticks of hosts outlive a fresh page
+ * (many.js).
+ */
 function isInUse() {
   const isChanged = (field) => {
     if (field.matches('select')) return [...field.options].some((option) => option.selected !== option.defaultSelected);
@@ -109,11 +112,11 @@ function isInUse() {
   };
   const active = document.activeElement;
   const selection = getSelection();
-  const isEntered = region.contains(active) && active.matches('input, select, textarea, button');
+  const isEntered = region.contains(active) && active.matches('input:not(.tick), select, textarea, button');
   return isEntered
     || (selection && !selection.isCollapsed && selection.containsNode(region, true))
     || Date.now() - pressedAt < CLICK
-    || [...region.querySelectorAll('input:not([type="hidden"]), select, textarea')].some(isChanged);
+    || [...region.querySelectorAll('input:not([type="hidden"], .tick), select, textarea')].some(isChanged);
 }
 
 /** Marks the page as stale, and fetches it again as soon as it may be. */
@@ -202,7 +205,7 @@ function again() {
  * @param {Element} one
  */
 function key(one) {
-  const own = one.getAttribute('href') ?? one.getAttribute('aria-label') ?? (one.matches('a, button, summary') ? one.textContent : '');
+  const own = (one.matches('.tick') ? one.value : one.getAttribute('href') ?? one.getAttribute('aria-label')) ?? (one.matches('a, button, summary') ? one.textContent : '');
   const row = one.closest('tr, li, section');
   // The same host is in the lines of many events, which have times of their own.
   const place = row?.matches('li') ? row.querySelector('time')?.dateTime : row?.id || row?.getAttribute('aria-label');
@@ -304,13 +307,16 @@ export function replace(fresh) {
     if (next.tabIndex < 0) next.tabIndex = -1;
     if (next !== document.activeElement) next.focus({ preventScroll: true });
   }
+  document.dispatchEvent(new Event('muster:shown'));
 }
 
 /** A change of a record, as the stream has it; `null`: everything may have changed. */
 function changed(record) {
-  const only = region.dataset.host;
+  const { host, jobs, job } = region.dataset;
   if (!record) hurry();
-  else if (!only || record.id === only || record.kind !== 'host') refresh();
+  else if (jobs !== undefined || job) {
+    if (record.kind === 'job' && (!job || record.id === job)) refresh();
+  } else if (record.kind !== 'job' && (!host || record.id === host || record.kind !== 'host')) refresh();
 }
 
 /** Follows the stream until it is lost, and then again. */
@@ -350,6 +356,7 @@ function follow(pass) {
 export function adopt(fresh) {
   region = document.adoptNode(fresh);
   document.getElementById('main').append(region);
+  document.dispatchEvent(new Event('muster:shown'));
   start();
 }
 

@@ -13,6 +13,7 @@ const EMPTY: [(&str, &str); 5] = [
     ("empty pools", "/ui/pools"),
     ("empty events", "/ui/events"),
     ("empty links", "/ui/links"),
+    ("empty jobs", "/ui/jobs"),
 ];
 
 #[test]
@@ -80,7 +81,7 @@ fn a_violation_is_found() {
 
 /// What axe finds on the page that the tab shows, with the page's name, width and scheme.
 #[track_caller]
-fn violations(tab: &Tab<'_>, name: &str) -> Vec<String> {
+pub fn violations(tab: &Tab<'_>, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (scheme, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
         for width in [360, 1440] {

@@ -143,6 +143,10 @@ impl Target {
         vec![
             form(format!("{host}/name"), "value=theirs"),
             form(format!("{host}/delete"), "sure=yes"),
+            form(
+                "/ui/jobs/plan".into(),
+                "which=all&q=&action=delete&step=run&digest=x&confirm=1",
+            ),
             form("/ui/pools".into(), "name=theirs&cpu_architecture=x86_64"),
             form(format!("{pool}/tokens"), "sure=yes"),
             form(format!("{pool}/delete"), "sure=yes"),

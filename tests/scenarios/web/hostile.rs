@@ -162,6 +162,10 @@ fn no_text_of_others_is_more_than_text_on_any_page() {
         look(&format!("/ui/events?text={query}"));
         look(&format!("/ui/events?severity={query}&host={query}&pool={query}"));
         look(&format!("/ui/search?q={query}"));
+        look(&format!("/ui/jobs/plan?which=all&q={query}&action={query}"));
+        look(&format!(
+            "/ui/jobs/plan?which=all&q={query}&action=pattern&pattern={query}"
+        ));
         look(&format!("/ui/hosts/{query}"));
         look(&format!("/ui/sign-in?next={query}"));
         look(&format!("/ui/sign-in?link={query}"));

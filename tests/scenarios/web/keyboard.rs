@@ -19,7 +19,7 @@ const IS_SEEN: &str = "(() => { const one = document.activeElement; const box = 
 
 /// Presses Tab until the element with this name is in focus. Each stop before it has a name, too, and is seen.
 #[track_caller]
-fn tab_to(tab: &Tab<'_>, wanted: &str) -> Named {
+pub fn tab_to(tab: &Tab<'_>, wanted: &str) -> Named {
     let mut passed = Vec::new();
     for _ in 0..STOPS {
         tab.press("Tab");

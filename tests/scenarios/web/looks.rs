@@ -90,6 +90,11 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("matrix", format!("/ui/matrix/{pool}")),
         ("links", "/ui/links".to_owned()),
         ("timeline", format!("/ui/timeline/{pool}/{}", host_id(1))),
+        ("jobs", "/ui/jobs".to_owned()),
+        (
+            "job-to-plan",
+            "/ui/jobs/plan?which=all&q=cpu:8&action=names".to_owned(),
+        ),
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]

@@ -86,6 +86,8 @@ fn a_service_without_pools_and_a_pool_without_hosts_lead_on() {
         &["Nothing has happened yet."],
     );
     see("links-without-switches", "/ui/links", &["No switch is known"]);
+    see("jobs-without-jobs", "/ui/jobs", &["There is no job yet."]);
+    assert_eq!(link(&tab, "the list of hosts"), "/ui/hosts");
     see("search-without-records", "/ui/search?q=rack", &["Nothing fits"]);
 
     let pool = infra_env(&client);
@@ -158,6 +160,12 @@ fn what_nothing_fits_what_is_refused_and_what_is_not_there_are_explained() {
     );
     assert_eq!(link(&tab, "To the overview"), "/ui/");
     see("absent-pool", &format!("/ui/pools/{}", host_id(99)), &["404"]);
+    see("absent-job", &format!("/ui/jobs/{}", host_id(99)), &["404"]);
+    see(
+        "nothing-chosen",
+        "/ui/jobs/plan?which=ticked&action=approve",
+        &["no host is chosen"],
+    );
     see("absent-page", "/ui/nowhere", &["404", "there is no such page"]);
 }
 

@@ -1,5 +1,6 @@
 //! Selects disks: which are eligible, which is installed to, which are formatted. Source: docs/protocol/host-lifecycle.md#11.
 
+mod by_rule;
 mod choice;
 mod eligibility;
 mod formatting;
@@ -7,6 +8,7 @@ mod listed;
 mod settle;
 mod unit;
 
+pub use by_rule::by_rule;
 pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
 pub(crate) use eligibility::holds;

@@ -91,7 +91,7 @@ impl Caller {
     }
 }
 
-/// The operator of a request. In the extensions of [`Allowed::Session`] requests, where tokens are required.
+/// The operator of a request. In the extensions of [`Allowed::Session`] and [`Allowed::Scoped`] requests, where tokens are required.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
     /// Those of the token.

@@ -17,18 +17,23 @@ impl Bmcs {
     /// is forced; while another request is under way, and if the BMC refused the last login.
     pub async fn power(&self, infra_env_id: InfraEnvId, id: BmcId, params: BmcPowerParams) -> Result<Bmc> {
         let found = self.get(infra_env_id, id).await?;
+        let asked = self.power_asked(&found, params).await?;
+        self.asked(infra_env_id, id, BmcEvent::PowerAsked(asked)).await
+    }
+
+    /// The request, with what its machine does now.
+    pub(super) async fn power_asked(&self, found: &Bmc, params: BmcPowerParams) -> Result<PowerAsked> {
         let hosts = match found.host_id {
             Some(host_id) => {
-                let keys = [(infra_env_id, host_id)];
+                let keys = [(found.infra_env_id, host_id)];
                 self.store.read_hosts(&keys, HostForm::Whole).await?
             }
             None => Vec::new(),
         };
-        let asked = PowerAsked {
+        Ok(PowerAsked {
             action: params.action,
             force: params.force,
             installation: hosts.first().and_then(installation),
-        };
-        self.asked(infra_env_id, id, BmcEvent::PowerAsked(asked)).await
+        })
     }
 }

@@ -225,11 +225,18 @@ impl Bmcs {
         id: BmcId,
     ) -> Result<Bmc> {
         let found = self.get(infra_env_id, id).await?;
+        self.check_discovery(bridge, &found).await?;
+        self.discover(infra_env_id, id).await
+    }
+
+    /// # Errors
+    /// [`OperationError::OfResource`] if a custom resource disables the discovery.
+    pub(super) async fn check_discovery(&self, bridge: &BridgeState, found: &Bmc) -> Result<()> {
         if let Some(resource) = found
             .resource
             .as_ref()
             .filter(|resource| !resource.asked.discover)
-            && let Some(owned) = owned(bridge, &found, &resource.kube).await
+            && let Some(owned) = owned(bridge, found, &resource.kube).await
         {
             let mut spec = SpecWay::default();
             spec.set("discover", json!(true));
@@ -237,7 +244,7 @@ impl Bmcs {
                 .unchanged(&spec.ways(&resource.kube, &object(&resource.kube)))
                 .into());
         }
-        self.discover(infra_env_id, id).await
+        Ok(())
     }
 }
 

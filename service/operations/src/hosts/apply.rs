@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt, stream};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host;
-use muster_core::lifecycle::host::{HostEvent, Step};
+use muster_core::lifecycle::host::{HostEvent, Refused, Step};
 use muster_core::record::{Host, InfraEnv};
 use muster_store::{HistoryEntry, HostForm, StoreError, Subject};
 
@@ -79,17 +79,8 @@ impl Hosts {
         found: &Host,
         event: &HostEvent,
     ) -> Result<Option<Host>> {
-        let id = found.id;
         let now = self.now();
-        let cluster_id = match event {
-            HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
-            _ => found.cluster_id,
-        };
-        let seen = self.check_ins.last((infra_env.id, id));
-        let state = Some(&found.state);
-        let mut environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
-        environment.in_cluster_through = self.in_cluster_through(found, event).await?;
-        let step = match host::advance(found, event, &self.facts(&environment), now) {
+        let step = match self.decide(infra_env, found, event, now).await? {
             Ok(step) => step,
             Err(refused) => {
                 if let Some(reported) = host::events::of_refusal(found, event, &refused, now) {
@@ -106,6 +97,26 @@ impl Hosts {
             Err(error) if must_decide_again(&error) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Decides about an event for a host that was read; nothing is stored.
+    pub(super) async fn decide(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        found: &Host,
+        event: &HostEvent,
+        now: Timestamp,
+    ) -> Result<Result<Step, Refused>> {
+        let id = found.id;
+        let cluster_id = match event {
+            HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
+            _ => found.cluster_id,
+        };
+        let seen = self.check_ins.last((infra_env.id, id));
+        let state = Some(&found.state);
+        let mut environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
+        environment.in_cluster_through = self.in_cluster_through(found, event).await?;
+        Ok(host::advance(found, event, &self.facts(&environment), now))
     }
 
     async fn save(&self, step: Step, event: &HostEvent, now: Timestamp) -> Result<Host, StoreError> {

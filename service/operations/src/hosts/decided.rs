@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use muster_api::host::{DiskRole, HostRole, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::lifecycle::host;
 use muster_core::lifecycle::host::events::muster_agent_decides;
 use muster_core::lifecycle::host::{HostEvent, Step};
 use muster_core::record::{Host, HostData, InfraEnv, KubeRef};
@@ -53,6 +52,21 @@ impl Hosts {
         Ok(self.step(&infra_env, &found, event).await?.host)
     }
 
+    /// True if a user's request by REST would change a host that was read; nothing is stored.
+    ///
+    /// # Errors
+    /// Those of [`Self::apply_by_user`].
+    pub(crate) async fn would_change_by_user(
+        &self,
+        bridge: &BridgeState,
+        infra_env: &Arc<InfraEnv>,
+        found: &Host,
+        event: &HostEvent,
+    ) -> Result<bool> {
+        self.check_agent(bridge, infra_env, found.id, event).await?;
+        Ok(self.step(infra_env, found, event).await?.changed)
+    }
+
     /// # Errors
     /// The event changes something that the host's Agent sets.
     async fn check_agent(
@@ -78,13 +92,7 @@ impl Hosts {
     }
 
     async fn step(&self, infra_env: &Arc<InfraEnv>, found: &Host, event: &HostEvent) -> Result<Step> {
-        let environment = self.environment_of(infra_env, found).await?;
-        Ok(host::advance(
-            found,
-            event,
-            &self.facts(&environment),
-            self.now(),
-        )?)
+        Ok(self.decide(infra_env, found, event, self.now()).await??)
     }
 
     /// True if the event changes a setting in an Agent's spec.

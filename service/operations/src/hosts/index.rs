@@ -1,6 +1,7 @@
 //! Searches all hosts by an index in memory: a row of each. It is made at the first search, follows the changes of records, and is dropped
 //! when nobody has searched for a while.
 
+mod choice;
 mod contents;
 mod places;
 mod search;
@@ -24,8 +25,10 @@ use tokio::time::sleep;
 use super::Hosts;
 use super::check_ins::HostKey;
 use crate::changes::log::ChangeLog;
+use choice::ChosenHosts;
 use contents::Contents;
 
+pub(crate) use choice::{ChosenHost, HostChoice};
 pub use places::{HostPlace, SwitchedHost};
 pub use search::{BestHosts, FoundHosts, HostSearch};
 
@@ -68,6 +71,17 @@ impl HostIndex {
         // Ten thousand hosts take some milliseconds, in which no poll should wait.
         let found = tokio::task::spawn_blocking(move || search.of(&table, revision, now)).await;
         Ok(finished(found))
+    }
+
+    /// The hosts of a choice for a job.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub(crate) async fn choose(&self, choice: HostChoice) -> Result<ChosenHosts, StoreError> {
+        let (table, _) = self.table().await?;
+        let now = self.hosts.now();
+        let chosen = tokio::task::spawn_blocking(move || choice.of(&table, now)).await;
+        Ok(finished(chosen))
     }
 
     /// The hosts that fit words, at most `limit`, the best first; with `scope` of that InfraEnv alone.

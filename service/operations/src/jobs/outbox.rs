@@ -130,7 +130,7 @@ impl Work for Validation {
             Subject::InfraEnv(id) => unless_missing(self.infra_env_changed(id).await),
             // Facts that its hosts share changed, or the hosts have to be released.
             Subject::Cluster(id) => self.operations.hosts.cluster_changed(id).await,
-            Subject::Host { .. } | Subject::Bmc(_) => Ok(()),
+            Subject::Host { .. } | Subject::Bmc(_) | Subject::Job { .. } => Ok(()),
         };
         if let Err(error) = &outcome {
             tracing::warn!(record = ?entry.subject, error = chain(error), "its hosts could not be validated; trying again");

@@ -15,6 +15,9 @@ const INTERVAL: Duration = Duration::from_secs(3600);
 /// Age after which boots are of no interest.
 const BOOT_REQUESTS: TimeDelta = TimeDelta::days(7);
 
+/// Age after which jobs over many hosts are of no interest.
+const HOST_JOBS: TimeDelta = TimeDelta::days(1);
+
 /// Between two batches, so that other writers are not held up.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -37,6 +40,7 @@ impl Retention {
             Aging::History => self.history,
             Aging::Logs => self.logs,
             Aging::BootRequests => Some(BOOT_REQUESTS),
+            Aging::HostJobs => Some(HOST_JOBS),
             Aging::Sessions | Aging::Links => Some(TimeDelta::zero()),
             Aging::Hosts | Aging::InfraEnvs | Aging::Clusters => self.deleted,
         }

@@ -80,6 +80,8 @@ impl Changes {
                 self.inner.clusters.publish(id);
                 self.inner.outbox.notify_one();
             }
+            // The log of changes has them; no controller follows jobs.
+            Subject::Job { .. } => {}
         }
     }
 
@@ -91,6 +93,8 @@ impl Changes {
                 self.inner.hosts.publish_from_outbox((infra_env_id, id), version);
             }
             Subject::Bmc(id) => self.inner.bmcs.publish_from_outbox(id, version),
+            // Never in the outbox.
+            Subject::Job { .. } => {}
             Subject::InfraEnv(_) | Subject::Cluster(_) => return false,
         }
         true

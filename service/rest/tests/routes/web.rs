@@ -4,6 +4,7 @@
 mod events;
 mod host;
 mod hosts;
+mod jobs;
 mod overview;
 mod pictures;
 mod pools;
@@ -163,6 +164,8 @@ async fn every_answer_has_the_policy_and_no_page_is_kept() {
         "/ui/hosts?q=nokey:x",
         "/ui/events",
         "/ui/events?severity=loud",
+        "/ui/jobs",
+        "/ui/jobs/plan?which=all&action=names",
         "/ui/sign-in",
         "/ui/hosts/x/y",
         "/ui/static/none.css",

@@ -40,11 +40,11 @@ pub struct PowerArgs {
 pub struct Asked {
     /// off requests a shutdown of the machine's system; reset switches off and on again; status changes nothing
     #[arg(value_parser = action(), value_name = "on|off|reset|status")]
-    action: BmcPowerAction,
+    pub action: BmcPowerAction,
 
     /// Cut the power where the system does not shut down in 3 minutes, also while the machine is discovered or installed
     #[arg(long)]
-    force: bool,
+    pub force: bool,
 
     /// Do not wait for the outcome
     #[arg(long)]

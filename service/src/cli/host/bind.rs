@@ -4,8 +4,10 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::cluster::BindHostParams;
 use muster_api::host::Host;
+use muster_api::jobs::JobAction;
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::each;
+use super::many::HostsArgs;
 use crate::cli::arguments::names;
 use crate::cli::service::{Client, ServiceArgs};
 
@@ -13,7 +15,7 @@ use crate::cli::service::{Client, ServiceArgs};
 #[derive(Debug, Args)]
 pub struct BindArgs {
     #[command(flatten)]
-    chosen: ChosenArgs,
+    chosen: HostsArgs,
 
     /// Name, id, or beginning of the id of the cluster
     #[arg(long, value_name = "CLUSTER")]
@@ -27,6 +29,10 @@ pub struct BindArgs {
 pub async fn run(args: BindArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let cluster = names::cluster(&client, &args.cluster).await?;
+    if args.chosen.is_query() {
+        let action = JobAction::Bind { cluster: cluster.id };
+        return args.chosen.run(&client, action).await;
+    }
     let body = BindHostParams {
         cluster_id: cluster.id,
     };

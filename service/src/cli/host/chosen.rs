@@ -25,22 +25,32 @@ pub struct ChosenArgs {
 impl ChosenArgs {
     /// All of them, or an error about the first ambiguous or unknown one.
     pub async fn find(&self, client: &Client) -> Result<Vec<Member>> {
-        let only = names::infra_env_id(client, self.infra_env.as_deref()).await?;
-        let all = fleet::members(client, only).await?;
-        let mut found: Vec<Member> = Vec::new();
-        for wanted in &self.hosts {
-            let place = names::host_in(&all, wanted)?;
-            if found.iter().all(|known| known.host.id != all[place].host.id) {
-                found.push(all[place].clone());
-            }
-        }
-        Ok(found)
+        find(client, &self.hosts, self.infra_env.as_deref()).await
     }
+}
+
+/// The hosts with these names, each once, or an error about the first ambiguous or unknown one.
+pub async fn find(client: &Client, hosts: &[String], infra_env: Option<&str>) -> Result<Vec<Member>> {
+    let only = names::infra_env_id(client, infra_env).await?;
+    let all = fleet::members(client, only).await?;
+    let mut found: Vec<Member> = Vec::new();
+    for wanted in hosts {
+        let place = names::host_in(&all, wanted)?;
+        if found.iter().all(|known| known.host.id != all[place].host.id) {
+            found.push(all[place].clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Requests an action outside the protocol for each of the hosts, and prints `done` for each that takes it. As [`each`] in all else.
 pub async fn request_of_each(client: &Client, chosen: &ChosenArgs, action: &str, done: &str) -> Result<()> {
-    each(&chosen.find(client).await?, async |member| {
+    request_of(client, &chosen.find(client).await?, action, done).await
+}
+
+/// The same for hosts that were found.
+pub async fn request_of(client: &Client, members: &[Member], action: &str, done: &str) -> Result<()> {
+    each(members, async |member| {
         client
             .act(&format!("{MUSTER_PATH}{}/actions/{action}", member.path()))
             .await?;

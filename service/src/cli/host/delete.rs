@@ -3,8 +3,10 @@
 use anyhow::Result;
 use chrono::{DateTime, Duration, Utc};
 use clap::Args;
+use muster_api::jobs::JobAction;
 
-use super::chosen::{ChosenArgs, each};
+use super::chosen::each;
+use super::many::HostsArgs;
 use crate::cli::fleet::Member;
 use crate::cli::service::{Client, ServiceArgs};
 
@@ -12,7 +14,7 @@ use crate::cli::service::{Client, ServiceArgs};
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
-    chosen: ChosenArgs,
+    chosen: HostsArgs,
 
     #[command(flatten)]
     service: ServiceArgs,
@@ -24,6 +26,9 @@ const SILENCE: Duration = Duration::minutes(3);
 /// Deletes the hosts.
 pub async fn run(args: DeleteArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
+    if args.chosen.is_query() {
+        return args.chosen.run(&client, JobAction::Delete).await;
+    }
     each(&args.chosen.find(&client).await?, async |member| {
         client.delete(&member.path()).await?;
         Ok(match is_on(member, Utc::now()) {

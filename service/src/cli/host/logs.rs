@@ -7,9 +7,11 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::MUSTER_PATH;
 use muster_api::host::{HostLogArchive, HostLogs, HostLogsState};
+use muster_api::jobs::JobAction;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+use super::many::QueryArgs;
 use crate::cli::arguments::names;
 use crate::cli::events::seconds;
 use crate::cli::failure::{Failure, Kind, kind_of, with_hint};
@@ -28,7 +30,8 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 #[derive(Debug, Args)]
 pub struct LogsArgs {
     /// Its name, its id, or the beginning of its id
-    host: String,
+    #[arg(required_unless_present = "query", conflicts_with = "query")]
+    host: Option<String>,
 
     /// InfraEnv of the host, where two have the same name
     #[arg(long, value_name = "INFRA_ENV")]
@@ -49,14 +52,24 @@ pub struct LogsArgs {
     last: bool,
 
     #[command(flatten)]
+    many: QueryArgs,
+
+    #[command(flatten)]
     service: ServiceArgs,
 }
 
 /// Requests, waits and downloads.
 pub async fn run(args: LogsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
+    if args.many.is_given() {
+        if args.last || args.file.is_some() {
+            return Err(Failure::usage("--query requests logs and downloads none").into());
+        }
+        let infra_env = args.infra_env.as_deref();
+        return args.many.run(&client, infra_env, "", JobAction::Logs).await;
+    }
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
-    let member = names::host(&client, &args.host, only).await?;
+    let member = names::host(&client, args.host.as_deref().unwrap_or_default(), only).await?;
     let path = format!("{MUSTER_PATH}{}/logs", member.path());
     let name = member.name();
     if !args.last {

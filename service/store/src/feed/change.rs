@@ -103,3 +103,22 @@ pub(crate) async fn note_changes(
     }
     Ok(())
 }
+
+/// Notifies of a change that nobody has to handle: it is not in the outbox, and lost for replicas that do not listen at that moment.
+pub(crate) async fn announce(
+    transaction: &mut Transaction<'static, Any>,
+    pending: &mut PendingChanges,
+    subject: Subject,
+) -> Result<()> {
+    if transaction.backend_name() == "PostgreSQL" {
+        let (kind, key) = subject.columns();
+        sqlx::query("SELECT CAST(pg_notify($1, $2) AS TEXT)")
+            .bind(CHANNEL)
+            .bind(format!("{kind} {key} 0"))
+            .execute(&mut **transaction)
+            .await
+            .map_err(failed("notifying of a change"))?;
+    }
+    pending.add(subject, 0);
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Names a record that changed, in the outbox and in notifications.
 
-use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId, JobId};
 
 /// A record that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +13,12 @@ pub enum Subject {
     /// A cluster, or the data that its hosts need of each other.
     Cluster(ClusterId),
     Bmc(BmcId),
+    /// A job over many hosts; never in the outbox.
+    Job {
+        /// The InfraEnv that its token opens; `None`: everything.
+        infra_env_id: Option<InfraEnvId>,
+        id: JobId,
+    },
 }
 
 impl Subject {
@@ -22,6 +28,14 @@ impl Subject {
             Self::InfraEnv(id) => ("infra_env", id.to_string()),
             Self::Cluster(id) => ("cluster", id.to_string()),
             Self::Bmc(id) => ("bmc", id.to_string()),
+            Self::Job {
+                infra_env_id: Some(infra_env_id),
+                id,
+            } => ("job", format!("{infra_env_id}/{id}")),
+            Self::Job {
+                infra_env_id: None,
+                id,
+            } => ("job", id.to_string()),
         }
     }
 
@@ -37,6 +51,16 @@ impl Subject {
             "infra_env" => key.parse().ok().map(Self::InfraEnv),
             "cluster" => key.parse().ok().map(Self::Cluster),
             "bmc" => key.parse().ok().map(Self::Bmc),
+            "job" => Some(match key.split_once('/') {
+                Some((infra_env_id, id)) => Self::Job {
+                    infra_env_id: Some(infra_env_id.parse().ok()?),
+                    id: id.parse().ok()?,
+                },
+                None => Self::Job {
+                    infra_env_id: None,
+                    id: key.parse().ok()?,
+                },
+            }),
             _ => None,
         }
     }

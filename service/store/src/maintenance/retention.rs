@@ -26,6 +26,8 @@ pub enum Aging {
     Sessions,
     /// Links by which sessions begin, by the time of their end.
     Links,
+    /// Jobs over many hosts with the results of their hosts, by the time of their end.
+    HostJobs,
     /// Deleted hosts, with their documents, history and logs; a tombstone stays.
     Hosts,
     /// Deleted InfraEnvs without hosts, with the tombstones of their hosts.
@@ -36,13 +38,14 @@ pub enum Aging {
 
 impl Aging {
     /// In deletion order: a kind comes before those that it refers to.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Events,
         Self::History,
         Self::Logs,
         Self::BootRequests,
         Self::Sessions,
         Self::Links,
+        Self::HostJobs,
         Self::Hosts,
         Self::InfraEnvs,
         Self::Clusters,
@@ -57,17 +60,19 @@ impl Aging {
             Self::BootRequests => "boot_requests",
             Self::Sessions => "operator_sessions",
             Self::Links => "operator_links",
+            Self::HostJobs => "host_jobs",
             Self::Hosts => "hosts",
             Self::InfraEnvs => "infra_envs",
             Self::Clusters => "clusters",
         }
     }
 
-    /// Rows in one transaction: a log can have hundreds of chunks.
+    /// Rows in one transaction: a log can have hundreds of chunks, and a job thousands of hosts.
     fn batch(self) -> i64 {
         match self {
             Self::Events | Self::History | Self::BootRequests | Self::Sessions | Self::Links => 1000,
             Self::Logs => 4,
+            Self::HostJobs => 1,
             Self::Hosts | Self::InfraEnvs | Self::Clusters => 100,
         }
     }
@@ -79,6 +84,7 @@ impl Aging {
             Self::Logs => "completed_at < $1",
             Self::BootRequests => "last_at < $1",
             Self::Sessions | Self::Links => "expires_at < $1",
+            Self::HostJobs => "ended_at < $1",
             Self::Hosts => "deleted_at < $1",
             Self::InfraEnvs => {
                 "deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM hosts WHERE hosts.infra_env_id = infra_envs.id)"
@@ -113,6 +119,7 @@ impl Store {
             | Aging::BootRequests
             | Aging::Sessions
             | Aging::Links
+            | Aging::HostJobs
             | Aging::InfraEnvs
             | Aging::Clusters => {
                 let sql = format!(
@@ -127,6 +134,7 @@ impl Store {
                 let owned = match what {
                     Aging::InfraEnvs => Some("DELETE FROM host_tombstones WHERE infra_env_id = $1"),
                     Aging::Clusters => Some("DELETE FROM logs WHERE cluster_id = $1"),
+                    Aging::HostJobs => Some("DELETE FROM host_job_hosts WHERE job_id = $1"),
                     Aging::Events
                     | Aging::History
                     | Aging::Logs

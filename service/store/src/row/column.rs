@@ -6,7 +6,8 @@ use muster_api::bmc::BmcPhase;
 use muster_api::boot::BootFile;
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
-use muster_api::ids::{BmcId, ClusterId, EventId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, EventId, HostId, InfraEnvId, JobId};
+use muster_api::jobs::{JobOutcome, JobState};
 use muster_api::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -109,8 +110,8 @@ macro_rules! text_columns {
     )*};
 }
 
-text_columns!("not an id": HostId, InfraEnvId, ClusterId, BmcId, EventId);
-text_columns!("unknown name": BmcPhase, BootFile, HostStatus, Severity, Category);
+text_columns!("not an id": HostId, InfraEnvId, ClusterId, BmcId, EventId, JobId);
+text_columns!("unknown name": BmcPhase, BootFile, HostStatus, Severity, Category, JobState, JobOutcome);
 
 /// A document, stored as JSON text.
 pub(crate) struct Json<T>(pub(crate) T);

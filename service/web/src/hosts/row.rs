@@ -35,6 +35,7 @@ pub fn mood(status: HostStatus) -> &'static str {
 
 /// A host as a row.
 pub struct Row {
+    pub id: HostId,
     pub address: String,
     pub name: String,
     /// Stage of its sleep; empty: it is awake.
@@ -101,6 +102,7 @@ impl Row {
         let port = hardware.and_then(|hardware| hardware.ports.first());
         let gpus = hardware.map_or(0, |hardware| hardware.gpus.iter().map(|gpus| gpus.count).sum());
         Self {
+            id: host.id,
             address: address(host.infra_env_id, host.id),
             name: host.name.clone(),
             status: host.status.name(),

@@ -15,6 +15,8 @@ const SHOWN: usize = 25;
 pub struct Found {
     pub parts: Vec<Part>,
     pub total: String,
+    /// Hosts that fit.
+    pub fit: usize,
     pub visible: String,
     pub is_whole: bool,
     pub facets: Vec<Facet>,
@@ -79,6 +81,7 @@ impl Found {
         Self {
             parts,
             total: words::count(found.total, "host"),
+            fit: found.total,
             visible: found.visible.to_string(),
             is_whole: found.total == found.visible,
             facets: facets.filter(|facet| !facet.values.is_empty()).collect(),

@@ -86,6 +86,7 @@ impl Contents {
                 Subject::InfraEnv(id) => keys.extend(self.of_infra_env(hosts, id).await?),
                 Subject::Cluster(id) => keys.extend(self.of_cluster(hosts, id).await?),
                 Subject::Bmc(_) => has_bmcs = true,
+                Subject::Job { .. } => {}
             }
         }
         let keys: Vec<HostKey> = keys.into_iter().collect();

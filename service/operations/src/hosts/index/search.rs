@@ -49,7 +49,7 @@ pub struct FoundHosts {
 }
 
 /// The hosts of a table; with `scope` those of that InfraEnv alone.
-fn visible(table: &HostTable, scope: Option<InfraEnvId>) -> impl Iterator<Item = HostView<'_>> {
+pub(super) fn visible(table: &HostTable, scope: Option<InfraEnvId>) -> impl Iterator<Item = HostView<'_>> {
     let hosts = table.hosts();
     hosts.filter(move |host| scope.is_none_or(|scope| host.infra_env_id() == scope))
 }

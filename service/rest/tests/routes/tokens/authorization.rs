@@ -169,6 +169,7 @@ impl Asked<'_> {
             .replace("{host_id}", &host_id(1))
             .replace("{h2}", &host_id(2))
             .replace("{validation_id}", "container-images-available")
+            .replace("{job_id}", &host_id(7))
             .replace("{cluster_id}", &cluster)
             .replace("{bmc_id}", &self.targets.bmc.borrow());
         let body: Option<Value> = self.operation.body.as_ref().map(|body| {

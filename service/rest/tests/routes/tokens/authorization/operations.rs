@@ -237,6 +237,17 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
         operation("MusterSearchRecords", OPERATOR_ONLY, "q=host", None),
         operation("MusterListTroubles", OPERATOR_ONLY, "", None),
+        operation(
+            "MusterBeginJob",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"action": {"kind": "logs"}, "selection": {"query": ""}, "dry_run": true})),
+        ),
+        operation("MusterListJobs", OPERATOR_ONLY, "", None),
+        // There is no such job.
+        refusable("MusterGetJob", OPERATOR_ONLY, 404, None),
+        refusable("MusterCancelJob", OPERATOR_ONLY, 404, None),
+        refusable("MusterRetryJob", OPERATOR_ONLY, 404, Some(json!({}))),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.

@@ -1,0 +1,35 @@
+//! `muster job retry`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::jobs::{Job, JobRetryParams};
+
+use super::follow::follow;
+use super::path;
+use crate::cli::service::{Client, ServiceArgs};
+
+/// The job whose failed hosts are tried again.
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// Its id (muster jobs)
+    job: String,
+
+    /// The number of hosts, for actions that are confirmed by it; the refusal without it has the number
+    #[arg(long, value_name = "NUMBER")]
+    confirm: Option<u64>,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Begins another job, and shows its progress.
+pub async fn run(args: RetryArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let params = JobRetryParams {
+        confirm: args.confirm,
+    };
+    let job: Job = client
+        .post(&format!("{}/retry", path(&args.job)), &params)
+        .await?;
+    follow(&client, job).await
+}
