@@ -107,7 +107,7 @@ impl Files {
         &self.icon.name
     }
 
-    fn all(&self) -> [&File; 9] {
+    fn all(&self) -> [&File; 10] {
         [
             &self.style,
             &self.theme,
