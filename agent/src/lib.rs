@@ -12,6 +12,7 @@ pub mod erase;
 pub mod foreign;
 pub mod gpt;
 pub mod handover;
+pub mod health;
 pub mod host;
 pub mod init;
 pub mod install;
