@@ -12,6 +12,8 @@ pub mod disks;
 pub mod facts;
 pub mod failures;
 pub mod findings;
+pub mod hardware;
+pub mod health;
 pub mod hostname;
 pub mod identity;
 pub mod ignition;

@@ -13,6 +13,8 @@ mod disks;
 mod edits;
 mod failures;
 mod findings;
+mod hardware;
+mod health;
 mod identity;
 mod ignition;
 mod ignition_spec;

@@ -85,6 +85,7 @@ fn happens(
             Ok(())
         }
         HostEvent::InventoryReported(_)
+        | HostEvent::HealthReported(_)
         | HostEvent::NtpReported(_)
         | HostEvent::ConnectivityReported(_)
         | HostEvent::FreeAddressesReported(_)
