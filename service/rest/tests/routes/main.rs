@@ -11,6 +11,7 @@ mod infra_envs;
 mod agent_program;
 mod erasing;
 mod findings;
+mod health;
 mod hosts;
 mod returning;
 mod search;
