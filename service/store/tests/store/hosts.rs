@@ -513,13 +513,14 @@ mod cases {
             others: Vec::new(),
             message: String::new(),
         };
-        for kinds in [
-            &[][..],
+        let sick: [&[&str]; 5] = [
+            &[],
             &[DISK_FAILING],
             &[DISK_FAILING, LINK_SLOW],
             &[LINK_SLOW, CLOCK_OFFSET],
             &[CLOCK_OFFSET],
-        ] {
+        ];
+        for kinds in sick {
             let mut host = world.host(infra_env.id).await;
             host.data.findings = kinds.iter().map(|kind| finding(kind)).collect();
             world.store.save_host(&host, None, &[]).await.unwrap();
