@@ -8,6 +8,7 @@ pub mod console;
 mod disk_access;
 pub mod drivers;
 pub mod handover;
+pub mod health;
 pub mod host;
 pub mod init;
 pub mod inventory;

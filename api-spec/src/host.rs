@@ -1,12 +1,14 @@
 //! Hosts on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#3 and §5, docs/protocol/host-lifecycle.md#1.
 
 mod cleaning;
+mod health;
 mod history;
 mod logs;
 mod os_image;
 mod stage;
 
 pub use cleaning::{HostCleaned, HostCleanedDisk, HostCleaning};
+pub use health::{HostHealth, HostHealthHour, HostHealthWorst};
 pub use history::HostStateChange;
 pub use logs::{HostLogArchive, HostLogs, HostLogsState};
 pub use os_image::{HostOsImage, OsImageChoice};
@@ -376,6 +378,9 @@ pub struct Host {
     /// An addition: the host sleeps, falls asleep, wakes, or did not wake; its status is that of its pool nevertheless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<HostSleep>,
+    /// An addition: the reports of its sensors, in short. `None` before that, and of hosts with an agent of another make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HostHealth>,
 }
 
 /// The sleep of a host: its BMC switched it off, and it stays a candidate.

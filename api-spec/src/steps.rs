@@ -12,6 +12,7 @@ mod connectivity;
 mod disk_speed;
 mod domains;
 mod erase;
+mod health;
 mod images;
 mod install;
 mod logs;
@@ -32,6 +33,7 @@ pub use connectivity::*;
 pub use disk_speed::*;
 pub use domains::*;
 pub use erase::*;
+pub use health::*;
 pub use images::*;
 pub use install::*;
 pub use logs::*;
@@ -41,7 +43,7 @@ pub use tang::*;
 pub use upgrade::*;
 pub use vips::*;
 
-/// Kind of instruction for a host. Wire names are kebab-case. `reboot-node` and `erase-disks` are our additions to the protocol's.
+/// Kind of instruction for a host. Wire names are kebab-case. `reboot-node`, `erase-disks` and `health` are our additions to the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +71,7 @@ pub enum StepType {
     VerifyVips,
     RebootNode,
     EraseDisks,
+    Health,
 }
 
 impl StepType {

@@ -66,6 +66,7 @@ GOOD = {
 OUTPUTS = {
     "inventory": INVENTORY,
     "ntp-synchronizer": '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}',
+    "health": '{"load_percent":3}',
     "connectivity-check": '{"remote_hosts":[]}',
     "domain-resolution": '{"resolutions":[]}',
     # Of a cluster that answers for its names itself, so that none need be known.

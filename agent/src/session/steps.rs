@@ -6,6 +6,7 @@ pub mod boot_artifacts;
 pub mod connectivity;
 pub mod domains;
 pub mod erase;
+pub mod health;
 pub mod install;
 pub mod inventory;
 pub mod logs;

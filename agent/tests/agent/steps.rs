@@ -66,6 +66,7 @@ fn every_step_of_the_protocol_that_touches_this_machine_is_there() {
         "download-boot-artifacts",
         "reboot-for-reclaim",
         "erase-disks",
+        "health",
     ] {
         assert!(registry.get(step).is_some(), "{step}");
     }

@@ -10,6 +10,8 @@ pub mod disks;
 pub mod facts;
 pub mod failures;
 pub mod findings;
+pub mod hardware;
+pub mod health;
 pub mod identity;
 mod images;
 pub mod input;

@@ -156,6 +156,11 @@ pub async fn metrics(
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
         }
     }
+    if let Ok(counts) = operations.hosts.count_unhealthy().await {
+        for (kind, count) in counts {
+            metrics::gauge!("muster_unhealthy_hosts", "finding" => kind).set(count as f64);
+        }
+    }
     // The name is the protocol's.
     if let Some(Ok(space)) = operations.disk.as_ref().map(Disk::space) {
         metrics::gauge!("service_assisted_installer_filesystem_usage_percentage").set(space.used_percent());

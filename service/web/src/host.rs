@@ -2,6 +2,7 @@
 
 mod actions;
 mod hardware;
+mod health;
 mod labels;
 mod logs;
 mod offers;
@@ -24,6 +25,7 @@ use serde::de::DeserializeOwned;
 use self::actions::{Action, After, Done, Target, agent_command};
 pub use self::hardware::DiskRow;
 use self::hardware::{CardRow, Raw};
+use self::health::HealthView;
 use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, PastErasure};
@@ -84,6 +86,8 @@ struct HostPage {
     cards: Vec<CardRow>,
     routes: Vec<String>,
     facts: Vec<(&'static str, String)>,
+    /// `None`: its agent has reported nothing of it.
+    health: Option<HealthView>,
     power: Option<PowerView>,
     logs: LogsView,
     past: Vec<Change>,
@@ -323,6 +327,7 @@ impl HostPage {
             cards: hardware::cards(&inventory),
             routes: hardware::routes(&inventory),
             facts: hardware::facts(&known.summary, &inventory, host),
+            health: host.health.as_ref().map(|health| HealthView::of(health, now)),
             power: known.bmc.as_ref().map(|bmc| PowerView::of(bmc, now)),
             logs: LogsView::of(known.logs.clone(), infra_env_id, id, now),
             past: known

@@ -42,8 +42,9 @@ pub enum Job {
 }
 
 /// All known steps.
-const TABLE: [(&str, Handling); 19] = [
+const TABLE: [(&str, Handling); 20] = [
     ("inventory", Handling::Answer(checks::inventory)),
+    ("health", Handling::Answer(checks::health)),
     ("ntp-synchronizer", Handling::Answer(checks::ntp)),
     ("connectivity-check", Handling::Answer(network::connectivity)),
     (
@@ -145,6 +146,17 @@ mod tests {
         let reported: muster_api::steps::NtpSynchronizationResponse =
             serde_json::from_value(reported).unwrap();
         assert_eq!(reported.ntp_sources.len(), 2);
+    }
+
+    #[test]
+    fn a_machine_at_rest_always_has_the_same_health_and_no_fault() {
+        let asked = json!({"interval_seconds": 60});
+        let report: muster_api::steps::HealthReport =
+            serde_json::from_value(output("health", &asked)).unwrap();
+        assert_eq!(output("health", &asked), output("health", &asked));
+        assert!(report.temperatures.iter().all(|one| Some(one.celsius) < one.limit));
+        assert!(!report.disks.is_empty() && report.disks.iter().all(|disk| disk.faults.is_empty()));
+        assert!(report.slow_links.is_empty());
     }
 
     #[test]

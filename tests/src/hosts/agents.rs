@@ -194,6 +194,7 @@ impl Machine {
                 own["interfaces"][0]["ipv4_addresses"] = json!([format!("198.51.100.{}/24", 10 + self.n)]);
                 own
             }
+            "health" => json!({"load_percent": 3, "memory_percent": 10}),
             "ntp-synchronizer" => {
                 json!({"ntp_sources": [{"source_name": "192.0.2.123", "source_state": "synced"}]})
             }

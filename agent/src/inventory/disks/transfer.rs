@@ -22,7 +22,7 @@ const IDENTIFY_DEVICE: u8 = 0xec;
 const IDENTIFY_PACKET_DEVICE: u8 = 0xa1;
 
 /// With the flags that open a drive without a medium, too.
-fn open(name: &str) -> Result<File, ProbeError> {
+pub(super) fn open(name: &str) -> Result<File, ProbeError> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
@@ -121,7 +121,7 @@ pub(super) struct Answer {
     pub host_status: u16,
 }
 
-fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, ProbeError> {
+pub(super) fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, ProbeError> {
     let answer = exchange(name, command, length)?;
     // ATA pass-through may return its registers as sense data: that is success when the status byte is.
     if answer.status != 0 || answer.host_status != 0 {

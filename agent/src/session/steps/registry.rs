@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    api_vip, boot_artifacts, connectivity, domains, erase, install, inventory, logs, ntp, reboot,
+    api_vip, boot_artifacts, connectivity, domains, erase, health, install, inventory, logs, ntp, reboot,
     reboot_node, tang, upgrade,
 };
 use crate::erase::erasures::Erasures;
@@ -36,6 +36,7 @@ impl Registry {
         let install = install::Install::of_machine(dependencies, Arc::clone(&control));
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
+            Arc::new(health::HealthStep::default()),
             Arc::new(ntp::NtpSynchronizer::new(dependencies.time.clone())),
             Arc::new(connectivity::ConnectivityCheck),
             Arc::new(free_addresses::FreeNetworkAddresses),

@@ -90,6 +90,13 @@ pub const CARRIED: &[&str] = &[
     "drivers/char/tpm/",
     "drivers/firmware/",
     "drivers/char/virtio_console",
+    // What the health of a machine is read from: temperatures of processors, errors of memory. The sensor of NVMe disks is in their driver.
+    "drivers/edac/amd64_edac",
+    "drivers/edac/i10nm_edac",
+    "drivers/edac/sb_edac",
+    "drivers/edac/skx_edac",
+    "drivers/hwmon/coretemp",
+    "drivers/hwmon/k10temp",
     // Watchdogs of chipsets, and what makes that of Intel's appear. Not that of BMCs: it outlives a restart and would strike
     // while the firmware or an installed system starts.
     "drivers/i2c/busses/i2c-i801",

@@ -3,6 +3,7 @@
 mod advance;
 mod event;
 mod events;
+mod firmware;
 mod for_host;
 mod ground;
 mod input;

@@ -8,6 +8,7 @@ pub mod edit;
 mod event;
 pub mod events;
 mod failures;
+mod hardware;
 mod install;
 pub mod instructions;
 pub mod key;

@@ -110,6 +110,8 @@ pub trait Facts<'a>: Copy {
     fn sleep_failed_at(self) -> Option<Timestamp>;
     /// True if its BMC has booted it, and can be used.
     fn has_bmc_that_wakes(self) -> bool;
+    /// Of its hottest sensor, °C; `None`: not known.
+    fn celsius(self) -> Option<u8>;
     /// `None` before the first inventory.
     fn hardware(self) -> Option<Sizes>;
     /// Hands each text of a field to `visit`, empty ones too; a field of numbers has none.
@@ -260,6 +262,10 @@ impl<'a> Facts<'a> for &'a HostSummary {
 
     fn has_bmc_that_wakes(self) -> bool {
         self.bmc.as_ref().is_some_and(|bmc| bmc.wakes)
+    }
+
+    fn celsius(self) -> Option<u8> {
+        self.celsius
     }
 
     fn hardware(self) -> Option<Sizes> {

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::cleaning::{Cleaned, Cleaning, WrittenDisk};
 use super::failures::Failures;
+use super::health::{HardwareParts, HardwareSize, Health};
 use super::image_wish::ImageWish;
 use super::installed_as::InstalledAs;
 use super::peer::Sees;
@@ -131,6 +132,16 @@ pub struct HostData {
     /// Its Agent is approved. Only of hosts whose InfraEnv belongs to a custom resource.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
+    /// The size of its hardware when it was approved, or with its first inventory after that; `None`: it is not approved, or was approved
+    /// by a release without this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_size: Option<HardwareSize>,
+    /// The parts of its last inventory, from the end of the boot that reported that to the first inventory of the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts_before: Option<HardwareParts>,
+    /// The reports of its sensors, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
     /// Only day-1: the host that starts a new cluster.
     #[serde(default)]
     pub bootstrap: bool,
@@ -290,6 +301,9 @@ impl HostData {
             ignition_endpoint_http_headers: Vec::new(),
             agent_disk_reasons: Vec::new(),
             approved: false,
+            approved_size: None,
+            parts_before: None,
+            health: None,
             bootstrap: false,
             progress: None,
             failures: None,

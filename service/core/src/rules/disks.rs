@@ -14,6 +14,7 @@ pub use eligibility::DiskRules;
 pub(crate) use eligibility::holds;
 pub use formatting::to_be_formatted;
 pub use listed::{listed, none_listed};
+pub(crate) use listed::own_disks;
 pub use settle::{adopt, evaluate, missing, select, settle};
 pub use unit::is_protected;
 pub(crate) use unit::main_path;

@@ -13,6 +13,7 @@ mod cluster_context;
 mod disk;
 mod evaluate;
 mod finding;
+mod health;
 mod image;
 mod kinds;
 mod mtu;

@@ -1,5 +1,6 @@
 //! The discovery of machines through their BMCs, from phase to phase.
 
+mod firmware;
 mod power;
 mod resources;
 

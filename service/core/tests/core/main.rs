@@ -9,6 +9,8 @@ mod bmcs;
 mod cloud_config;
 mod disks;
 mod findings;
+mod hardware;
+mod health;
 mod host;
 mod ignition;
 mod ignition_spec;

@@ -337,8 +337,9 @@ fn tells_everything(old: &Host, step: &Step) {
     }
 }
 
-const REPORTS: [StepType; 12] = [
+const REPORTS: [StepType; 13] = [
     StepType::Inventory,
+    StepType::Health,
     StepType::NtpSynchronizer,
     StepType::VerifyVips,
     StepType::ConnectivityCheck,

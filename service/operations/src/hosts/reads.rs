@@ -26,6 +26,11 @@ impl Hosts {
         self.store.count_hosts_by_status().await
     }
 
+    /// The number of hosts with a finding of each kind about the health of hardware.
+    pub async fn count_unhealthy(&self) -> Result<Vec<(&'static str, i64)>, StoreError> {
+        self.store.count_unhealthy_hosts().await
+    }
+
     /// The keys of an InfraEnv's hosts, oldest first.
     pub async fn keys(&self, infra_env_id: InfraEnvId) -> Result<Vec<Key>, StoreError> {
         self.store.list_host_keys(infra_env_id).await

@@ -12,6 +12,7 @@ mod agent_program;
 mod connectivity;
 mod erasing;
 mod findings;
+mod health;
 mod hosts;
 mod returning;
 mod search;

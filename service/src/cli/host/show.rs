@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::bmc::Bmc;
-use muster_api::host::{HostFailures, HostOsImage, HostSleep};
+use muster_api::host::{HostFailures, HostHealth, HostOsImage, HostSleep};
 use muster_api::search::{FoundHost, FoundHosts, HostWait};
 use muster_api::words::{gib, si_size};
 use muster_core::query::Key;
@@ -116,6 +116,17 @@ fn failed(failures: &HostFailures) -> String {
     )
 }
 
+/// The last report of a host's sensors, in words.
+fn sensors(health: &HostHealth) -> String {
+    let last = &health.last;
+    let hottest = last.temperatures.iter().map(|one| one.celsius).max();
+    let hottest = hottest.map_or_else(String::new, |celsius| format!("hottest sensor {celsius} °C, "));
+    format!(
+        "{hottest}load {} %, memory in use {} %, reported at {}",
+        last.load_percent, last.memory_percent, health.reported_at
+    )
+}
+
 /// The sleep of a host, in words.
 fn asleep(sleep: &HostSleep) -> String {
     format!(
@@ -128,6 +139,10 @@ fn details(member: &Member, bmc: Option<&Bmc>, found: Option<&FoundHost>, now: D
     let mut details = Details::default();
     state(&mut details, member, found, now);
     hardware(&mut details, member);
+    details.line(
+        "health",
+        &member.host.health.as_ref().map(sensors).unwrap_or_default(),
+    );
     details.line("power", &bmc.map(power).unwrap_or_default());
     details.table("Disks", DISKS, disks(member));
     details.table("Interfaces", INTERFACES, interfaces(member));
@@ -322,6 +337,23 @@ mod tests {
             "registered_at": "2026-11-22T15:00:00.000Z", "approved": false, "wait": wait,
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn health_is_shown_where_it_was_reported() {
+        let mut member = member(7);
+        let shown = |member: &Member| details(member, None, None, now()).text().to_owned();
+        assert!(!shown(&member).contains("hottest sensor"));
+        let health = json!({
+            "reported_at": "2026-11-22T15:00:00.000Z",
+            "last": {"load_percent": 3, "memory_percent": 10, "temperatures": [
+                {"sensor": "a", "celsius": 41}, {"sensor": "b", "celsius": 64, "limit": 100},
+            ]},
+            "worst": {"day": "2026-11-22", "celsius": 70, "load_percent": 9, "memory_percent": 10},
+        });
+        member.host.health = serde_json::from_value(health).unwrap();
+        let line = "hottest sensor 64 °C, load 3 %, memory in use 10 %, reported at 2026-11-22T15:00:00.000Z";
+        assert!(shown(&member).contains(line), "{}", shown(&member));
     }
 
     #[test]

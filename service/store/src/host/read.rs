@@ -14,6 +14,7 @@ use std::sync::Arc;
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
+use muster_core::rules::findings::OF_HEALTH;
 use muster_sql::Kind;
 use sqlx::Row;
 
@@ -250,5 +251,29 @@ impl Store {
             let reading = Reading::new(row, "hosts", &["status"]);
             Ok((reading.get("status")?, reading.get("hosts")?))
         }))
+    }
+
+    /// Number of hosts with a finding of each kind of [`OF_HEALTH`], in that order, over all InfraEnvs; found by an index.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn count_unhealthy_hosts(&self) -> Result<Vec<(&'static str, i64)>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT unhealthy, COUNT(*) AS hosts FROM hosts WHERE unhealthy > 0 AND deleted_at IS NULL GROUP BY unhealthy",
+        )
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("counting hosts with findings about their health"))?;
+        let counts: Vec<(i64, i64)> = readable(&rows, |row| {
+            let reading = Reading::new(row, "hosts", &["unhealthy"]);
+            Ok((reading.get("unhealthy")?, reading.get("hosts")?))
+        });
+        let of_bit = |bit: u32| counts.iter().filter(move |(bits, _)| bits & (1_i64 << bit) != 0);
+        Ok(OF_HEALTH
+            .iter()
+            .zip(0_u32..)
+            .map(|(kind, bit)| (*kind, of_bit(bit).map(|(_, hosts)| hosts).sum::<i64>()))
+            .collect())
     }
 }

@@ -8,6 +8,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
+use muster_core::rules::findings::OF_HEALTH;
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
@@ -44,6 +45,7 @@ row! {
         data: Sealed<Json<Cow<'a, HostData>>>,
         has_inventory: bool,
         sleep: i64,
+        unhealthy: i64,
         created_at: Timestamp,
     }
 }
@@ -60,6 +62,17 @@ fn sleep(host: &Host) -> i64 {
         Some(sleep) if sleep.is_changing() => SLEEP_CHANGES,
         Some(_) => SLEEPS,
     }
+}
+
+/// A bit for each kind of [`OF_HEALTH`] that the host has a finding of.
+fn unhealthy(host: &Host) -> i64 {
+    let has = |kind: &str| host.data.findings.iter().any(|finding| finding.kind == kind);
+    OF_HEALTH
+        .iter()
+        .zip(0_u32..)
+        .filter(|(kind, _)| has(**kind))
+        .map(|(_, bit)| 1_i64 << bit)
+        .sum()
 }
 
 impl<'a> HostRow<'a> {
@@ -85,6 +98,7 @@ impl<'a> HostRow<'a> {
             data: Sealed(Json(Cow::Borrowed(&host.data))),
             has_inventory: inventory.is_some(),
             sleep: sleep(host),
+            unhealthy: unhealthy(host),
             created_at: host.data.created_at,
         }
     }

@@ -16,6 +16,7 @@ on_both! {
     lists_are_by_infra_env_and_oldest_first,
     hosts_are_found_by_mac_address_in_any_case,
     hosts_are_counted_by_status,
+    hosts_are_counted_by_findings_about_their_health,
     inventories_are_measured_by_infra_env,
     text_with_a_nul_character_is_stored,
 }
@@ -23,14 +24,18 @@ on_both! {
 mod cases {
     use std::sync::Arc;
 
-    use muster_api::host::{HostKind, HostOsImage, HostRole, HostStatus, MediaStatus, OsImageChoice};
+    use muster_api::host::{
+        HostFinding, HostKind, HostOsImage, HostRole, HostStatus, MediaStatus, OsImageChoice,
+    };
     use muster_api::ids::{HostId, InfraEnvId};
     use muster_api::inventory::Inventory;
-    use muster_api::steps::{FreeNetworkAddresses, NtpSource};
+    use muster_api::steps::{FreeNetworkAddresses, HealthReport, HealthTemperature, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
     use muster_core::record::{
-        CheckId, FailedParts, Failures, Host, HostData, HostReports, HostState, ImageWish, Secret,
+        CheckId, FailedParts, Failures, HardwarePart, HardwareParts, HardwareSize, Health, HealthHour, Host,
+        HostData, HostReports, HostState, ImageWish, MemoryBy, Secret, WorstOfDay,
     };
+    use muster_core::rules::findings::{CLOCK_OFFSET, DISK_FAILING, LINK_SLOW};
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
     use crate::world::{World, all_hosts, at, became_known, event_of, host, inventory, registered};
@@ -93,6 +98,40 @@ mod cases {
                 disks_to_be_formatted: vec!["a".into()],
                 skip_formatting_disks: vec!["b".into(), "c".into()],
                 approved: true,
+                approved_size: Some(HardwareSize {
+                    cpu_threads: 8,
+                    memory_bytes: 32 << 30,
+                    memory_by: MemoryBy::Modules,
+                    disks: Some(2),
+                    cards: 1,
+                }),
+                parts_before: Some(HardwareParts {
+                    disks: Some([("0x5000".to_owned(), HardwarePart::default())].into()),
+                    ..HardwareParts::default()
+                }),
+                health: Some(Health {
+                    at: at(7),
+                    last: HealthReport {
+                        booted_at: 1_795_000_000,
+                        temperatures: vec![HealthTemperature {
+                            sensor: "nvme0".into(),
+                            celsius: -4,
+                            limit: Some(81),
+                        }],
+                        ..HealthReport::default()
+                    },
+                    worst: WorstOfDay {
+                        day: 20_000,
+                        celsius: Some(70),
+                        load_percent: 250,
+                        memory_percent: 40,
+                    },
+                    hours: vec![HealthHour {
+                        hour: 480_000,
+                        celsius: None,
+                        load_percent: 3,
+                    }],
+                }),
                 ntp_sources: Some(vec![NtpSource {
                     source_name: "ntp.example.com".into(),
                     source_state: None,
@@ -464,6 +503,45 @@ mod cases {
             counts,
             [(HostStatus::DiscoveringUnbound, 1), (HostStatus::KnownUnbound, 2)]
         );
+    }
+
+    pub async fn hosts_are_counted_by_findings_about_their_health(world: World) {
+        let infra_env = world.infra_env().await;
+        let finding = |kind: &str| HostFinding {
+            kind: kind.into(),
+            about: String::new(),
+            others: Vec::new(),
+            message: String::new(),
+        };
+        let sick: [&[&str]; 5] = [
+            &[],
+            &[DISK_FAILING],
+            &[DISK_FAILING, LINK_SLOW],
+            &[LINK_SLOW, CLOCK_OFFSET],
+            &[CLOCK_OFFSET],
+        ];
+        for kinds in sick {
+            let mut host = world.host(infra_env.id).await;
+            host.data.findings = kinds.iter().map(|kind| finding(kind)).collect();
+            world.store.save_host(&host, None, &[]).await.unwrap();
+        }
+        let deleted = world.host(infra_env.id).await;
+        let mut sick = deleted.clone();
+        sick.data.findings = vec![finding(DISK_FAILING)];
+        world.store.save_host(&sick, None, &[]).await.unwrap();
+        let removed = world.store.delete_host(infra_env.id, sick.id, at(1), &[]);
+        removed.await.unwrap();
+        let counts = world.store.count_unhealthy_hosts().await.unwrap();
+        let counted: Vec<(&str, i64)> = counts.into_iter().filter(|(_, hosts)| *hosts > 0).collect();
+        assert_eq!(counted, [(DISK_FAILING, 2), (LINK_SLOW, 2)]);
+        let mut well = world.host(infra_env.id).await;
+        well.data.findings = vec![finding(DISK_FAILING)];
+        world.store.save_host(&well, None, &[]).await.unwrap();
+        well.version += 1;
+        well.data.findings.clear();
+        world.store.save_host(&well, None, &[]).await.unwrap();
+        let counts = world.store.count_unhealthy_hosts().await.unwrap();
+        assert_eq!(counts[0], (DISK_FAILING, 2));
     }
 
     pub async fn inventories_are_measured_by_infra_env(world: World) {

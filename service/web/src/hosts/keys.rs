@@ -11,7 +11,7 @@ pub struct KeyWords {
 }
 
 /// In the order of docs/search.md. `muster_core::query::Key` is what a query is read by; a test of the routes compares them.
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 33] = [
     "name",
     "id",
     "pool",
@@ -41,6 +41,7 @@ const KEYS: [&str; 32] = [
     "vlan",
     "bmc",
     "power",
+    "temp",
     "firmware",
     "secureboot",
     "agent",

@@ -1,6 +1,9 @@
-//! Handles steps about the machine and its clock.
+//! Handles steps about the machine, its health and its clock.
 
-use muster_api::steps::{NtpSource, NtpSourceState, NtpSynchronizationRequest, NtpSynchronizationResponse};
+use muster_api::steps::{
+    HealthDisk, HealthFan, HealthReport, HealthRequest, HealthTemperature, NtpSource, NtpSourceState,
+    NtpSynchronizationRequest, NtpSynchronizationResponse,
+};
 
 use super::outcome::{Outcome, argument, settle};
 use crate::machine::Machine;
@@ -8,6 +11,42 @@ use crate::machine::Machine;
 /// `inventory`. The arguments are the host's id and bounds that only matter to machines with very many disks.
 pub fn inventory(machine: Machine, _args: &[String]) -> Outcome {
     Outcome::good(&serde_json::to_value(machine.inventory()).expect("an inventory is JSON"))
+}
+
+/// `health` of a machine at rest: the same with each request, so that an agent sends it once an hour.
+pub fn health(machine: Machine, args: &[String]) -> Outcome {
+    settle(argument::<HealthRequest>(args).map(|_| {
+        let number = machine.number();
+        // Some machines stand warmer than others.
+        let warmth = (number % 8) as i16;
+        let temperature = |sensor: &str, celsius, limit| HealthTemperature {
+            sensor: sensor.to_owned(),
+            celsius,
+            limit: Some(limit),
+        };
+        let fan = |sensor: &str| HealthFan {
+            sensor: sensor.to_owned(),
+            rpm: 4800 + number % 8 * 60,
+        };
+        let report = HealthReport {
+            booted_at: 1_795_000_000 + i64::from(number),
+            load_percent: 1,
+            memory_percent: 4,
+            temperatures: vec![
+                temperature("coretemp.0", 38 + warmth, 100),
+                temperature("coretemp.1", 37 + warmth, 100),
+                temperature("nvme0", 31 + warmth, 85),
+            ],
+            fans: vec![fan("nct6775 fan1"), fan("nct6775 fan2")],
+            disks: vec![HealthDisk {
+                name: "nvme0n1".to_owned(),
+                wear_percent: Some(3),
+                ..HealthDisk::default()
+            }],
+            ..HealthReport::default()
+        };
+        Outcome::good(&serde_json::to_value(report).expect("numbers and texts are JSON"))
+    }))
 }
 
 /// `ntp-synchronizer`: the requested sources, or the system's own; the clock follows the first.

@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::event::{BmcEvent, Problem, Seen};
 use super::ground::{clean_up, enter, fail, leave, may_ask, pause, start, within};
-use super::{events, for_host, power, reason};
+use super::{events, firmware, for_host, power, reason};
 use crate::record::{Bmc, BmcLimits, BmcStage, Leftover, Medium, NewEvent};
 use crate::rules::input::Invalid;
 use crate::text::one_line;
@@ -45,7 +45,7 @@ pub fn advance(
     now: Timestamp,
 ) -> Result<Option<Step>, BmcRefused> {
     let mut next = bmc.clone();
-    let told = match event {
+    let mut told = match event {
         BmcEvent::Discover => {
             may_start(bmc)?;
             start(&mut next, now);
@@ -79,6 +79,7 @@ pub fn advance(
             None => return Ok(None),
         },
     };
+    told.extend(firmware::changed(bmc, &next, now));
     Ok(Some(Step {
         bmc: next,
         events: told,

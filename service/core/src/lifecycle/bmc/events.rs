@@ -46,6 +46,22 @@ pub(super) fn changed(bmc: &Bmc, now: Timestamp) -> NewEvent {
     info(bmc, "muster_bmc_changed", "its settings were changed", now)
 }
 
+/// A part of the machine, as the BMC reports it, was one value before and is another.
+pub(super) fn about_part(
+    bmc: &Bmc,
+    part: &'static str,
+    [before, after]: [String; 2],
+    now: Timestamp,
+) -> NewEvent {
+    let what = format!("{part}: {before} -> {after}");
+    let mut event = info(bmc, "muster_hardware_changed", &what, now);
+    event.host_id = bmc.host_id;
+    event.props.insert("part".into(), part.into());
+    event.props.insert("before".into(), before.into());
+    event.props.insert("after".into(), after.into());
+    event
+}
+
 /// A BMC was deleted.
 pub fn deleted(bmc: &Bmc, now: Timestamp) -> NewEvent {
     info(bmc, "muster_bmc_deleted", "it was deleted", now)

@@ -6,8 +6,8 @@ use muster_api::ids::{ClusterId, HostId};
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskSpeedCheckResponse,
-    DomainResolutionResponse, EraseDisksResponse, FreeNetworkAddresses, NtpSource, UpgradeAgentResponse,
-    VerifiedVip,
+    DomainResolutionResponse, EraseDisksResponse, FreeNetworkAddresses, HealthReport, NtpSource,
+    UpgradeAgentResponse, VerifiedVip,
 };
 use muster_api::time::Timestamp;
 
@@ -29,6 +29,8 @@ pub enum HostEvent {
     CheckedIn,
     /// An inventory; already capped and cleaned by [`super::reply::interpret`].
     InventoryReported(Inventory),
+    /// Values of its sensors.
+    HealthReported(HealthReport),
     /// The state of its time sources.
     NtpReported(Vec<NtpSource>),
     /// A connectivity report.
@@ -270,6 +272,7 @@ impl HostEvent {
             Self::Registered { .. } => "registration",
             Self::CheckedIn => "check-in",
             Self::InventoryReported(_) => "inventory",
+            Self::HealthReported(_) => "health",
             Self::NtpReported(_) => "time sources",
             Self::ConnectivityReported(_) => "connectivity",
             Self::FreeAddressesReported(_) => "free addresses",
@@ -330,6 +333,7 @@ impl HostEvent {
             Self::Registered { .. }
             | Self::CheckedIn
             | Self::InventoryReported(_)
+            | Self::HealthReported(_)
             | Self::NtpReported(_)
             | Self::ConnectivityReported(_)
             | Self::FreeAddressesReported(_)

@@ -18,12 +18,12 @@ use muster_api::time::Timestamp;
 use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::Rejection;
-use super::{events, media};
+use super::{events, hardware, media};
 use crate::record::{Host, HostReports, HostState, NewEvent, Phase};
 use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;
 use crate::rules::requirements::required;
-use crate::rules::{disks, findings, identity};
+use crate::rules::{disks, findings, health, identity};
 use crate::text::one_line;
 
 /// Longest reason of an agent that does not replace itself.
@@ -46,7 +46,13 @@ pub(super) fn reported(
     let mut went_well = true;
     let bound = next.cluster_id.is_some();
     match event {
-        HostEvent::InventoryReported(inventory_of_host) => inventory(next, inventory_of_host)?,
+        HostEvent::InventoryReported(inventory_of_host) => inventory(next, inventory_of_host, now, events)?,
+        HostEvent::HealthReported(report) => {
+            if let Some(health) = health::noted(next.data.health.as_ref(), report, now) {
+                hardware::note_firmware(next, &health.last.bios_version, now, events);
+                next.data.health = Some(health);
+            }
+        }
         HostEvent::NtpReported(sources) => next.data.ntp_sources = Some(sources.clone()),
         HostEvent::ConnectivityReported(report) => connectivity(next, report, facts),
         HostEvent::FreeAddressesReported(networks) => free_addresses(next, networks)?,
@@ -75,7 +81,12 @@ pub(super) fn reported(
 }
 
 /// Stores an inventory, in states that request it and while an installation is running.
-fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
+fn inventory(
+    host: &mut Host,
+    inventory: &Inventory,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
     let is_asked = match host.state.phase() {
         Phase::Unbound | Phase::PreInstall => true,
         Phase::Installing => host.state == HostState::InstallingInProgress,
@@ -87,10 +98,10 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     let mut inventory = inventory.clone();
     keep_name(host, &mut inventory);
     host.data.agent_disk_reasons = disks::adopt(&mut inventory);
-    if let Some(old) = &host.inventory
-        && let Some(finding) = identity::flipped(old, &inventory)
-    {
-        identity::note(host, finding);
+    let old = host.inventory.as_ref();
+    match old.and_then(|old| identity::flipped(old, &inventory)) {
+        Some(finding) => identity::note(host, finding),
+        None => hardware::note(host, &inventory, now, events),
     }
     host.data.reported_hostname.clone_from(&inventory.hostname);
     host.inventory = Some(Arc::new(inventory));

@@ -1,6 +1,8 @@
 //! Shows hosts as the API returns them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation
 //! decides.
 
+mod health;
+
 use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
@@ -12,6 +14,7 @@ use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
+use self::health::shown_health;
 use crate::json::to_json;
 use crate::record::{
     Cleaned, CleanedDisk, Cleaning, Failures, Host, HostTexts, Progress, Sleep, SleepCause, SleepStage,
@@ -127,6 +130,7 @@ pub fn listed_view(host: &Host, texts: HostTexts, shown: Shown<'_>) -> HostView 
         cleaning: data.cleaning.as_ref().map(shown_cleaning),
         cleaned: data.cleaned.iter().map(shown_cleaned).collect(),
         sleep: data.sleep.as_ref().map(|sleep| shown_sleep(host, sleep)),
+        health: data.health.as_ref().map(shown_health),
     }
 }
 
@@ -303,6 +307,7 @@ pub fn repeated_registration_view(
         failures: None,
         cleaning: None,
         cleaned: Vec::new(),
+        health: None,
         inventory: String::new(),
         ntp_sources: String::new(),
         role,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use muster_api::host::{HostKind, HostRole};
 
 use crate::record::{Host, ImageWish, LogsState, RebootOutcome, Secret, Sees};
+use crate::rules::hardware::parts;
 
 /// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
@@ -15,10 +16,14 @@ pub(super) fn session(host: &mut Host) {
     host.data.media_status = None;
 }
 
-/// Progress, identity, inventory and images, which a bind clears, too.
+/// Progress, identity, inventory and images, which a bind clears, too. The parts of the inventory are kept until the next one, which is
+/// compared with them.
 pub(super) fn installation(host: &mut Host) {
-    host.inventory = None;
+    let inventory = host.inventory.take();
     let data = &mut host.data;
+    if let Some(inventory) = inventory {
+        data.parts_before = Some(parts(&inventory));
+    }
     data.progress = None;
     data.installed_as = None;
     data.os_image = None;

@@ -74,6 +74,8 @@ pub enum Key {
     /// Name or address of its management controller.
     Bmc,
     Power,
+    /// Of its hottest sensor, °C.
+    Temp,
     Firmware,
     #[serde(rename = "secureboot")]
     #[strum(serialize = "secureboot")]
@@ -150,7 +152,7 @@ impl Key {
             }
             Self::Approved | Self::SecureBoot => Kind::Flag,
             Self::Label => Kind::Label,
-            Self::Cpu | Self::Vlan => Kind::Count,
+            Self::Cpu | Self::Vlan | Self::Temp => Kind::Count,
             Self::Memory => Kind::Memory,
             Self::NicSpeed => Kind::Speed,
             Self::Seen | Self::Since => Kind::Age,

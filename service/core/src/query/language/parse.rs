@@ -346,7 +346,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Names under which users know keys.
-const OTHER_NAMES: [(&str, Key); 16] = [
+const OTHER_NAMES: [(&str, Key); 17] = [
     ("infraenv", Key::Pool),
     ("infra-env", Key::Pool),
     ("hostname", Key::Name),
@@ -363,6 +363,7 @@ const OTHER_NAMES: [(&str, Key); 16] = [
     ("manufacturer", Key::Vendor),
     ("product", Key::Model),
     ("last-seen", Key::Seen),
+    ("temperature", Key::Temp),
 ];
 
 fn nearest_key(name: &str) -> Option<Key> {

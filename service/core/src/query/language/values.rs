@@ -81,7 +81,8 @@ pub(in crate::query) fn each_kept<'a>(key: Key, host: impl Facts<'a>, visit: &mu
         | Key::Cpu
         | Key::Memory
         | Key::NicSpeed
-        | Key::Vlan => {}
+        | Key::Vlan
+        | Key::Temp => {}
     }
 }
 
@@ -115,8 +116,12 @@ pub(super) fn each_alias<'a>(key: Key, host: impl Facts<'a>, visit: &mut dyn FnM
     }
 }
 
-/// Hands each number that a host has for a key to `visit`: bytes, Mbit/s, or how many; none if they are not known.
+/// Hands each number that a host has for a key to `visit`: bytes, Mbit/s, °C, or how many; none if they are not known.
 pub(super) fn each_number<'a>(key: Key, unit: Unit, host: impl Facts<'a>, visit: &mut dyn FnMut(u64)) {
+    if key == Key::Temp {
+        host.celsius().map(u64::from).into_iter().for_each(visit);
+        return;
+    }
     let Some(sizes) = host.hardware() else { return };
     let known = match key {
         Key::Cpu => u64::from(sizes.cpu_threads),
@@ -152,7 +157,7 @@ pub(super) fn is_known<'a>(key: Key, host: impl Facts<'a>) -> bool {
         Key::Label => host.each_label(&mut |_, _| is_known = true),
         Key::Wait => is_known = host.wait().is_some(),
         Key::Seen | Key::Since => is_known = true,
-        Key::Cpu | Key::Memory | Key::NicSpeed | Key::Vlan => {
+        Key::Cpu | Key::Memory | Key::NicSpeed | Key::Vlan | Key::Temp => {
             each_number(key, Unit::One, host, &mut |_| is_known = true);
         }
         Key::Disk => is_known = host.count(Field::DiskBytes) > 0,

@@ -10,7 +10,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::{MAX_LIST, distinct, is_default, short};
 use crate::rules::addresses::networks_of;
-use crate::rules::disks;
+use crate::rules::disks::own_disks;
 
 /// Hardware and network of a host. It follows from the inventory alone, so it can be stored with that. Zero, `None` and empty texts mean
 /// that the value is not known.
@@ -192,17 +192,6 @@ fn positive(number: i64) -> u64 {
 
 fn small(number: i64) -> u32 {
     u32::try_from(positive(number)).unwrap_or(u32::MAX)
-}
-
-/// The disks of the machine: each once, none that is made of others.
-fn own_disks(all: &[Disk]) -> impl Iterator<Item = &Disk> {
-    let is_path = move |disk: &Disk| {
-        let is_second = disks::main_path(disk, all).is_some_and(|main| main.name != disk.name);
-        let holds_it = |other: &Disk| other.drive_type == "Multipath" && disks::holds(disk, &other.name);
-        is_second || all.iter().any(holds_it)
-    };
-    let is_made = |disk: &Disk| matches!(disk.drive_type.as_str(), "FDD" | "LVM" | "RAID");
-    disks::listed(all).filter(move |disk| !is_made(disk) && !disk.is_installation_media && !is_path(disk))
 }
 
 fn disk(disk: &Disk) -> DiskSummary {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::steps::HealthReport;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::lifecycle;
 use crate::lifecycle::host::wait;
 use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv};
 use crate::rules::facts::Deadlines;
-use crate::rules::hostname;
+use crate::rules::{health, hostname};
 use crate::rules::sleep::Power;
 use crate::text::one_line;
 
@@ -80,6 +81,9 @@ pub struct HostSummary {
     /// Time of the last attempt to put it to sleep, if that failed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sleep_failed_at: Option<Timestamp>,
+    /// Of its hottest sensor, °C; 0 below zero.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub celsius: Option<u8>,
     /// The record of its management controller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bmc: Option<BmcSummary>,
@@ -164,9 +168,15 @@ pub fn summary(host: &Host, hardware: Option<HardwareSummary>, around: &Surround
         sleep: Power::of(data.sleep.as_ref()),
         kept_awake: !data.kept_awake.is_none(),
         sleep_failed_at: data.sleep_failed.as_ref().map(|failed| failed.at),
+        celsius: data.health.as_ref().and_then(|health| hottest(&health.last)),
         bmc: around.bmc.cloned(),
         hardware,
     }
+}
+
+fn hottest(report: &HealthReport) -> Option<u8> {
+    let celsius = health::celsius(report)?;
+    Some(u8::try_from(celsius.max(0)).unwrap_or(u8::MAX))
 }
 
 fn percentage(percentage: i64) -> u8 {

@@ -34,6 +34,7 @@ pub(super) struct HostRow {
     kept_awake: bool,
     bmc_wakes: bool,
     sleep_failed_at: Option<Timestamp>,
+    celsius: Option<u8>,
     wait: Option<Wait>,
     hardware: Option<Sizes>,
     /// The texts that other hosts do not have, one after the other.
@@ -121,6 +122,7 @@ impl HostRow {
             kept_awake: host.kept_awake,
             bmc_wakes: host.has_bmc_that_wakes(),
             sleep_failed_at: host.sleep_failed_at,
+            celsius: host.celsius,
             wait: host.wait.as_ref().map(|wait| Wait {
                 what: texts.number(&wait.what),
                 then: texts.number(&wait.then),
@@ -269,6 +271,7 @@ impl<'a> HostView<'a> {
             sleep: row.sleep,
             kept_awake: row.kept_awake,
             sleep_failed_at: row.sleep_failed_at,
+            celsius: row.celsius,
             bmc: self.bmc(),
             hardware: row.hardware.map(|sizes| self.hardware_summary(sizes)),
         }
@@ -429,6 +432,10 @@ impl<'a> Facts<'a> for HostView<'a> {
 
     fn has_bmc_that_wakes(self) -> bool {
         self.row.bmc_wakes
+    }
+
+    fn celsius(self) -> Option<u8> {
+        self.row.celsius
     }
 
     fn hardware(self) -> Option<Sizes> {

@@ -3,7 +3,7 @@
 use muster_api::host::HostFinding;
 
 use super::cluster_context::ClusterContext;
-use super::{address, clock, disk, image, mtu, name, network, quality, reach, vlan};
+use super::{address, clock, disk, health, image, mtu, name, network, quality, reach, vlan};
 use crate::record::Host;
 use crate::rules::facts::HostFacts;
 use crate::rules::identity;
@@ -17,6 +17,8 @@ pub fn evaluate(host: &Host, facts: &HostFacts<'_>) -> Vec<HostFinding> {
     findings.extend(vlan::missing(host));
     findings.extend(network::not_as_configured(host));
     findings.extend(name::changed(host));
+    findings.extend(health::of_sensors(host));
+    findings.extend(health::smaller_than_approved(host));
     if let Some(context) = ClusterContext::of(host, facts) {
         findings.extend(clock::among_hosts(&context));
         findings.extend(address::duplicates(&context));

@@ -40,10 +40,20 @@ pub const NAME_CHANGED: &str = "name-changed";
 pub const FAILED_BEFORE: &str = "failed-before";
 /// Disks could not be erased after the host left a cluster, and it is in quarantine.
 pub const CANNOT_BE_ERASED: &str = "cannot-be-erased";
+/// A disk reports that it is failing.
+pub const DISK_FAILING: &str = "disk-failing";
+/// A sensor is at its limit or above.
+pub const OVERHEATING: &str = "overheating";
+/// The memory has errors.
+pub const MEMORY_ERRORS: &str = "memory-errors";
+/// A link runs below the speed of its card.
+pub const LINK_SLOW: &str = "link-slow";
+/// The machine has less hardware than when it was approved.
+pub const SMALLER_THAN_APPROVED: &str = "smaller-than-approved";
 
 /// The kinds above. Findings about identity have one more
 /// ([`DUPLICATE_HOST_ID`](crate::rules::identity::DUPLICATE_HOST_ID)).
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 25] = [
     PEER_UNREACHABLE,
     ONE_WAY_LINK,
     ADDRESS_UNREACHABLE,
@@ -64,6 +74,20 @@ pub const KINDS: [&str; 20] = [
     NAME_CHANGED,
     FAILED_BEFORE,
     CANNOT_BE_ERASED,
+    DISK_FAILING,
+    OVERHEATING,
+    MEMORY_ERRORS,
+    LINK_SLOW,
+    SMALLER_THAN_APPROVED,
+];
+
+/// The kinds about the health of the hardware, in the order of their bits in the database; further ones are added at the end.
+pub const OF_HEALTH: [&str; 5] = [
+    DISK_FAILING,
+    OVERHEATING,
+    MEMORY_ERRORS,
+    LINK_SLOW,
+    SMALLER_THAN_APPROVED,
 ];
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ prop_compose! {
         labels in vec((select(&["zone", "rack"]), select(&["a", "b", ""])), 0..3),
         findings in vec(select(&["waiting", "clock-offset"]), 0..2),
         checks in vec(select(&[CheckId::Connected, CheckId::NtpSynced]), 0..2),
-        (cpu, gib, speed) in (0_u32..4, 0_u64..4, 0_u32..3), disks in vec(0_u64..4, 0..3),
+        (cpu, gib, speed, celsius) in (0_u32..4, 0_u64..4, 0_u32..3, option::of(0_u8..5)), disks in vec(0_u64..4, 0..3),
         switches in vec(select(&["sw1", "sw2", "SW2"]), 0..3), mac in 0_u8..4, vlans in vec(1_u16..4, 0..3),
     ) -> HostSummary {
         let mut one = if known { host() } else { bare() };
@@ -55,6 +55,7 @@ prop_compose! {
         one.infra_env_id = InfraEnvId(Uuid::from_u128(0xe000 + pool as u128));
         (one.status, one.role, one.approved) = (status, role, approved);
         one.sleep = sleep;
+        one.celsius = celsius;
         one.wait = wait.map(|(minutes, until)| WaitSummary {
             what: "something".into(),
             since: now() - Duration::minutes(minutes),
@@ -147,7 +148,7 @@ const WORD_KEYS: &[(&str, &str)] = &[
     ("finding", "waiting"),
     ("check", "*connected"),
 ];
-const KNOWN_OR_NOT: &[&str] = &["model", "wait", "label", "cpu", "disk", "approved", "switch"];
+const KNOWN_OR_NOT: &[&str] = &["model", "wait", "label", "cpu", "disk", "approved", "switch", "temp"];
 /// Keys with numbers, and the unit to write.
 const NUMBERS: &[(&str, &str)] = &[
     ("cpu", ""),
@@ -156,6 +157,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("disk", ""),
     ("nic-speed", "G"),
     ("vlan", ""),
+    ("temp", ""),
 ];
 
 fn any_asked() -> impl Strategy<Value = Asked> {
@@ -327,6 +329,9 @@ fn sleep(host: &HostSummary) -> &'static str {
 }
 
 fn numbers(key: &str, unit: &str, host: &HostSummary) -> Vec<u64> {
+    if key == "temp" {
+        return host.celsius.map(u64::from).into_iter().collect();
+    }
     let Some(hardware) = &host.hardware else {
         return Vec::new();
     };
@@ -347,7 +352,7 @@ fn has(key: &str, host: &HostSummary) -> bool {
         "wait" => host.wait.is_some(),
         "label" => !host.labels.is_empty(),
         "approved" => host.approved.is_some(),
-        "cpu" => !numbers("cpu", "", host).is_empty(),
+        "cpu" | "temp" => !numbers(key, "", host).is_empty(),
         "disk" => host
             .hardware
             .as_ref()

@@ -53,6 +53,7 @@ pub fn host() -> HostSummary {
         sleep: Power::Awake,
         kept_awake: false,
         sleep_failed_at: None,
+        celsius: Some(61),
         bmc: Some(BmcSummary {
             name: "bmc-7".into(),
             address: "bmc-7.example.test".into(),
@@ -117,6 +118,7 @@ pub fn bare() -> HostSummary {
         reason: "Waiting for host to send hardware details".into(),
         agent_version: String::new(),
         bmc: None,
+        celsius: None,
         hardware: None,
         ..host()
     }

@@ -138,6 +138,31 @@ async fn the_disk_is_explained_and_another_one_is_refused_at_its_field() {
 }
 
 #[tokio::test]
+async fn the_health_of_a_host_has_last_and_worst_values_and_a_line() {
+    let scene = Scene::open().await;
+    assert!(!scene.text("").await.contains("<h2>Health</h2>"));
+    let sensor = |celsius: i16| json!([{"sensor": "<b>nvme0</b>", "celsius": celsius, "limit": 81}]);
+    for celsius in [84, 40] {
+        let report = json!({"load_percent": 7, "temperatures": sensor(celsius)});
+        let (pool, host) = (scene.infra_env, &scene.host);
+        scene.world.report(pool, host, "health", &report).await;
+    }
+    let page = scene.text("").await;
+    assert_has(
+        &page,
+        &[
+            "<h2>Health</h2>",
+            "<bdi>40 °C</bdi>",
+            "84 °C on ",
+            "limit 81 °C",
+            "<svg class=\"spark\" ",
+            "Hottest sensor in the last 24 hours: 84 to 84 °C",
+        ],
+    );
+    assert!(!page.contains("<b>nvme0"), "texts of machines are escaped");
+}
+
+#[tokio::test]
 async fn labels_are_set_and_removed_and_the_command_names_both() {
     let scene = Scene::open().await;
     let page = scene.submit("labels", "value=rack%3Dr2%0D%0Azone%3Da").await;

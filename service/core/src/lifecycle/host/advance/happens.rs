@@ -32,6 +32,7 @@ pub(super) fn happens(
         | HostEvent::MediaLost
         | HostEvent::MediaBack => presence(next, event, facts, now),
         HostEvent::InventoryReported(_)
+        | HostEvent::HealthReported(_)
         | HostEvent::NtpReported(_)
         | HostEvent::ConnectivityReported(_)
         | HostEvent::FreeAddressesReported(_)

@@ -6,8 +6,11 @@ use crate::lifecycle::host::events;
 use crate::lifecycle::host::step::Rejection;
 use crate::record::{Host, NewEvent};
 use crate::rules::facts::HostFacts;
+use crate::rules::findings::SMALLER_THAN_APPROVED;
+use crate::rules::hardware;
 
-/// Stores the approval. An installation begins only with it; its withdrawal later stops nothing.
+/// Stores the approval, and the size of the machine's hardware, with which later inventories are compared. An installation begins only
+/// with it; its withdrawal later stops nothing.
 ///
 /// # Errors
 /// For hosts without an Agent, which need no approval.
@@ -25,6 +28,11 @@ pub(in crate::lifecycle::host) fn set(
     }
     if host.data.approved != approved {
         host.data.approved = approved;
+        let inventory = host.inventory.as_deref().filter(|_| approved);
+        host.data.approved_size = inventory.map(hardware::size);
+        if !approved {
+            host.data.set_finding(SMALLER_THAN_APPROVED, None);
+        }
         events.push(events::host_approved_updated(host, now));
     }
     Ok(())

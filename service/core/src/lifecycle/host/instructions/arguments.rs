@@ -1,9 +1,9 @@
 //! The arguments of steps. Source: docs/protocol/instructions.md#3.
 
 use muster_api::steps::{
-    DomainResolutionRequest, DomainResolutionRequestDomain, DownloadBootArtifactsRequest, InstallProxy,
-    InstallRequest, LogsGatherRequest, NtpSynchronizationRequest, RebootForReclaimRequest, RebootNodeRequest,
-    StepType, TangConnectivityRequest, TangServer,
+    DomainResolutionRequest, DomainResolutionRequestDomain, DownloadBootArtifactsRequest, HealthRequest,
+    InstallProxy, InstallRequest, LogsGatherRequest, NtpSynchronizationRequest, RebootForReclaimRequest,
+    RebootNodeRequest, StepType, TangConnectivityRequest, TangServer,
 };
 use serde_json::Value;
 
@@ -17,6 +17,8 @@ use crate::rules::facts::HostFacts;
 use crate::rules::ignition::api_vip;
 use crate::rules::{agent_version, os_image, role};
 
+/// Least time between two measurements of a host's sensors, seconds.
+const HEALTH_SECS: u32 = 60;
 /// Default mount point of the node's files in the agent of an installed node.
 const HOST_FS: &str = "/host";
 /// Number of hosts that check their connectivity within a minute, and of those that one checks. In larger clusters they take turns.
@@ -68,8 +70,16 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
         | StepType::Execute
         | StepType::NextStepRunner
         | StepType::RebootNode
+        | StepType::Health
         | StepType::UpgradeAgent => None,
     }
+}
+
+/// The interval of measurements is the agent's least one.
+pub(super) fn of_health() -> Vec<String> {
+    vec![to_json(&HealthRequest {
+        interval_seconds: HEALTH_SECS,
+    })]
 }
 
 /// The cluster's sources, else those of the InfraEnv.

@@ -53,6 +53,7 @@ pub fn instructions(
         .iter()
         .filter_map(|step| Some((*step, arguments::of(*step, host, facts)?)))
         .collect();
+    asked.extend(health(host, plan.steps).map(|args| (StepType::Health, args)));
     // Logs that are due without a request are uploaded to the cluster, where the operator finds them, too.
     if asked.iter().all(|(step, _)| *step != StepType::LogsGather) {
         asked.extend(arguments::of_asked_logs(host).map(|args| (StepType::LogsGather, args)));
@@ -71,6 +72,13 @@ pub fn instructions(
         post_step_action: plan.then,
         instructions: (!instructions.is_empty()).then_some(instructions),
     }
+}
+
+/// The arguments of the step about its health, which our agents get wherever they are to report their inventory. It is no part of the
+/// protocol.
+fn health(host: &Host, steps: &[StepType]) -> Option<Vec<String>> {
+    let is_own = agent_version::is_own(&host.data.discovery_agent_version);
+    (is_own && steps.contains(&StepType::Inventory)).then(arguments::of_health)
 }
 
 /// Seconds until the host's next poll.

@@ -2,7 +2,7 @@
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
-    ContainerImageAvailabilityResponse, DiskSpeedCheckResponse, EraseDisksResponse,
+    ContainerImageAvailabilityResponse, DiskSpeedCheckResponse, EraseDisksResponse, HealthReport,
     NtpSynchronizationResponse, StepReply, StepType, TangConnectivityResponse,
 };
 use serde::de::DeserializeOwned;
@@ -82,6 +82,10 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
             let response: EraseDisksResponse = typed(name, output, limits)?;
             HostEvent::ErasureReported(response)
         }
+        StepType::Health => {
+            let report: HealthReport = typed(name, output, limits)?;
+            HostEvent::HealthReported(report)
+        }
         StepType::DhcpLeaseAllocate => {
             json::read(name, output, limits)?;
             HostEvent::MediaBack
@@ -135,6 +139,7 @@ fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEven
             reason: one_line(&reply.error, MAX_ERROR),
         }),
         StepType::Inventory
+        | StepType::Health
         | StepType::NtpSynchronizer
         | StepType::ConnectivityCheck
         | StepType::FreeNetworkAddresses
@@ -161,6 +166,7 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     }
     match step {
         StepType::Inventory
+        | StepType::Health
         | StepType::NtpSynchronizer
         | StepType::ConnectivityCheck
         | StepType::FreeNetworkAddresses

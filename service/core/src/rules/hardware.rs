@@ -1,0 +1,226 @@
+//! Compares the hardware of a machine over time: the parts that two inventories differ in, and a machine that came back smaller than it
+//! was approved.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use muster_api::inventory::{Disk, Interface, Inventory, Memory};
+use muster_api::placeholder::named;
+use muster_api::words::{gib, si_size};
+
+use crate::record::{HardwarePart, HardwareParts, HardwareSize, MemoryBy};
+use crate::rules::disks::own_disks;
+use crate::text::one_line;
+
+/// Differences between two inventories that have an event each; more are counted.
+pub const MAX_CHANGES: usize = 16;
+
+/// Disks, and cards, that are compared one by one; of more only the number is.
+const MAX_PARTS: usize = 64;
+
+/// Longest text of a part, and longest name of one, bytes.
+const MAX_TEXT: usize = 120;
+
+/// The share of a memory by which two sizes may differ without being another size, where they are not those of the modules: 1/16.
+const SAME_MEMORY: i64 = 16;
+
+/// A part that differs between two inventories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// `processor threads`, `memory`, `disk`, `network card` or `firmware`.
+    pub part: &'static str,
+    /// Value of the older inventory; empty: the part was not there.
+    pub before: String,
+    /// Value of the newer inventory; empty: the part is gone.
+    pub after: String,
+    /// True if the machine has less than before.
+    pub is_loss: bool,
+}
+
+/// The size of the hardware that an inventory lists.
+pub fn size(inventory: &Inventory) -> HardwareSize {
+    let memory = inventory.memory.as_ref();
+    HardwareSize {
+        cpu_threads: inventory.cpu.as_ref().map_or(0, |cpu| cpu.count.max(0)),
+        memory_bytes: memory.map_or(0, |memory| memory.physical_bytes.max(0)),
+        memory_by: memory.map(memory_by).unwrap_or_default(),
+        disks: is_whole(inventory).then(|| count(own_disks(&inventory.disks).count())),
+        cards: count(cards(inventory).count()),
+    }
+}
+
+/// The parts of the hardware that an inventory lists. Parts without a name of their own are in its size only.
+pub fn parts(inventory: &Inventory) -> HardwareParts {
+    HardwareParts {
+        size: size(inventory),
+        disks: is_whole(inventory)
+            .then(|| own_disks(&inventory.disks).filter_map(named_disk).collect())
+            .filter(are_few),
+        cards: Some(cards(inventory).filter_map(named_card).collect()).filter(are_few),
+    }
+}
+
+fn are_few(parts: &BTreeMap<String, HardwarePart>) -> bool {
+    parts.len() <= MAX_PARTS
+}
+
+/// The hardware that the machine had more of when it was `approved` than it has `now`, each as a part of a sentence with both values.
+pub fn lacks(approved: &HardwareSize, now: &HardwareSize) -> Vec<String> {
+    let mut lacks = Vec::new();
+    if now.cpu_threads == 0 {
+        return lacks;
+    }
+    let mut lack = |part: &str, less: &dyn Display, more: &dyn Display| {
+        lacks.push(format!("{part} {less} instead of {more}"));
+    };
+    if now.cpu_threads < approved.cpu_threads {
+        lack("processor threads", &now.cpu_threads, &approved.cpu_threads);
+    }
+    if is_other_memory(approved, now) && now.memory_bytes < approved.memory_bytes {
+        lack("memory", &gib(now.memory_bytes), &gib(approved.memory_bytes));
+    }
+    if let (Some(less), Some(more)) = (now.disks, approved.disks)
+        && less < more
+    {
+        lack("disks", &less, &more);
+    }
+    if now.cards < approved.cards {
+        lack("network cards", &now.cards, &approved.cards);
+    }
+    lacks
+}
+
+fn is_other_memory(before: &HardwareSize, now: &HardwareSize) -> bool {
+    let is_known = before.memory_bytes > 0 && now.memory_bytes > 0;
+    let difference = before.memory_bytes.abs_diff(now.memory_bytes);
+    let tolerance = match before.memory_by {
+        MemoryBy::Modules => 0,
+        MemoryBy::Unknown | MemoryBy::Blocks | MemoryBy::Kernel => before.memory_bytes / SAME_MEMORY,
+    };
+    is_known && before.memory_by == now.memory_by && difference > tolerance.unsigned_abs()
+}
+
+/// The parts in which `new` differs from `old`.
+pub fn changes(old: &HardwareParts, new: &HardwareParts) -> Vec<Change> {
+    let (before, after) = (&old.size, &new.size);
+    let mut changes = Vec::new();
+    // An inventory without processors is one that could not be made.
+    if before.cpu_threads == 0 || after.cpu_threads == 0 {
+        return changes;
+    }
+    if before.cpu_threads != after.cpu_threads {
+        changes.push(Change {
+            part: "processor threads",
+            before: before.cpu_threads.to_string(),
+            after: after.cpu_threads.to_string(),
+            is_loss: after.cpu_threads < before.cpu_threads,
+        });
+    }
+    if is_other_memory(before, after) {
+        changes.push(Change {
+            part: "memory",
+            before: gib(before.memory_bytes),
+            after: gib(after.memory_bytes),
+            is_loss: after.memory_bytes < before.memory_bytes,
+        });
+    }
+    if let (Some(old), Some(new)) = (&old.disks, &new.disks) {
+        changes.extend(changes_of("disk", old, new));
+    }
+    if let (Some(old), Some(new)) = (&old.cards, &new.cards) {
+        changes.extend(changes_of("network card", old, new));
+    }
+    changes
+}
+
+fn changes_of(
+    part: &'static str,
+    old: &BTreeMap<String, HardwarePart>,
+    new: &BTreeMap<String, HardwarePart>,
+) -> Vec<Change> {
+    let gone = old.iter().filter(|(name, _)| !new.contains_key(*name));
+    let mut come: Vec<&HardwarePart> = new
+        .iter()
+        .filter(|(name, _)| !old.contains_key(*name))
+        .map(|(_, part)| part)
+        .collect();
+    let mut changes = Vec::new();
+    for (_, one) in gone {
+        let place = come.iter().position(|other| other.place == one.place);
+        let after = place.map(|at| come.remove(at));
+        changes.push(Change {
+            part,
+            before: one.shown.clone(),
+            after: after.map(|other| other.shown.clone()).unwrap_or_default(),
+            is_loss: after.is_none(),
+        });
+    }
+    changes.extend(come.into_iter().map(|one| Change {
+        part,
+        before: String::new(),
+        after: one.shown.clone(),
+        is_loss: false,
+    }));
+    changes
+}
+
+/// False if the agent had to leave disks out.
+fn is_whole(inventory: &Inventory) -> bool {
+    inventory.truncation.is_none()
+}
+
+fn named_disk(disk: &Disk) -> Option<(String, HardwarePart)> {
+    let name = named(&disk.wwn).or_else(|| named(&disk.serial))?;
+    let part = HardwarePart {
+        place: one_line(place(disk), MAX_TEXT),
+        shown: shown(disk),
+    };
+    Some((one_line(name, MAX_TEXT), part))
+}
+
+/// The path by its controller, otherwise the kernel's name.
+fn place(disk: &Disk) -> &str {
+    if disk.by_path.is_empty() {
+        &disk.name
+    } else {
+        &disk.by_path
+    }
+}
+
+fn shown(disk: &Disk) -> String {
+    let names = [("", &disk.model), ("serial ", &disk.serial), ("WWN ", &disk.wwn)];
+    let names = names
+        .into_iter()
+        .filter_map(|(label, text)| named(text).map(|text| format!("{label}{text}")));
+    let parts: Vec<String> = std::iter::once(si_size(disk.size_bytes.max(0)))
+        .chain(names)
+        .collect();
+    one_line(&format!("{} ({})", disk.name, parts.join(", ")), MAX_TEXT)
+}
+
+fn cards(inventory: &Inventory) -> impl Iterator<Item = &Interface> {
+    inventory.interfaces.iter().filter(|card| card.kind == "physical")
+}
+
+fn named_card(card: &Interface) -> Option<(String, HardwarePart)> {
+    let mac = one_line(&named(&card.mac_address)?.to_ascii_lowercase(), MAX_TEXT);
+    let part = HardwarePart {
+        place: one_line(&card.name, MAX_TEXT),
+        shown: one_line(&format!("{} ({mac})", card.name), MAX_TEXT),
+    };
+    Some((mac, part))
+}
+
+/// The names are the protocol's. Source: docs/protocol/agent-inventory.md#6.
+fn memory_by(memory: &Memory) -> MemoryBy {
+    match memory.physical_bytes_method.as_str() {
+        "dmidecode" => MemoryBy::Modules,
+        "ghw" => MemoryBy::Blocks,
+        "meminfo" => MemoryBy::Kernel,
+        _ => MemoryBy::Unknown,
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
