@@ -58,7 +58,7 @@ pub use agent_cluster_template::{
 pub use agent_machine::{
     AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
     AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate, AgentRemediationTemplateResource,
-    AgentRemediationTemplateSpec, CandidateAgent, MachineAddress, Reinstall, ReinstallPhase,
+    AgentRemediationTemplateSpec, CandidateAgent, CandidateReason, MachineAddress, Reinstall, ReinstallPhase,
     ReinstallRequest, RemediationStrategy, RemediationType,
 };
 pub use agent_machine_template::{
