@@ -19,6 +19,7 @@ pub mod infra_env;
 pub mod inventory;
 pub mod live;
 pub mod node_agent;
+pub mod node_pools;
 pub mod placeholder;
 pub mod search;
 mod serialize;

@@ -6,6 +6,7 @@ use strum::VariantArray;
 use crate::event::{Category, Severity};
 use crate::host::{HostRole, HostStage, HostStatus, LogsProgressState};
 use crate::infra_env::{CpuArchitecture, ImageType};
+use crate::node_pools::Controllers;
 use crate::search::FoundKind;
 use crate::steps::StepType;
 
@@ -36,4 +37,5 @@ fn a_name_is_the_same_in_json_and_in_text() {
     check::<Category>();
     check::<StepType>();
     check::<FoundKind>();
+    check::<Controllers>();
 }

@@ -18,6 +18,7 @@ pub mod infra_envs;
 pub mod jobs;
 mod limits;
 pub mod logs;
+pub mod node_pools;
 mod operations;
 pub mod owned;
 pub mod random;

@@ -8,6 +8,7 @@ mod hosts;
 mod infra_envs;
 mod lenient;
 mod logs;
+mod node_pools;
 mod openapi;
 mod operators;
 mod process;

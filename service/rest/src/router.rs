@@ -25,8 +25,8 @@ use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
-    bmcs, changes, clusters, events, hosts, infra_envs, logs, operators, search, sessions, status, support,
-    troubles, versions,
+    bmcs, changes, clusters, events, hosts, infra_envs, logs, node_pools, operators, search, sessions,
+    status, support, troubles, versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -73,7 +73,10 @@ fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
 fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
-        Allowed::User => routes.merge(bmcs::routes()).merge(hosts::additions()),
+        Allowed::User => routes
+            .merge(bmcs::routes())
+            .merge(hosts::additions())
+            .merge(node_pools::routes()),
         Allowed::Scoped => routes
             .merge(changes::routes())
             .merge(events::additions())

@@ -235,6 +235,9 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
         operation("MusterSearchRecords", OPERATOR_ONLY, "q=host", None),
         operation("MusterListTroubles", OPERATOR_ONLY, "", None),
+        operation("MusterListNodePools", OPERATOR_ONLY, "", None),
+        operation("MusterGetNodePool", OPERATOR_ONLY, "", None),
+        operation("MusterListPlacements", OPERATOR_ONLY, "", None),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.

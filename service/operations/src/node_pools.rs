@@ -1,0 +1,373 @@
+//! Answers about node pools, Machines and where these are placed. The objects are in a Kubernetes API: a [`NodePoolReader`] reads them, with
+//! the controllers' client.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::BoxFuture;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::node_pools::{
+    CandidateStep, Controllers, MachinePlacement, NamedCandidate, NamespaceQuota, NodePool, NodePoolDetails,
+    NodePools, PlacedHost, Placements,
+};
+use muster_core::query::HostSummary;
+use muster_core::record::KubeRef;
+use muster_core::rules::placement::funnel;
+
+use crate::bridge::BridgeStatus;
+use crate::{Operations, Result};
+
+/// Most node pools, and most Machines, in an answer.
+pub const MOST: usize = 500;
+
+/// A part of a list: at most [`MOST`] objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part<T> {
+    pub items: Vec<T>,
+    /// True if there are more.
+    pub more: bool,
+}
+
+/// Which Machines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MachinesOf {
+    All,
+    /// The Machines of a node pool, which are in the namespace `place`.
+    NodePool {
+        pool: KubeRef,
+        place: String,
+    },
+    /// The Machine, or AgentMachine, of this name.
+    One(KubeRef),
+}
+
+/// A Machine as the Kubernetes API has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineSeen {
+    /// Without its host and candidates.
+    pub placement: MachinePlacement,
+    /// The Agent that was taken.
+    pub agent: Option<KubeRef>,
+    /// Names of reasons, with the number of Agents that were not taken for each.
+    pub reasons: Vec<(String, usize)>,
+    pub named: Vec<AgentSeen>,
+}
+
+/// An Agent that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSeen {
+    pub agent: KubeRef,
+    pub reason: String,
+    pub message: String,
+}
+
+/// Reads node pools and Machines. An error is a sentence for users: why they cannot be read.
+pub trait NodePoolReader: Send + Sync {
+    /// All node pools, or the one of this name, without the ids of their clusters.
+    fn node_pools<'a>(&'a self, name: Option<&'a KubeRef>) -> BoxFuture<'a, Result<Part<NodePool>, String>>;
+
+    /// Machines with their AgentMachines.
+    fn machines<'a>(&'a self, of: &'a MachinesOf) -> BoxFuture<'a, Result<Part<MachineSeen>, String>>;
+
+    /// The AgentQuotas for the Machines of a namespace.
+    fn quotas<'a>(&'a self, machines: &'a str) -> BoxFuture<'a, Result<Vec<NamespaceQuota>, String>>;
+}
+
+impl Operations {
+    /// The node pools.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn node_pools(&self) -> Result<NodePools> {
+        let (controllers, note) = self.controllers();
+        let mut answer = NodePools {
+            controllers,
+            note,
+            ..NodePools::default()
+        };
+        let Some(reader) = self.bridge.node_pools() else {
+            return Ok(answer);
+        };
+        match reader.node_pools(None).await {
+            Ok(part) => {
+                answer.node_pools = part.items;
+                answer.more = part.more;
+            }
+            Err(why) => answer.note = why,
+        }
+        self.name_clusters(&mut answer.node_pools).await?;
+        Ok(answer)
+    }
+
+    /// A node pool with its Machines; `None`: there is no such pool.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn node_pool(&self, name: &KubeRef) -> Result<Option<NodePoolDetails>> {
+        let (controllers, note) = self.controllers();
+        let mut answer = NodePoolDetails {
+            controllers,
+            note,
+            ..NodePoolDetails::default()
+        };
+        let Some(reader) = self.bridge.node_pools() else {
+            return Ok(Some(answer));
+        };
+        let mut pools = match reader.node_pools(Some(name)).await {
+            Ok(part) => part.items,
+            Err(why) => {
+                answer.note = why;
+                return Ok(Some(answer));
+            }
+        };
+        self.name_clusters(&mut pools).await?;
+        let Some(pool) = pools.pop() else {
+            return Ok(None);
+        };
+        let of = MachinesOf::NodePool {
+            pool: name.clone(),
+            place: pool.machines_namespace.clone(),
+        };
+        match reader.machines(&of).await {
+            Ok(part) => {
+                answer.machines = self.placed(part.items).await?;
+                answer.more = part.more;
+            }
+            Err(why) => answer.note = why,
+        }
+        match reader.quotas(&pool.machines_namespace).await {
+            Ok(quotas) => answer.quotas = quotas,
+            // What is missing first is named first.
+            Err(why) if answer.note.is_empty() => answer.note = why,
+            Err(_) => {}
+        }
+        answer.node_pool = Some(pool);
+        Ok(Some(answer))
+    }
+
+    /// Where Machines are placed; with `machine` that Machine alone.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn placements(&self, machine: Option<KubeRef>) -> Result<Placements> {
+        let (controllers, note) = self.controllers();
+        let mut answer = Placements {
+            controllers,
+            note,
+            ..Placements::default()
+        };
+        let Some(reader) = self.bridge.node_pools() else {
+            return Ok(answer);
+        };
+        let of = machine.map_or(MachinesOf::All, MachinesOf::One);
+        match reader.machines(&of).await {
+            Ok(part) => {
+                answer.placements = self.placed(part.items).await?;
+                answer.more = part.more;
+            }
+            Err(why) => answer.note = why,
+        }
+        Ok(answer)
+    }
+
+    /// Where the controllers run, and why what they read is missing; empty: it is not.
+    fn controllers(&self) -> (Controllers, String) {
+        let status = self.bridge.status();
+        let is_readable = self.bridge.node_pools().is_some();
+        match status {
+            BridgeStatus::Off => (
+                Controllers::Off,
+                "this service has no Kubernetes API (--kube-api off), so it has no node pools and takes no hosts for Machines".to_owned(),
+            ),
+            BridgeStatus::Elsewhere => (
+                Controllers::Elsewhere,
+                "this replica has no access to the Kubernetes API (--kube-api elsewhere): send the request to one that has".to_owned(),
+            ),
+            BridgeStatus::Following(_) if is_readable => (Controllers::Elsewhere, String::new()),
+            BridgeStatus::Following(_) => (
+                Controllers::Elsewhere,
+                "this replica does not read node pools yet; try again in a few seconds".to_owned(),
+            ),
+            BridgeStatus::Leading | BridgeStatus::LeadingBut(_) if is_readable => {
+                (Controllers::Here, String::new())
+            }
+            BridgeStatus::Leading
+            | BridgeStatus::LeadingBut(_)
+            | BridgeStatus::Starting
+            | BridgeStatus::LacksKinds(_)
+            | BridgeStatus::Waiting(_)
+            | BridgeStatus::Unreachable { .. } => (
+                Controllers::Here,
+                format!("the controllers do not work at present: {status}"),
+            ),
+        }
+    }
+
+    /// Sets the clusters of node pools: that of a HostedCluster has its name, in the namespace of its control plane.
+    async fn name_clusters(&self, pools: &mut [NodePool]) -> Result<()> {
+        if pools.is_empty() {
+            return Ok(());
+        }
+        let stored = self.clusters.list(false).await?;
+        let resources = stored.iter().filter_map(|stored| {
+            let cluster = &stored.cluster;
+            Some((cluster.kube.clone()?, cluster.id))
+        });
+        let by_name: HashMap<KubeRef, ClusterId> = resources.collect();
+        for pool in pools {
+            let name = KubeRef::new(pool.machines_namespace.clone(), pool.cluster.clone());
+            pool.cluster_id = by_name.get(&name).copied();
+        }
+        Ok(())
+    }
+
+    /// Machines with their hosts, and with the reasons against others.
+    async fn placed(&self, machines: Vec<MachineSeen>) -> Result<Vec<MachinePlacement>> {
+        let agents = machines.iter().flat_map(|seen| {
+            let named = seen.named.iter().map(|named| &named.agent);
+            named.chain(&seen.agent)
+        });
+        let ids: HashSet<HostId> = agents.filter_map(host_id).collect();
+        let hosts = match ids.is_empty() {
+            true => Vec::new(),
+            false => self.host_index.of_ids(ids).await?,
+        };
+        let infra_envs = self.infra_envs.list(None).await?;
+        let namespaces = infra_envs.into_iter().filter_map(|infra_env| {
+            let namespace = infra_env.kube?.namespace;
+            Some((infra_env.id, namespace))
+        });
+        let known = Known {
+            hosts,
+            namespaces: namespaces.collect(),
+        };
+        Ok(machines.into_iter().map(|seen| known.placed(seen)).collect())
+    }
+}
+
+/// The id of the host of an Agent: its name.
+fn host_id(agent: &KubeRef) -> Option<HostId> {
+    agent.name.parse().ok()
+}
+
+/// The hosts of Agents.
+struct Known {
+    hosts: Vec<HostSummary>,
+    /// Of the custom resources of InfraEnvs.
+    namespaces: HashMap<InfraEnvId, String>,
+}
+
+impl Known {
+    fn host(&self, agent: &KubeRef) -> Option<&HostSummary> {
+        let id = host_id(agent)?;
+        self.hosts
+            .iter()
+            .find(|host| host.id == id && self.namespaces.get(&host.infra_env_id) == Some(&agent.namespace))
+    }
+
+    fn placed(&self, seen: MachineSeen) -> MachinePlacement {
+        let not_taken: usize = seen.reasons.iter().map(|(_, hosts)| hosts).sum();
+        let considered = not_taken + usize::from(seen.agent.is_some());
+        let reasons = seen
+            .reasons
+            .iter()
+            .map(|(reason, hosts)| (reason.as_str(), *hosts));
+        let steps = funnel(considered, reasons).into_iter().map(|step| {
+            let of_reason = seen.named.iter().filter(|named| named.reason == step.reason);
+            let ids: Vec<String> = of_reason
+                .filter_map(|named| host_id(&named.agent))
+                .map(|id| id.to_string())
+                .collect();
+            CandidateStep {
+                reason: step.reason,
+                what: step.what.to_owned(),
+                hosts: step.hosts,
+                left: step.left,
+                listed: ids.len(),
+                query: match ids.is_empty() {
+                    true => String::new(),
+                    false => format!("id:{}", ids.join(",")),
+                },
+            }
+        });
+        let named = seen.named.iter().map(|named| {
+            let host = self.host(&named.agent);
+            NamedCandidate {
+                host_id: host.map(|host| host.id),
+                infra_env_id: host.map(|host| host.infra_env_id),
+                name: host.map_or_else(|| named.agent.to_string(), |host| host.name.clone()),
+                reason: named.reason.clone(),
+                message: named.message.clone(),
+            }
+        });
+        let host = seen.agent.as_ref().and_then(|agent| self.host(agent));
+        MachinePlacement {
+            agent: seen.agent.as_ref().map(KubeRef::to_string).unwrap_or_default(),
+            host: host.map(|host| PlacedHost {
+                id: host.id,
+                infra_env_id: host.infra_env_id,
+                name: host.name.clone(),
+                status: host.status,
+                stage: host.stage,
+                percentage: host.percentage,
+                sleep: host.sleep.word().to_owned(),
+            }),
+            considered,
+            candidates: steps.collect(),
+            named: named.collect(),
+            ..seen.placement
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(number: u32) -> KubeRef {
+        KubeRef::new("lab", format!("00000000-0000-0000-0000-{number:012}"))
+    }
+
+    fn named(number: u32, reason: &str) -> AgentSeen {
+        AgentSeen {
+            agent: agent(number),
+            reason: reason.to_owned(),
+            message: format!("why {number}"),
+        }
+    }
+
+    #[test]
+    fn the_funnel_has_the_numbers_of_the_status_and_queries_of_the_named_hosts() {
+        let seen = MachineSeen {
+            agent: Some(agent(9)),
+            reasons: vec![("NotApproved".to_owned(), 3), ("TooSmall".to_owned(), 1)],
+            named: vec![
+                named(1, "NotApproved"),
+                named(2, "NotApproved"),
+                named(3, "TooSmall"),
+            ],
+            ..MachineSeen::default()
+        };
+        let known = Known {
+            hosts: Vec::new(),
+            namespaces: HashMap::new(),
+        };
+        let placed = known.placed(seen);
+        assert_eq!(placed.considered, 5);
+        let steps: Vec<(&str, usize, usize, usize)> = placed
+            .candidates
+            .iter()
+            .map(|step| (step.reason.as_str(), step.hosts, step.left, step.listed))
+            .collect();
+        assert_eq!(steps, [("TooSmall", 1, 4, 1), ("NotApproved", 3, 1, 2)]);
+        assert_eq!(
+            placed.candidates[1].query,
+            format!("id:{},{}", agent(1).name, agent(2).name)
+        );
+        let first = &placed.named[0];
+        assert_eq!(
+            (first.name.clone(), first.host_id, first.message.as_str()),
+            (agent(1).to_string(), None, "why 1")
+        );
+        assert_eq!(placed.agent, agent(9).to_string());
+    }
+}
