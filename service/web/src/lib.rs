@@ -3,6 +3,7 @@
 //! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
 //! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
 
+mod clusters;
 mod events;
 mod files;
 mod headers;
@@ -50,6 +51,12 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
         .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
+        .route(
+            html::CLUSTERS,
+            get(Page(|visitor| shown(clusters::list(visitor)))).post(clusters::add),
+        )
+        .route("/ui/clusters/{cluster_id}", get(clusters::show))
+        .route("/ui/node-pools/{namespace}/{name}", get(clusters::show_pool))
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
