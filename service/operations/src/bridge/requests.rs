@@ -1,4 +1,4 @@
-//! Keeps the certificate signing requests that controllers did not approve, for answers about what needs somebody.
+//! Keeps the certificate signing requests that controllers did not approve, for what REST shows as trouble.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
