@@ -74,7 +74,7 @@ mod cluster_api {
     mod health_check;
     mod manager;
     mod moving;
-    mod quotas;
+    pub mod quotas;
 }
 
 /// Machines boot from each medium and by each firmware, and become known.
@@ -120,6 +120,7 @@ mod bmc {
 /// The page, in a browser.
 mod web {
     mod axe;
+    mod clusters;
     mod filter;
     mod foreign;
     mod hostile;
