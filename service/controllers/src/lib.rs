@@ -27,7 +27,7 @@ mod looks;
 pub mod manager;
 mod metal3_records;
 pub mod mirror;
-mod node_pools;
+pub mod node_pools;
 mod offered_images;
 #[cfg(test)]
 mod recorded;

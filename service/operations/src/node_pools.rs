@@ -173,10 +173,14 @@ impl Operations {
             named.chain(&seen.agent)
         });
         let ids: HashSet<HostId> = agents.filter_map(host_id).collect();
-        let hosts = match ids.is_empty() {
+        let found = match ids.is_empty() {
             true => Vec::new(),
             false => self.host_index.of_ids(ids).await?,
         };
+        let mut hosts: HashMap<HostId, Vec<HostSummary>> = HashMap::new();
+        for host in found {
+            hosts.entry(host.id).or_default().push(host);
+        }
         let infra_envs = self.infra_envs.list(None).await?;
         let namespaces = infra_envs.into_iter().filter_map(|infra_env| {
             let namespace = infra_env.kube?.namespace;
@@ -197,17 +201,18 @@ fn host_id(agent: &KubeRef) -> Option<HostId> {
 
 /// The hosts of Agents.
 struct Known {
-    hosts: Vec<HostSummary>,
+    /// By id, which several InfraEnvs may have.
+    hosts: HashMap<HostId, Vec<HostSummary>>,
     /// Of the custom resources of InfraEnvs.
     namespaces: HashMap<InfraEnvId, String>,
 }
 
 impl Known {
     fn host(&self, agent: &KubeRef) -> Option<&HostSummary> {
-        let id = host_id(agent)?;
-        self.hosts
-            .iter()
-            .find(|host| host.id == id && self.namespaces.get(&host.infra_env_id) == Some(&agent.namespace))
+        let of_id = self.hosts.get(&host_id(agent)?)?;
+        let is_there =
+            |host: &&HostSummary| self.namespaces.get(&host.infra_env_id) == Some(&agent.namespace);
+        of_id.iter().find(is_there)
     }
 
     fn placed(&self, seen: MachineSeen) -> MachinePlacement {
@@ -294,7 +299,7 @@ mod tests {
             ..MachineSeen::default()
         };
         let known = Known {
-            hosts: Vec::new(),
+            hosts: HashMap::new(),
             namespaces: HashMap::new(),
         };
         let placed = known.placed(seen);
