@@ -9,7 +9,7 @@ use crate::ids::{ClusterId, HostId, InfraEnvId};
 use crate::search::HostWait;
 use crate::serialize::is_default;
 
-/// Where the controllers of custom resources run.
+/// The place of the controllers of custom resources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -30,7 +30,7 @@ pub enum Controllers {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NodePools {
     pub controllers: Controllers,
-    /// Why something is missing, and what to do; absent: nothing is.
+    /// The reason why something is missing, and what to do; absent: nothing is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub note: String,
     /// By namespace and name; at most 500.
@@ -45,7 +45,7 @@ pub struct NodePools {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NodePoolDetails {
     pub controllers: Controllers,
-    /// Why something is missing, and what to do; absent: nothing is.
+    /// The reason why something is missing, and what to do; absent: nothing is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub note: String,
     /// Absent: node pools cannot be read here; the note has the reason.
@@ -110,7 +110,7 @@ pub struct ResourceProblem {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Placements {
     pub controllers: Controllers,
-    /// Why something is missing, and what to do; absent: nothing is.
+    /// The reason why something is missing, and what to do; absent: nothing is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub note: String,
     /// By namespace and name; at most 500.
@@ -151,7 +151,7 @@ pub struct MachinePlacement {
     pub problems: Vec<ResourceProblem>,
     /// Hosts that were considered when it was last decided.
     pub considered: usize,
-    /// Why hosts were not taken, in the order of decisions: the numbers and `left` go from `considered` to the hosts that remain.
+    /// The reasons why hosts were not taken, in the order of decisions: the numbers and `left` go from `considered` to the hosts that remain.
     pub candidates: Vec<CandidateStep>,
     /// Some of these hosts, those first that a user can make usable; at most 20.
     pub named: Vec<NamedCandidate>,

@@ -45,7 +45,7 @@ pub struct PendingRequest {
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub since: Option<String>,
-    /// Why it is not approved, and what to do.
+    /// The reason why it is not approved, and what to do.
     pub reason: String,
 }
 

@@ -190,7 +190,7 @@ fn is_absent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
-/// Why objects of a kind cannot be read.
+/// The reason why objects of a kind cannot be read.
 fn why(kind: &str, error: &kube::Error) -> String {
     if is_absent(error) {
         return format!(

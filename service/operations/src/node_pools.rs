@@ -90,7 +90,7 @@ impl Operations {
         Ok(Some(answer))
     }
 
-    /// Where Machines are placed; with `machine` that Machine alone.
+    /// The places of Machines; with `machine` that Machine alone.
     ///
     /// # Errors
     /// Fails if the database does.
@@ -115,7 +115,7 @@ impl Operations {
         Ok(answer)
     }
 
-    /// Where the controllers run, and why what they read is missing; empty: it is not.
+    /// The place of the controllers, and the reason why what they read is missing; empty: it is not.
     fn controllers(&self) -> (Controllers, String) {
         let status = self.bridge.status();
         let is_readable = self.bridge.node_pools().is_some();

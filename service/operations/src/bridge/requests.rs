@@ -19,7 +19,7 @@ pub struct PendingCsr {
     /// `client` or `serving`.
     pub kind: &'static str,
     pub since: Option<Timestamp>,
-    /// Why it is not approved, and what to do.
+    /// The reason why it is not approved, and what to do.
     pub reason: String,
 }
 

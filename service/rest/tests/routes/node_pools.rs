@@ -19,7 +19,7 @@ const PLACEMENTS: &str = "/api/muster/v1/placements";
 
 /// A Kubernetes API with one node pool of two Machines: one has a host, the other waits.
 pub struct Played {
-    /// What the API answers to everything, in place of objects.
+    /// The error that it answers to everything, in place of objects.
     pub refusal: Option<String>,
 }
 

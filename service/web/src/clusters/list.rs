@@ -36,7 +36,7 @@ struct ClustersPage {
     before: Option<String>,
     next: Option<String>,
     pools: Vec<PoolRow>,
-    /// Why node pools are missing; empty: none is.
+    /// The reason why node pools are missing; empty: none is.
     pools_note: String,
     has_more_pools: bool,
     problem: Option<String>,

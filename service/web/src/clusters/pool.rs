@@ -22,9 +22,9 @@ struct PoolPage {
     frame: Frame,
     /// `NAMESPACE/NAME`.
     title: String,
-    /// Why something is missing; empty: nothing is.
+    /// The reason why something is missing; empty: nothing is.
     note: String,
-    /// Where the controllers run, as a sentence.
+    /// The place of the controllers, as a sentence; empty: here.
     controllers: &'static str,
     pool: Option<Pool>,
     machines: Vec<Machine>,

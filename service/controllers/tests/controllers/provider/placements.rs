@@ -1,4 +1,4 @@
-//! What REST answers about placement, read from a Kubernetes API.
+//! Placement as REST answers it, read from a Kubernetes API.
 
 use std::collections::BTreeMap;
 
