@@ -188,10 +188,11 @@ pub struct CandidateStep {
     pub hosts: usize,
     /// Hosts that are left after this step.
     pub left: usize,
-    /// A query of hosts that finds those that are named; absent: none is.
+    /// A query of hosts that finds them: by id where `status.candidates` names all of them. Else by the reason itself, as hosts show it at
+    /// present, or, where they do not, by id those that are named. Absent: none is named.
     #[serde(default, skip_serializing_if = "is_default")]
     pub query: String,
-    /// Number of hosts in the query: below `hosts` where `status.candidates` does not name all.
+    /// Number of hosts that the query has by id; 0: it finds them by the reason.
     pub listed: usize,
 }
 

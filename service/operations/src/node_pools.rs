@@ -199,6 +199,9 @@ fn host_id(agent: &KubeRef) -> Option<HostId> {
     agent.name.parse().ok()
 }
 
+/// Most InfraEnvs that a query names, which is below the length that queries may have.
+const MOST_NAMED: usize = 100;
+
 /// The hosts of Agents.
 struct Known {
     /// By id, which several InfraEnvs may have.
@@ -215,6 +218,17 @@ impl Known {
         of_id.iter().find(is_there)
     }
 
+    /// A query for the hosts of a namespace that also fit `query`; of all namespaces where this one has too many InfraEnvs for a query.
+    fn in_namespace(&self, namespace: &str, query: &str) -> String {
+        let of_it = self.namespaces.iter().filter(|(_, name)| *name == namespace);
+        let mut ids: Vec<String> = of_it.map(|(id, _)| id.to_string()).collect();
+        ids.sort();
+        match ids.len() {
+            1..=MOST_NAMED => format!("pool:{} {query}", ids.join(",")),
+            _ => query.to_owned(),
+        }
+    }
+
     fn placed(&self, seen: MachineSeen) -> MachinePlacement {
         let not_taken: usize = seen.reasons.iter().map(|(_, hosts)| hosts).sum();
         let considered = not_taken + usize::from(seen.agent.is_some());
@@ -222,22 +236,32 @@ impl Known {
             .reasons
             .iter()
             .map(|(reason, hosts)| (reason.as_str(), *hosts));
+        // All Agents that are considered are in one namespace.
+        let first = seen
+            .named
+            .first()
+            .map(|named| &named.agent)
+            .or(seen.agent.as_ref());
+        let namespace = first.map(|agent| agent.namespace.clone()).unwrap_or_default();
         let steps = funnel(considered, reasons).into_iter().map(|step| {
             let of_reason = seen.named.iter().filter(|named| named.reason == step.reason);
             let ids: Vec<String> = of_reason
                 .filter_map(|named| host_id(&named.agent))
                 .map(|id| id.to_string())
                 .collect();
+            let is_by_reason = ids.len() < step.hosts && !step.query.is_empty();
+            let (query, listed) = match (is_by_reason, ids.is_empty()) {
+                (true, _) => (self.in_namespace(&namespace, step.query), 0),
+                (false, true) => (String::new(), 0),
+                (false, false) => (format!("id:{}", ids.join(",")), ids.len()),
+            };
             CandidateStep {
                 reason: step.reason,
                 what: step.what.to_owned(),
                 hosts: step.hosts,
                 left: step.left,
-                listed: ids.len(),
-                query: match ids.is_empty() {
-                    true => String::new(),
-                    false => format!("id:{}", ids.join(",")),
-                },
+                query,
+                listed,
             }
         });
         let named = seen.named.iter().map(|named| {
@@ -272,6 +296,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use muster_core::query::Query;
+
     use super::*;
 
     fn agent(number: u32) -> KubeRef {
@@ -290,30 +316,49 @@ mod tests {
     fn the_funnel_has_the_numbers_of_the_status_and_queries_of_the_named_hosts() {
         let seen = MachineSeen {
             agent: Some(agent(9)),
-            reasons: vec![("NotApproved".to_owned(), 3), ("TooSmall".to_owned(), 1)],
+            reasons: [("NotApproved", 3), ("TakenBy", 2), ("TooSmall", 1)]
+                .map(|(reason, hosts)| (reason.to_owned(), hosts))
+                .into(),
             named: vec![
                 named(1, "NotApproved"),
                 named(2, "NotApproved"),
                 named(3, "TooSmall"),
+                named(4, "TakenBy"),
+                named(5, "TakenBy"),
             ],
             ..MachineSeen::default()
         };
+        let pool = InfraEnvId::random();
         let known = Known {
             hosts: HashMap::new(),
-            namespaces: HashMap::new(),
+            namespaces: HashMap::from([
+                (pool, "lab".to_owned()),
+                (InfraEnvId::random(), "other".to_owned()),
+            ]),
         };
         let placed = known.placed(seen);
-        assert_eq!(placed.considered, 5);
+        assert_eq!(placed.considered, 7);
         let steps: Vec<(&str, usize, usize, usize)> = placed
             .candidates
             .iter()
             .map(|step| (step.reason.as_str(), step.hosts, step.left, step.listed))
             .collect();
-        assert_eq!(steps, [("TooSmall", 1, 4, 1), ("NotApproved", 3, 1, 2)]);
-        assert_eq!(
-            placed.candidates[1].query,
-            format!("id:{},{}", agent(1).name, agent(2).name)
-        );
+        let expected = [
+            ("TakenBy", 2, 5, 2),
+            ("TooSmall", 1, 4, 1),
+            ("NotApproved", 3, 1, 0),
+        ];
+        assert_eq!(steps, expected);
+        // Not all that are not approved are named.
+        let queries = [
+            format!("id:{},{}", agent(4).name, agent(5).name),
+            format!("id:{}", agent(3).name),
+            format!("pool:{pool} approved:no"),
+        ];
+        for (step, query) in placed.candidates.iter().zip(queries) {
+            assert_eq!(step.query, query);
+            assert!(Query::parse(&step.query).is_ok(), "{query}");
+        }
         let first = &placed.named[0];
         assert_eq!(
             (first.name.clone(), first.host_id, first.message.as_str()),

@@ -88,7 +88,7 @@ impl NodePoolReader for Played {
         let waits = MachineSeen {
             placement: MachinePlacement {
                 wait: Some(HostWait {
-                    what: "None of 4 Agents can be taken".to_owned(),
+                    what: "None of 7 Agents can be taken".to_owned(),
                     since: "2026-11-22T08:00:00.000Z".to_owned(),
                     until: Some("2026-11-22T08:20:00.000Z".to_owned()),
                     then: String::new(),
@@ -97,7 +97,11 @@ impl NodePoolReader for Played {
                 ..machine("workers-b")
             },
             agent: None,
-            reasons: vec![("NotApproved".to_owned(), 3), ("TakenBy".to_owned(), 1)],
+            reasons: vec![
+                ("NotApproved".to_owned(), 2),
+                ("TakenBy".to_owned(), 1),
+                ("NotConnected".to_owned(), 4),
+            ],
             named: vec![
                 named(2, "NotApproved"),
                 named(3, "NotApproved"),
@@ -153,7 +157,7 @@ pub async fn played(refusal: Option<&str>) -> (World, muster_api::ids::InfraEnvI
 
 #[tokio::test]
 async fn the_funnel_of_a_machine_has_the_numbers_of_the_controllers_and_queries_that_find_the_hosts() {
-    let (world, _) = played(None).await;
+    let (world, infra_env) = played(None).await;
     let list = world.get(&world.operator, LIST).await.expect(200).json();
     assert_eq!(list["controllers"], "here");
     assert_eq!(
@@ -186,8 +190,9 @@ async fn the_funnel_of_a_machine_has_the_numbers_of_the_controllers_and_queries_
     assert_eq!(
         shown,
         [
-            (json!("TakenBy"), json!(1), json!(3)),
-            (json!("NotApproved"), json!(3), json!(0))
+            (json!("TakenBy"), json!(1), json!(6)),
+            (json!("NotApproved"), json!(2), json!(4)),
+            (json!("NotConnected"), json!(4), json!(0))
         ]
     );
     // The query lists the hosts that are named.
@@ -209,6 +214,11 @@ async fn the_funnel_of_a_machine_has_the_numbers_of_the_controllers_and_queries_
         assert_eq!(found, names);
     }
     assert_eq!(second["named"][0]["name"], "host-2");
+    // Of these none is named.
+    assert_eq!(
+        (&steps[2]["query"], &steps[2]["listed"]),
+        (&json!(format!("pool:{infra_env} state:disconnected*")), &json!(0))
+    );
 }
 
 #[tokio::test]

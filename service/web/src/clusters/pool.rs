@@ -103,7 +103,7 @@ struct Step {
     reason: String,
     hosts: usize,
     left: usize,
-    /// The list of the hosts that are named; `None`: none is.
+    /// The list of these hosts; `None`: none of them is known.
     address: Option<String>,
     listed: usize,
 }

@@ -107,13 +107,14 @@ async fn each_step_of_the_funnel_leads_to_the_hosts_that_it_costs() {
         "1 of 2 nodes are &#60;available&#62;".to_owned(),
         // The Machine that waits is the one that is shown first.
         "Why not the others: <bdi>workers-b</bdi>".to_owned(),
-        "4 hosts were considered.".to_owned(),
+        "7 hosts were considered.".to_owned(),
         format!(
             "<a href=\"/ui/hosts?q=id%3A{}%2C{}\">not approved</a> <code>NotApproved</code>",
             host_id(2),
             host_id(3)
         ),
-        "(the link has 2)".to_owned(),
+        format!("q=pool%3A{infra_env}+state%3Adisconnected*\">silent</a> <code>NotConnected</code>"),
+        "(all of which that is true now)".to_owned(),
         format!(
             "<a href=\"/ui/hosts/{infra_env}/{}\"><bdi>host-1</bdi></a>",
             host_id(1)
