@@ -51,6 +51,9 @@ pub struct NodePoolDetails {
     /// Absent: node pools cannot be read here; the note has the reason.
     #[serde(default, skip_serializing_if = "is_default")]
     pub node_pool: Option<NodePool>,
+    /// Conditions of its HostedCluster that are not as they should be.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cluster_problems: Vec<ResourceProblem>,
     /// By name; at most 500.
     pub machines: Vec<MachinePlacement>,
     /// True if there are more.

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use kube::api::ListParams;
 use kube::core::{DeserializeGuard, DynamicObject, NamespaceResourceScope};
 use kube::{Api, Client, Resource, ResourceExt};
-use muster_api::node_pools::{NamespaceQuota, NodePool};
+use muster_api::node_pools::{NamespaceQuota, NodePool, ResourceProblem};
 use muster_cluster_api::capi::kinds::Kinds;
 use muster_controller::error::{is_forbidden, words};
 use muster_controller::namespaces::Namespaces;
@@ -42,6 +42,20 @@ impl NodePoolReader for NodePoolLooks {
                 items,
                 more: found.more,
             })
+        }
+        .boxed()
+    }
+
+    fn cluster_problems<'a>(
+        &'a self,
+        name: &'a KubeRef,
+    ) -> BoxFuture<'a, Result<Vec<ResourceProblem>, String>> {
+        async move {
+            match self.one::<hypershift::HostedCluster>(name).await {
+                Ok(found) => Ok(found.items.iter().flat_map(shown::cluster_problems).collect()),
+                Err(error) if is_absent(&error) || is_forbidden(&error) => Ok(Vec::new()),
+                Err(error) => Err(why("HostedClusters", &error)),
+            }
         }
         .boxed()
     }

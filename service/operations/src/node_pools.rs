@@ -80,11 +80,20 @@ impl Operations {
             }
             Err(why) => answer.note = why,
         }
+        // What is missing first is named first.
+        let mut missing = |why: String| {
+            if answer.note.is_empty() {
+                answer.note = why;
+            }
+        };
+        let cluster = KubeRef::new(pool.namespace.clone(), pool.cluster.clone());
+        match reader.cluster_problems(&cluster).await {
+            Ok(problems) => answer.cluster_problems = problems,
+            Err(why) => missing(why),
+        }
         match reader.quotas(&pool.machines_namespace).await {
             Ok(quotas) => answer.quotas = quotas,
-            // What is missing first is named first.
-            Err(why) if answer.note.is_empty() => answer.note = why,
-            Err(_) => {}
+            Err(why) => missing(why),
         }
         answer.node_pool = Some(pool);
         Ok(Some(answer))

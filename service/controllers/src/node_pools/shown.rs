@@ -39,6 +39,21 @@ const GOOD: [&str; 8] = [
 /// Conditions of a NodePool that are true while something goes on.
 const UNDER_WAY: [&str; 2] = ["UpdatingConfig", "UpdatingVersion"];
 
+/// Conditions of a HostedCluster that should be true.
+const GOOD_OF_CLUSTER: [&str; 8] = [
+    "Available",
+    "ValidConfiguration",
+    "ReconciliationActive",
+    "SupportedHostedCluster",
+    "InfrastructureReady",
+    "EtcdAvailable",
+    "KubeAPIServerAvailable",
+    "IgnitionEndpointAvailable",
+];
+
+/// Conditions of a HostedCluster that should be false.
+const BAD_OF_CLUSTER: [&str; 2] = ["Degraded", "Progressing"];
+
 /// Reasons that are worth a look, whatever the status of their condition is.
 const NOTABLE: [&str; 3] = ["ValidationFailed", "TooManyUnhealthy", "InplaceUpgradeFailed"];
 
@@ -88,6 +103,17 @@ pub fn node_pool(pool: &hypershift::NodePool) -> NodePool {
         namespace: name.namespace,
         name: name.name,
     }
+}
+
+/// The conditions of a HostedCluster that are not as they should be.
+pub fn cluster_problems(cluster: &hypershift::HostedCluster) -> Vec<ResourceProblem> {
+    let conditions = cluster.status.iter().flat_map(|status| &status.conditions);
+    let open = conditions.filter(|one| {
+        let type_ = one.type_.as_str();
+        (GOOD_OF_CLUSTER.contains(&type_) && one.status != "True")
+            || (BAD_OF_CLUSTER.contains(&type_) && one.status == "True")
+    });
+    open.map(problem).collect()
 }
 
 /// `key=value, key2 In (a, b)`, as kubectl writes selectors.

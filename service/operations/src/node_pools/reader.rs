@@ -1,7 +1,7 @@
 //! Defines what is read of node pools and Machines, which are objects of a Kubernetes API: operations use none.
 
 use futures_util::future::BoxFuture;
-use muster_api::node_pools::{MachinePlacement, NamespaceQuota, NodePool};
+use muster_api::node_pools::{MachinePlacement, NamespaceQuota, NodePool, ResourceProblem};
 use muster_core::record::KubeRef;
 
 use crate::Result;
@@ -54,6 +54,12 @@ pub struct AgentSeen {
 pub trait NodePoolReader: Send + Sync {
     /// All node pools, or the one of this name, without the ids of their clusters.
     fn node_pools<'a>(&'a self, name: Option<&'a KubeRef>) -> BoxFuture<'a, Result<Part<NodePool>, String>>;
+
+    /// The conditions of a HostedCluster that are not as they should be; none of one that does not exist or may not be read.
+    fn cluster_problems<'a>(
+        &'a self,
+        name: &'a KubeRef,
+    ) -> BoxFuture<'a, Result<Vec<ResourceProblem>, String>>;
 
     /// Machines with their AgentMachines.
     fn machines<'a>(&'a self, of: &'a MachinesOf) -> BoxFuture<'a, Result<Part<MachineSeen>, String>>;

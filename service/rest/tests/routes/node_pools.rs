@@ -71,6 +71,19 @@ impl NodePoolReader for Played {
         self.answer(if is_wanted { vec![pool] } else { Vec::new() })
     }
 
+    fn cluster_problems<'a>(
+        &'a self,
+        name: &'a KubeRef,
+    ) -> BoxFuture<'a, Result<Vec<ResourceProblem>, String>> {
+        let problem = ResourceProblem {
+            condition: "Available".to_owned(),
+            reason: "KubeconfigMissing".to_owned(),
+            message: format!("the kubeconfig of {name} is missing"),
+            since: "2026-11-22T08:00:00.000Z".to_owned(),
+        };
+        Box::pin(std::future::ready(Ok(vec![problem])))
+    }
+
     fn machines<'a>(&'a self, of: &'a MachinesOf) -> BoxFuture<'a, Result<Part<MachineSeen>, String>> {
         let named = |number: u32, reason: &str| AgentSeen {
             agent: agent(number),
@@ -170,6 +183,7 @@ async fn the_funnel_of_a_machine_has_the_numbers_of_the_controllers_and_queries_
     );
     let pool = world.get(&world.operator, POOL).await.expect(200).json();
     assert_eq!(pool["quotas"][0]["limit"], 2);
+    assert_eq!(pool["cluster_problems"][0]["reason"], "KubeconfigMissing");
     let [first, second] = [&pool["machines"][0], &pool["machines"][1]];
     assert_eq!(
         (&first["host"]["name"], &first["considered"]),

@@ -133,13 +133,11 @@ pub async fn show(
         true => most_interesting(&found.machines),
         false => {
             let named = found.machines.iter().find(|machine| machine.name == chosen);
-            match named {
-                Some(named) => Some(named),
-                None => {
-                    let reason = format!("the node pool has no Machine {chosen}");
-                    return Err(visitor.refusal(StatusCode::NOT_FOUND, reason));
-                }
-            }
+            let absent = || {
+                let reason = format!("the node pool has no Machine {chosen}");
+                visitor.refusal(StatusCode::NOT_FOUND, reason)
+            };
+            Some(named.ok_or_else(absent)?)
         }
     };
     Ok(answer(&PoolPage {
@@ -195,6 +193,10 @@ impl Pool {
             ("Namespace of its Machines", &pool.machines_namespace),
         ];
         let known = all.into_iter().filter(|(_, value)| !value.is_empty());
+        let of_cluster = found.cluster_problems.iter().map(|one| Problem {
+            condition: format!("HostedCluster {}", one.condition),
+            ..Problem::of(one, now)
+        });
         Some(Self {
             cluster: pool.cluster.clone(),
             cluster_address: pool.cluster_id.map(address),
@@ -202,7 +204,9 @@ impl Pool {
             wanted: wanted(pool),
             most: pool.most.unwrap_or(pool.wanted).max(pool.there).max(1),
             facts: known.map(|(name, value)| (name, value.clone())).collect(),
-            problems: pool.problems.iter().map(|one| Problem::of(one, now)).collect(),
+            problems: of_cluster
+                .chain(pool.problems.iter().map(|one| Problem::of(one, now)))
+                .collect(),
         })
     }
 }

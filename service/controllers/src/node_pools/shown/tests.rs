@@ -120,6 +120,24 @@ fn a_node_pool_has_its_size_its_namespace_and_what_is_wrong() {
 }
 
 #[test]
+fn what_is_wrong_with_a_hosted_cluster_is_shown() {
+    let cluster: hypershift::HostedCluster = serde_json::from_value(json!({
+        "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+        "metadata": {"namespace": "clusters", "name": "east"}, "spec": {},
+        "status": {"conditions": [
+            {"type": "Available", "status": "False", "reason": "KubeconfigMissing", "message": "create the Secret", "lastTransitionTime": AT},
+            {"type": "Degraded", "status": "False", "reason": "AsExpected", "message": "", "lastTransitionTime": AT},
+            {"type": "Progressing", "status": "True", "reason": "WaitingForInfrastructure", "message": "x", "lastTransitionTime": AT},
+            {"type": "ValidConfiguration", "status": "True", "reason": "AsExpected", "message": "", "lastTransitionTime": AT},
+        ]},
+    }))
+    .unwrap();
+    let problems = cluster_problems(&cluster);
+    let shown: Vec<&str> = problems.iter().map(|problem| problem.reason.as_str()).collect();
+    assert_eq!(shown, ["KubeconfigMissing", "WaitingForInfrastructure"]);
+}
+
+#[test]
 fn machines_without_an_agent_machine_are_shown_with_their_own_conditions() {
     let object = |name: &str| -> DynamicObject {
         serde_json::from_value(json!({

@@ -105,6 +105,7 @@ async fn each_step_of_the_funnel_leads_to_the_hosts_that_it_costs() {
     for part in [
         "<strong>1 of 2 nodes</strong>".to_owned(),
         "1 of 2 nodes are &#60;available&#62;".to_owned(),
+        "HostedCluster Available: <bdi>the kubeconfig of clusters/east is missing</bdi>".to_owned(),
         // The Machine that waits is the one that is shown first.
         "Why not the others: <bdi>workers-b</bdi>".to_owned(),
         "7 hosts were considered.".to_owned(),
