@@ -4,8 +4,6 @@ use futures_util::future::BoxFuture;
 use muster_api::node_pools::{MachinePlacement, NamespaceQuota, NodePool, ResourceProblem};
 use muster_core::record::KubeRef;
 
-use crate::Result;
-
 /// Most node pools, and most Machines, in an answer.
 pub const MOST: usize = 500;
 
