@@ -19,6 +19,7 @@ pub mod inventory;
 pub mod jobs;
 pub mod links;
 mod machine;
+pub mod node_pools;
 mod overview;
 mod serialize;
 pub mod steps;

@@ -7,6 +7,7 @@ use crate::event::{Category, Severity};
 use crate::host::{HostRole, HostStage, HostStatus, LogsProgressState};
 use crate::infra_env::{CpuArchitecture, ImageType};
 use crate::jobs::{JobOutcome, JobPower, JobState};
+use crate::node_pools::Controllers;
 use crate::search::FoundKind;
 use crate::steps::StepType;
 
@@ -40,4 +41,5 @@ fn a_name_is_the_same_in_json_and_in_text() {
     check::<JobState>();
     check::<JobOutcome>();
     check::<JobPower>();
+    check::<Controllers>();
 }

@@ -75,7 +75,7 @@ mod cluster_api {
     mod health_check;
     mod manager;
     mod moving;
-    mod quotas;
+    pub mod quotas;
 }
 
 /// Machines boot from each medium and by each firmware, and become known.
@@ -122,6 +122,7 @@ mod bmc {
 mod web {
     mod axe;
     mod choosing;
+    mod clusters;
     mod filter;
     mod foreign;
     mod hostile;

@@ -71,8 +71,8 @@ pub use provider::{
     agent_machine::{
         AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, AgentRemediation,
         AgentRemediationSpec, AgentRemediationStatus, AgentRemediationTemplate,
-        AgentRemediationTemplateResource, AgentRemediationTemplateSpec, CandidateAgent, MachineAddress,
-        Reinstall, ReinstallPhase, ReinstallRequest, RemediationStrategy, RemediationType,
+        AgentRemediationTemplateResource, AgentRemediationTemplateSpec, CandidateAgent, CandidateReason,
+        MachineAddress, Reinstall, ReinstallPhase, ReinstallRequest, RemediationStrategy, RemediationType,
     },
     agent_machine_template::{
         AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,

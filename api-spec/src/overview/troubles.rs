@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::boot::BootingMachine;
-use crate::ids::{BmcId, InfraEnvId};
+use crate::ids::{BmcId, ClusterId, InfraEnvId};
+use crate::serialize::is_default;
 
 /// BMCs and machines that need somebody.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,34 @@ pub struct Troubles {
     pub machines: Vec<StuckMachine>,
     /// Number of all of them.
     pub machines_total: usize,
+    /// Certificate signing requests of nodes that the service did not approve, of clusters that hosts are joining; at most 100. Known where
+    /// the controllers run.
+    #[serde(default)]
+    pub certificate_requests: Vec<PendingRequest>,
+    /// Number of all of them.
+    #[serde(default)]
+    pub certificate_requests_total: usize,
+}
+
+/// A certificate signing request of a node that is not approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PendingRequest {
+    pub cluster_id: ClusterId,
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Of the CertificateSigningRequest in that cluster.
+    pub name: String,
+    /// The node that the certificate is for, as the request has it.
+    pub node: String,
+    /// `client` or `serving`.
+    pub kind: String,
+    /// RFC 3339 with milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub since: Option<String>,
+    /// The reason why it is not approved, and what to do.
+    pub reason: String,
 }
 
 /// A BMC whose discovery failed.

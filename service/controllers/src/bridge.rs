@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::Context;
 use super::lead::{Lead, alone};
 use super::looks::Looks;
+use super::node_pools::NodePoolLooks;
 use super::{foreign_references, rivals, run};
 
 /// Between two checks for kinds that the API server lacks.
@@ -69,6 +70,10 @@ pub async fn run(operations: Arc<Operations>, bridge: Bridge, stop: Cancellation
     } = bridge;
     let limited = with_deadline(client.clone());
     operations.bridge.look_by(Arc::new(Looks {
+        client: limited.clone(),
+        namespaces: namespaces.clone(),
+    }));
+    operations.bridge.read_node_pools_by(Arc::new(NodePoolLooks {
         client: limited.clone(),
         namespaces: namespaces.clone(),
     }));

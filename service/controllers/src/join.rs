@@ -11,6 +11,7 @@
 //! | `members` | the hosts of one cluster, assessed after each change |
 //! | `assess` | the next actions for a host: pure |
 //! | `csr`, `request` | the rules for certificate requests: pure |
+//! | `pending` | the requests that are not approved, for REST: pure |
 //! | `own_names` | names and addresses of the cluster's API and services, for which no node gets a certificate |
 //! | `act` | carries the actions out in the cluster |
 //! | `words`, `awaited` | what hosts wait for, as text for conditions and Events |
@@ -32,6 +33,7 @@ mod cluster;
 mod csr;
 mod members;
 mod own_names;
+mod pending;
 mod queue;
 mod request;
 mod run;

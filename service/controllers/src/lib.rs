@@ -27,6 +27,7 @@ mod looks;
 pub mod manager;
 mod metal3_records;
 pub mod mirror;
+pub mod node_pools;
 mod offered_images;
 #[cfg(test)]
 mod recorded;

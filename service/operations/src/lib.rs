@@ -17,6 +17,7 @@ pub mod infra_envs;
 pub mod jobs;
 mod journal;
 mod limits;
+pub mod node_pools;
 mod operations;
 pub mod records;
 mod retry;

@@ -1,18 +1,19 @@
-//! Finds what needs somebody beside hosts: BMCs and booting machines.
+//! Finds what needs somebody beside hosts: BMCs, booting machines, certificate signing requests.
 
 use std::collections::HashMap;
 
-use muster_api::ids::InfraEnvId;
-use muster_api::troubles::{FailedBmc, StuckMachine, Troubles};
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::time::millis;
+use muster_api::troubles::{FailedBmc, PendingRequest, StuckMachine, Troubles};
 
 use crate::images::boot_requests::{DoubtfulBoots, LISTED};
 use crate::{Operations, Result};
 
-/// Most BMCs, and most machines, in an answer.
+/// Most BMCs, machines, and requests in an answer, each.
 const MOST: usize = 100;
 
 impl Operations {
-    /// The BMCs and booting machines that need somebody; with `scope` those of that InfraEnv.
+    /// The BMCs, booting machines and requests of nodes that need somebody; with `scope` the BMCs and machines of that InfraEnv.
     ///
     /// # Errors
     /// Fails if the database does.
@@ -52,11 +53,41 @@ impl Operations {
         let (bmcs_total, machines_total) = (bmcs.len(), machines.len());
         bmcs.truncate(MOST);
         machines.truncate(MOST);
+        let (certificate_requests, certificate_requests_total) = match scope {
+            // They are of clusters, which such a token does not see.
+            Some(_) => (Vec::new(), 0),
+            None => self.pending_requests().await?,
+        };
         Ok(Troubles {
+            certificate_requests,
+            certificate_requests_total,
             bmcs,
             bmcs_total,
             machines,
             machines_total,
         })
+    }
+
+    /// The certificate signing requests that the controllers here did not approve, and the number of all.
+    async fn pending_requests(&self) -> Result<(Vec<PendingRequest>, usize)> {
+        let (pending, total) = self.bridge.requests().list(MOST);
+        if pending.is_empty() {
+            return Ok((Vec::new(), total));
+        }
+        let stored = self.clusters.list(false).await?;
+        let names: HashMap<ClusterId, &str> = stored
+            .iter()
+            .map(|stored| (stored.cluster.id, stored.cluster.data.name.as_str()))
+            .collect();
+        let requests = pending.into_iter().map(|(cluster_id, request)| PendingRequest {
+            cluster_id,
+            cluster: names.get(&cluster_id).copied().unwrap_or_default().to_owned(),
+            name: request.name,
+            node: request.node,
+            kind: request.kind.to_owned(),
+            since: request.since.map(|since| millis(Some(since))),
+            reason: request.reason,
+        });
+        Ok((requests.collect(), total))
     }
 }

@@ -10,6 +10,7 @@ mod jobs;
 mod lenient;
 mod links;
 mod logs;
+mod node_pools;
 mod openapi;
 mod operators;
 mod process;

@@ -25,8 +25,8 @@ use crate::openapi::shared;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
-    bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, operators, search, sessions,
-    status, support, troubles, versions,
+    bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, node_pools, operators, search,
+    sessions, status, support, troubles, versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -76,7 +76,8 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::User => routes
             .merge(bmcs::routes())
             .merge(hosts::additions())
-            .merge(infra_envs::additions()),
+            .merge(infra_envs::additions())
+            .merge(node_pools::routes()),
         Allowed::Scoped => routes
             .merge(changes::routes())
             .merge(events::additions())

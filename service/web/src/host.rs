@@ -30,6 +30,7 @@ use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, PastErasure};
 use self::power::PowerView;
+use crate::clusters;
 use crate::events::EventRows;
 use crate::hosts::{Row, Trail, address, query_from, stage};
 use crate::html::{Frame, HOSTS, answer};
@@ -56,6 +57,8 @@ struct HostPage {
     /// The path of the page.
     address: String,
     pool_address: String,
+    /// `None`: it is in no cluster, or the visitor's token shows none.
+    cluster_address: Option<String>,
     /// The list that led here.
     trail: Option<Trail>,
     /// The query by which the list is still known after an action; empty: none led here.
@@ -294,10 +297,14 @@ impl HostPage {
         let findings = host.findings.iter();
         let findings = findings.filter(|finding| row.wait.is_none() || finding.kind != WAITING);
         let findings = findings.cloned().collect();
+        let cluster = known.summary.cluster_id;
+        let cluster_address = cluster.filter(|_| frame.forbidden.elsewhere.is_none());
+        let cluster_address = cluster_address.map(clusters::address);
         let mut page = Self {
             frame,
             address: address(infra_env_id, id),
             pool_address: pools::address(infra_env_id),
+            cluster_address,
             trail: None,
             from: String::new(),
             source: format!("{BASE_PATH}{}", path(infra_env_id, id)),

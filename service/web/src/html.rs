@@ -21,6 +21,8 @@ pub const POOLS: &str = "/ui/pools";
 /// The path of the list of jobs, below which are their pages.
 pub const JOBS: &str = "/ui/jobs";
 
+/// The path of the list of clusters, below which are the pages of clusters.
+pub const CLUSTERS: &str = "/ui/clusters";
 /// The path of the page that signs in, by the secret of a link in its parameter `link`, too.
 pub const SIGN_IN: &str = "/ui/sign-in";
 

@@ -3,6 +3,7 @@
 //! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
 //! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
 
+mod clusters;
 mod events;
 mod files;
 mod headers;
@@ -68,6 +69,10 @@ pub fn pages(api: Router, is_https: bool) -> Router {
             "/ui/timeline/{infra_env_id}/{host_id}",
             get(pictures::timeline::show),
         )
+            html::CLUSTERS,
+            get(Page(|visitor| shown(clusters::list(visitor)))).post(clusters::add),
+        .route("/ui/clusters/{cluster_id}", get(clusters::show))
+        .route("/ui/node-pools/{namespace}/{name}", get(clusters::show_pool))
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))

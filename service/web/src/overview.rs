@@ -7,6 +7,7 @@ use muster_api::boot::BootingMachine;
 use muster_api::search::{FoundHost, FoundHosts};
 use muster_api::troubles::Troubles;
 
+use crate::clusters;
 use crate::events::{self, EventRows};
 use crate::hosts::{self, Wait};
 use crate::html::{self, Frame, answer, hosts_with};
@@ -151,7 +152,7 @@ async fn of_hosts(visitor: &Visitor) -> Result<Vec<Need>, Refusal> {
     Ok(needs)
 }
 
-/// The BMCs and booting machines that need work.
+/// The BMCs, booting machines and requests of nodes that need work.
 async fn beside_hosts(visitor: &Visitor, now: &str) -> Result<Vec<Need>, Refusal> {
     let found: Troubles = visitor.get(&format!("{MUSTER_PATH}/troubles")).await?;
     let bmcs = found.bmcs.into_iter().map(|bmc| Item {
@@ -171,18 +172,35 @@ async fn beside_hosts(visitor: &Visitor, now: &str) -> Result<Vec<Need>, Refusal
             why: why_stuck(machine, now),
         }
     });
-    let kinds: [(&str, Vec<Item>, usize); 2] = [
-        ("BMCs whose discovery failed", bmcs.collect(), found.bmcs_total),
+    let requests = found.certificate_requests.into_iter().map(|request| Item {
+        address: clusters::address(request.cluster_id),
+        name: format!("{} of {}", request.name, request.node),
+        why: request.reason,
+    });
+    let kinds: [(&str, Vec<Item>, usize, &str); 3] = [
+        (
+            "BMCs whose discovery failed",
+            bmcs.collect(),
+            found.bmcs_total,
+            html::POOLS,
+        ),
         (
             "Machines that fetched boot files and did not register",
             machines.collect(),
             found.machines_total,
+            html::POOLS,
+        ),
+        (
+            "Certificate requests of nodes that are not approved",
+            requests.collect(),
+            found.certificate_requests_total,
+            html::CLUSTERS,
         ),
     ];
-    let needs = kinds.into_iter().filter_map(|(what, all, count)| {
+    let needs = kinds.into_iter().filter_map(|(what, all, count, list)| {
         let first = all.first()?.address.clone();
         let is_one = all.iter().all(|item| item.address == first);
-        let address = if is_one { first } else { html::POOLS.to_owned() };
+        let address = if is_one { first } else { list.to_owned() };
         Some(Need::of(what, all, count, address))
     });
     Ok(needs.collect())

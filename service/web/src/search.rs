@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
+use crate::clusters;
 use crate::hosts;
-use crate::html::{Frame, answer, hosts_with};
+use crate::html::{Frame, answer};
 use crate::pools;
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::frame;
@@ -75,11 +76,11 @@ impl Hit {
     }
 }
 
-/// The path of the page that shows a record: of a cluster the list of its hosts, of a BMC its pool.
+/// The path of the page that shows a record: of a BMC its pool.
 fn address(record: &FoundRecord) -> Option<String> {
     Some(match record.kind {
         FoundKind::InfraEnv => pools::address(record.id.parse().ok()?),
-        FoundKind::Cluster => hosts_with(&format!("cluster:{}", record.id)),
+        FoundKind::Cluster => clusters::address(record.id.parse().ok()?),
         FoundKind::Host => hosts::address(record.infra_env_id?, record.id.parse().ok()?),
         FoundKind::Bmc => pools::address(record.infra_env_id?),
     })

@@ -20,7 +20,7 @@ const TEAM: &str = "team";
 
 fn two_namespaces_share_a_pool_as_its_owner_wants(api: Api) {
     let world = World::of(serve(api));
-    let pool = open_pool(&world);
+    let pool = open_pool(&world, &format!("{GOLD},{TEAM}"));
     for n in 1..=3 {
         known_host(&world.client(), &pool, n);
         world.await_state(&host_id(n), "known-unbound");
@@ -108,12 +108,12 @@ fn serve(api: Api) -> KubeServed {
     served
 }
 
-/// The InfraEnv, which gives its hosts to both; returns its path below REST.
-fn open_pool(world: &World) -> String {
+/// The InfraEnv, which gives its hosts to Machines of these namespaces (separated by commas); returns its path below REST.
+pub fn open_pool(world: &World, namespaces: &str) -> String {
     world.secret(PULL_SECRET);
     let mut infra_env = muster_tests::kube::world::infra_env(&json!({}));
     infra_env["metadata"]["annotations"] =
-        json!({"infraenv.agent-install.openshift.io/agents-for-namespaces": format!("{GOLD},{TEAM}")});
+        json!({"infraenv.agent-install.openshift.io/agents-for-namespaces": namespaces});
     world.kubectl.apply(&[infra_env]);
     await_condition("REST to know the InfraEnv", SOON, || {
         let all = world.client().get("/infra-envs").expect(200).json();
@@ -125,7 +125,7 @@ fn open_pool(world: &World) -> String {
     })
 }
 
-fn approve(world: &World, host: u64) {
+pub fn approve(world: &World, host: u64) {
     let agent = host_id(host);
     world.patch_agent(
         &agent,
@@ -142,7 +142,7 @@ fn quota(name: &str, spec: &Value) -> Value {
 }
 
 /// A namespace with a Cluster; returns its administrator.
-fn tenant(world: &World, namespace: &str) -> Kubectl {
+pub fn tenant(world: &World, namespace: &str) -> Kubectl {
     world.kubectl.run(&["create", "namespace", namespace]);
     let kubectl = world.kubectl.namespace(namespace);
     kubectl.apply(&[json!({
@@ -165,7 +165,7 @@ fn tenant(world: &World, namespace: &str) -> Kubectl {
 }
 
 /// A Machine without bootstrap data, and its AgentMachine.
-fn machine(kubectl: &Kubectl, name: &str) {
+pub fn machine(kubectl: &Kubectl, name: &str) {
     let labels = json!({"cluster.x-k8s.io/cluster-name": "one"});
     kubectl.apply(&[json!({
         "apiVersion": CAPI, "kind": "Machine", "metadata": {"name": name, "labels": labels},
@@ -188,7 +188,7 @@ fn owner(object: &Value) -> Value {
     })
 }
 
-fn await_agent(kubectl: &Kubectl, name: &str) {
+pub fn await_agent(kubectl: &Kubectl, name: &str) {
     let what = format!("{name} to have an Agent");
     kubectl.await_that(&what, &["agentmachine", name], SOON, |machine| {
         machine["status"]["agentRef"]["name"].is_string().then_some(())
@@ -196,7 +196,7 @@ fn await_agent(kubectl: &Kubectl, name: &str) {
 }
 
 /// Waits until an Agent is not taken for this reason, with this in its message.
-fn await_reason(kubectl: &Kubectl, name: &str, reason: &str, message: &str) {
+pub fn await_reason(kubectl: &Kubectl, name: &str, reason: &str, message: &str) {
     let what = format!("{name} to wait: {reason}");
     kubectl.await_that(&what, &["agentmachine", name], SOON, |machine| {
         let mut candidates = machine["status"]["candidates"].as_array()?.iter();

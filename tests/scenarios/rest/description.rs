@@ -35,9 +35,10 @@ const CHECKS_WITH_TOKENS: &str = "ignored_auth,missing_required_header,negative_
 /// Operations that succeed only where tokens are required.
 const OF_TOKENS: [&str; 3] = ["MusterBeginSession", "MusterEndSession", "MusterAddSessionLink"];
 
-/// Operations that succeed only with a host whose erasure failed, or one that its BMC has booted, which the generator cannot make:
-/// `routes::erasing` and `bmc::asleep` show their success.
-const OF_A_PAST: [&str; 4] = [
+/// Operations that succeed only with a host whose erasure failed, one that its BMC has booted, or a NodePool of the Kubernetes API, which the
+/// generator cannot make: `routes::erasing`, `bmc::asleep` and `routes::node_pools` show their success.
+const OF_A_PAST: [&str; 5] = [
+    "MusterGetNodePool",
     "MusterRetryHostErasure",
     "MusterSkipHostErasure",
     "MusterSleepHost",

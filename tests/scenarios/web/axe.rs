@@ -11,6 +11,7 @@ const EMPTY: [(&str, &str); 5] = [
     ("empty overview", "/ui/"),
     ("empty hosts", "/ui/hosts"),
     ("empty pools", "/ui/pools"),
+    ("empty clusters", "/ui/clusters"),
     ("empty events", "/ui/events"),
     ("empty links", "/ui/links"),
     ("empty jobs", "/ui/jobs"),

@@ -86,6 +86,8 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("host", host(1)),
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
+        ("clusters", "/ui/clusters".to_owned()),
+        ("absent-node-pool", "/ui/node-pools/clusters/workers".to_owned()),
         ("events", "/ui/events".to_owned()),
         ("matrix", format!("/ui/matrix/{pool}")),
         ("links", "/ui/links".to_owned()),

@@ -81,6 +81,11 @@ fn a_service_without_pools_and_a_pool_without_hosts_lead_on() {
         &["There is no pool yet", "Make the first pool"],
     );
     see(
+        "clusters-without-clusters",
+        "/ui/clusters",
+        &["There is no cluster yet", "Import a cluster"],
+    );
+    see(
         "events-without-events",
         "/ui/events",
         &["Nothing has happened yet."],

@@ -398,6 +398,30 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         AGENT_MACHINES,
+        "status.candidateReasons",
+        "field",
+        "it says why Agents were not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidateReasons[]",
+        "field",
+        "it says why Agents were not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidateReasons[].agents",
+        "field",
+        "it says why Agents were not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidateReasons[].reason",
+        "field",
+        "it says why Agents were not taken",
+    ),
+    (
+        AGENT_MACHINES,
         "status.failureDomain",
         "field",
         "it says where the Agent is",

@@ -78,6 +78,9 @@ pub struct AgentMachineStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer")]
     pub candidates_omitted: Option<i64>,
+    /// Number of Agents that were not taken for each reason, those without a place in `candidates` included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidate_reasons: Vec<CandidateReason>,
     /// `Ready`, a summary of `AgentRequirementsMet`, `AgentReserved`, `AgentSpecSynced`, `AgentValidated` and `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<StandardCondition>,
@@ -170,4 +173,14 @@ pub struct CandidateAgent {
     /// Reason as a sentence, for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
+}
+
+/// A reason why Agents were not taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateReason {
+    /// Reason in one CamelCase word, for programs.
+    pub reason: String,
+    /// Number of these Agents.
+    #[schemars(schema_with = "schema::integer_from_zero")]
+    pub agents: i64,
 }

@@ -40,6 +40,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
+pub use agent_machine::wait_of;
 use kinds::Kinds;
 use remediation::Waiting;
 use zones::Zones;

@@ -44,6 +44,10 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// Runs until it is aborted, which it is when no host is joining any more.
 pub async fn run(context: Arc<Context>, cluster: ClusterId, queue: Arc<Queue>) {
+    let _requests = Requests {
+        context: context.clone(),
+        cluster,
+    };
     let mut members = Members::new(context.clone(), queue.clone());
     let mut retry = FIRST_RETRY;
     loop {
@@ -64,8 +68,21 @@ pub async fn run(context: Arc<Context>, cluster: ClusterId, queue: Arc<Queue>) {
     }
 }
 
+/// The requests of the cluster that are shown as pending: for as long as it is watched.
+struct Requests {
+    context: Arc<Context>,
+    cluster: ClusterId,
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        self.context.operations.bridge.requests().forget(self.cluster);
+    }
+}
+
 /// A cluster that can be reached.
 pub struct Place {
+    pub id: ClusterId,
     pub deployment: ClusterDeployment,
     /// Namespace and name of the ClusterDeployment.
     pub name: String,
@@ -96,6 +113,7 @@ async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String
             let mut own = OwnNames::of(&cluster_data, &workload.server);
             own.look_up(&workload.client).await;
             Ok(Place {
+                id: cluster,
                 deployment,
                 name,
                 workload,

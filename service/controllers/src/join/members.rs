@@ -20,7 +20,7 @@ use super::act::{Actor, tell};
 use super::assess::{Assessment, Known, assess, identity};
 use super::awaited::{Awaited, Warning};
 use super::cluster::Place;
-use super::csr::{Csr, Decision};
+use super::pending;
 use super::queue::{Key, Queue};
 use super::view::View;
 use super::words;
@@ -166,7 +166,7 @@ impl Members {
             .iter()
             .filter_map(|(_, assessment)| assessment.again)
             .min();
-        self.report_foreign(place, view);
+        self.report_pending(place, view, &assessed);
         for (key, assessment) in &assessed {
             let reference = self.members[key].reference.clone();
             for warning in &assessment.warnings {
@@ -200,22 +200,19 @@ impl Members {
         at
     }
 
-    /// Reports requests that belong to no joining host, each once.
-    fn report_foreign(&mut self, place: &Place, view: &View) {
+    /// Shows the requests that stay pending, and reports those that belong to no joining host, each once.
+    fn report_pending(&mut self, place: &Place, view: &View, assessed: &[(Key, Assessment)]) {
         let identities: Vec<String> = self
             .members
             .values()
             .map(|member| identity(&member.host).hostname)
             .collect();
-        let is_member = |csr: &Csr| {
-            let named = |name: &String| csr.is_for(name) || csr.is_nearly_for(name);
-            identities.iter().any(named)
-        };
-        // A node that has joined renews its certificates, which its cluster handles.
-        let is_nodes_own = |csr: &Csr| view.nodes().any(|node| csr.is_by(&node.name));
+        let assessments: Vec<&Assessment> = assessed.iter().map(|(_, assessment)| assessment).collect();
+        let open = pending::pending(view, &identities, &assessments);
+        self.context.operations.bridge.requests().set(place.id, open);
         let foreign: Vec<Warning> = view
             .csrs()
-            .filter(|csr| csr.decision == Decision::Pending && !is_member(csr) && !is_nodes_own(csr))
+            .filter(|csr| pending::is_foreign(csr, view, &identities))
             .map(|csr| words::foreign(csr, &identities))
             .collect();
         let deployment = place.deployment.object_ref(&());

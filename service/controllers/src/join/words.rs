@@ -217,6 +217,17 @@ pub fn claimed(node: &NodeFacts, hostname: &str) -> Warning {
     }
 }
 
+/// A request of a joining host that is decided later.
+pub fn undecided(csr: &Csr) -> String {
+    format!(
+        "The {} certificate request {} of the node {:?} is decided when that node has joined as the host that is being installed. {}",
+        csr.sort.name(),
+        csr.name,
+        shortened(&csr.node),
+        approve_by_hand(&csr.name)
+    )
+}
+
 /// A request that is no joining host's; `hosts`: those that are joining.
 pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
     let note = format!(

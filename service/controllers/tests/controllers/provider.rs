@@ -7,6 +7,7 @@ mod contract;
 mod control_planes;
 mod images;
 mod moves;
+mod placements;
 mod quotas;
 mod reinstalls;
 mod remediation;

@@ -12,6 +12,7 @@
 //! Where the owner of the hosts has quotas, these limit and order what machines take ([`place_in_line`]).
 
 mod candidate;
+mod funnel;
 mod kept;
 mod line;
 mod pool;
@@ -20,6 +21,7 @@ mod reason;
 mod selector;
 
 pub use candidate::{Candidate, Erasure, Hardware, PastFailures, Rest, architecture_name};
+pub use funnel::{FunnelStep, funnel};
 pub use line::{Line, Waiting, place_in_line};
 pub use pool::{Least, least};
 pub use quota::{Quota, Usage, in_force, usage};

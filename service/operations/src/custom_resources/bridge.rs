@@ -2,6 +2,7 @@
 //! resources.
 
 mod approval;
+mod requests;
 mod watch_health;
 
 use std::collections::BTreeMap;
@@ -12,8 +13,10 @@ use std::time::Instant;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 
+use crate::node_pools::NodePoolReader;
 use crate::resources::{ResourceKind, Resources, Seen};
 pub use approval::NotApproved;
+pub use requests::{PendingCsr, PendingCsrs};
 use watch_health::WatchHealth;
 
 /// The state of the bridge in this replica.
@@ -66,6 +69,9 @@ pub struct BridgeState {
     remarks: Mutex<BTreeMap<&'static str, String>>,
     /// `None`: this process cannot read custom resources.
     resources: Mutex<Option<Arc<dyn Resources>>>,
+    /// `None`: this process cannot read node pools.
+    node_pools: Mutex<Option<Arc<dyn NodePoolReader>>>,
+    requests: PendingCsrs,
 }
 
 impl BridgeState {
@@ -77,6 +83,8 @@ impl BridgeState {
             watches: WatchHealth::default(),
             remarks: Mutex::default(),
             resources: Mutex::default(),
+            node_pools: Mutex::default(),
+            requests: PendingCsrs::default(),
         }
     }
 
@@ -134,6 +142,24 @@ impl BridgeState {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Sets the reader of node pools.
+    pub fn read_node_pools_by(&self, reader: Arc<dyn NodePoolReader>) {
+        *self.node_pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader);
+    }
+
+    /// The reader of node pools; `None`: this process has none.
+    pub(crate) fn node_pools(&self) -> Option<Arc<dyn NodePoolReader>> {
+        self.node_pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The certificate signing requests that the controllers of this process did not approve.
+    pub fn requests(&self) -> &PendingCsrs {
+        &self.requests
     }
 
     /// The custom resource of a record. If this process cannot read custom resources, it counts as existing; without a

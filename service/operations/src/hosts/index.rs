@@ -15,7 +15,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
-use muster_core::query::{Facts, Field, HardwareSummary, Words};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::query::{Facts, Field, HardwareSummary, HostSummary, HostView, Words};
 use muster_core::rules::sleep::Member;
 use muster_store::{HostForm, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
@@ -99,6 +100,19 @@ impl HostIndex {
         let found =
             tokio::task::spawn_blocking(move || BestHosts::of(&table, scope, &words, limit, now)).await;
         Ok(finished(found))
+    }
+
+    /// The hosts with one of these ids, in no order.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub(crate) async fn of_ids(&self, ids: HashSet<HostId>) -> Result<Vec<HostSummary>, StoreError> {
+        let (table, _) = self.table().await?;
+        let found = tokio::task::spawn_blocking(move || {
+            let hosts = table.hosts().filter(|host| ids.contains(&host.id()));
+            hosts.map(HostView::summary).collect::<Vec<HostSummary>>()
+        });
+        Ok(finished(found.await))
     }
 
     /// The hosts of an InfraEnv that may be machines with one of these network cards (in lower case) or addresses: their inventory or their

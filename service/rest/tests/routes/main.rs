@@ -20,6 +20,7 @@ mod search;
 mod changes;
 mod clusters;
 mod large_clusters;
+mod node_pools;
 mod support;
 
 mod downloads;

@@ -1,6 +1,7 @@
 //! The page, as browsers get it: who sees it, what it shows, which forms change something. What belongs to one page alone is in a file of
 //! `web/`.
 
+mod clusters;
 mod events;
 mod host;
 mod hosts;

@@ -47,6 +47,7 @@ use super::remediation::Waiting;
 use super::zones::Zones;
 use crate::context::Context;
 use triggers::Triggers;
+pub use waits::wait_of;
 
 /// AgentMachines reconciled at the same time: a whole NodePool may be scaled up at once.
 const WORKERS: u16 = 16;

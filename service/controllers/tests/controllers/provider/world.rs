@@ -12,8 +12,10 @@ use muster_cluster_api::capi::turns::{Holder, SERVICE, Turns};
 use muster_cluster_api::{OnlyPool, Pool};
 use muster_controller::events::{Events, publish};
 use muster_controller::namespaces::Namespaces;
+use muster_controllers::node_pools::NodePoolLooks;
 use muster_core::rules::os_image::OsImage;
-use muster_operations::now;
+use muster_operations::bridge::BridgeStatus;
+use muster_operations::{Operations, now};
 use muster_resources::{
     Agent, AgentCluster, AgentMachine, AgentMachineStatus, AgentMachineTemplate, AgentQuota,
     ClusterDeployment, InfraEnv, StandardCondition,
@@ -153,6 +155,17 @@ impl World {
         world.infra_env(Some(NAMESPACE)).await;
         tokio::spawn(capi::run(context, stop));
         world
+    }
+
+    /// The operations, which read node pools and Machines from this API.
+    pub fn operations(&self) -> Arc<Operations> {
+        let operations = self.backend.operations.clone();
+        operations.bridge.set(BridgeStatus::Leading);
+        operations.bridge.read_node_pools_by(Arc::new(NodePoolLooks {
+            client: self.backend.client.clone(),
+            namespaces: Namespaces::default(),
+        }));
+        operations
     }
 
     /// Creates the InfraEnv of all Agents, which gives its hosts to AgentMachines of this namespace.

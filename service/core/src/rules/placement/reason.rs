@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use muster_api::time::Timestamp;
-use strum::IntoStaticStr;
+use strum::{IntoStaticStr, VariantNames};
 
 use crate::record::KubeRef;
 
-/// The reason why a host was not taken. Its name is for programs, its text for users.
-#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+/// The reason why a host was not taken. Its name is for programs, its text for users. In the order in which reasons are decided.
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr, VariantNames)]
 pub enum NotTaken {
     /// The requirement of the machine's selector that it does not meet.
     NotSelected(String),
@@ -36,12 +36,12 @@ pub enum NotTaken {
     NotApproved,
     /// With the state of the host.
     Bound(String),
-    NotConnected(String),
-    NotValidated(String),
     /// Its disks are erased, since it left a cluster.
     BeingErased,
     /// Its disks could not be erased: it is not taken until it is freed.
     CannotBeErased(String),
+    NotConnected(String),
+    NotValidated(String),
     /// An installation or its node failed on it; it is taken again from `until` on. `why` is `None` for readers who may not know it: it can name
     /// a machine of others.
     FailedBefore {

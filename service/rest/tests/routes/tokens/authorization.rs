@@ -167,6 +167,8 @@ impl Asked<'_> {
             .replace("{infra_env_id}", infra_env)
             .replace("{ie}", infra_env)
             .replace("{host_id}", &host_id(1))
+            .replace("{namespace}", "clusters")
+            .replace("{name}", "workers")
             .replace("{h2}", &host_id(2))
             .replace("{validation_id}", "container-images-available")
             .replace("{job_id}", &host_id(7))

@@ -1,10 +1,12 @@
 //! The list of hosts: columns, groups, views, tables, and what its form leads to.
 
 use muster_core::query::{Key, Query};
+use muster_core::record::{Sleep, SleepCause, SleepStage};
+use muster_operations::now;
 use serde_json::json;
 
 use super::Browser;
-use crate::world::World;
+use crate::world::{World, host_id};
 
 /// A world with a pool of two hosts and another of one, and its visitor.
 async fn three_hosts() -> (World, Browser) {
@@ -46,6 +48,37 @@ fn link(page: &str, text: &str) -> String {
         .unwrap_or_else(|| panic!("{text}: {page}"));
     let (_, tag) = before.rsplit_once("<a ").unwrap();
     all(tag, "href=\"", "\"").remove(0)
+}
+
+#[tokio::test]
+async fn a_host_that_sleeps_has_the_stage_of_its_sleep_beside_its_state() {
+    let world = World::open().await;
+    let lab = world.infra_env(json!({"name": "lab"})).await;
+    for number in [1, 2] {
+        world.host(lab, number).await;
+    }
+    let id = host_id(2).parse().unwrap();
+    let mut host = world.operations.hosts.get(lab, id).await.unwrap();
+    host.data.sleep = Some(Sleep {
+        asked_at: now(),
+        bmc: "r1u7".to_owned(),
+        cause: SleepCause::Person,
+        stage: SleepStage::Asleep { since: now() },
+    });
+    // Before the first search: this change is not published.
+    world
+        .operations
+        .store()
+        .save_host(&host, None, &[])
+        .await
+        .unwrap();
+    let visitor = Browser::operator(&world).await;
+    let page = visitor.open(&world, "/ui/hosts").await.expect(200).text();
+    let asleep = "<span class=\"mood busy\">asleep</span>";
+    assert_eq!(content(&page).matches(asleep).count(), 1, "{page}");
+    let (_, row) = page.split_once(&format!("id=\"/ui/hosts/{lab}/{id}\"")).unwrap();
+    let row = row.split("</tr>").next().unwrap();
+    assert!(row.contains(asleep), "{row}");
 }
 
 #[tokio::test]

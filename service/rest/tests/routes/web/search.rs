@@ -47,7 +47,7 @@ async fn a_serial_number_leads_to_its_host_by_the_box_of_every_page() {
     assert_eq!(hits["is_all"], json!(true));
     for (text, kind, address) in [
         ("zebra", "pool", format!("/ui/pools/{infra_env}")),
-        ("day2", "cluster", format!("/ui/hosts?q=cluster%3A{cluster}")),
+        ("day2", "cluster", format!("/ui/clusters/{cluster}")),
     ] {
         let hits = visitor
             .open(&world, &format!("/ui/search/hits?q={text}"))

@@ -1,11 +1,13 @@
 //! Names the Agent that was taken for an AgentMachine, and the reason against each of the others. Source:
 //! docs/protocol/capi-agent-provider.md#2.1.
 
+use std::collections::BTreeMap;
+
 use muster_controller::conditions::ConditionStatus::{False, True};
 use muster_controller::conditions::DesiredCondition;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::NotTaken;
-use muster_resources::{AgentMachineStatus, CandidateAgent, StandardCondition};
+use muster_resources::{AgentMachineStatus, CandidateAgent, CandidateReason, StandardCondition};
 
 use super::status::{Reason, Type};
 
@@ -55,6 +57,15 @@ pub fn set_candidates(status: &mut AgentMachineStatus, reserved: &Reserved) {
     status.candidates = listed.collect();
     let omitted = others.len().saturating_sub(MOST_CANDIDATES);
     status.candidates_omitted = i64::try_from(omitted).ok().filter(|omitted| *omitted > 0);
+    let mut counts = BTreeMap::<&str, i64>::new();
+    for (_, why) in &others {
+        *counts.entry(why.name()).or_default() += 1;
+    }
+    let counts = counts.into_iter().map(|(reason, agents)| CandidateReason {
+        reason: reason.to_owned(),
+        agents,
+    });
+    status.candidate_reasons = counts.collect();
 }
 
 /// Sorts the Agents that a user can make usable first.

@@ -233,6 +233,7 @@ pub fn differs_in_reasons_only(before: Option<&AgentMachineStatus>, next: &Agent
         let mut status = status.clone();
         status.candidates.clear();
         status.candidates_omitted = None;
+        status.candidate_reasons.clear();
         for condition in &mut status.conditions {
             condition.message.clear();
         }
@@ -580,6 +581,12 @@ mod tests {
             (status.candidates.len(), status.candidates_omitted),
             (20, Some(10))
         );
+        let counts: Vec<(&str, i64)> = status
+            .candidate_reasons
+            .iter()
+            .map(|one| (one.reason.as_str(), one.agents))
+            .collect();
+        assert_eq!(counts, [("NotApproved", 5), ("TakenBy", 25)]);
         assert_eq!(
             (
                 status.candidates[0].name.as_str(),

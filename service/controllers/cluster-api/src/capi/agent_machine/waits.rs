@@ -62,6 +62,11 @@ pub fn end(object: &AgentMachine, provider: &Provider) {
     provider.context.waits.set(&object.object_ref(&()), None);
 }
 
+/// The wait of an AgentMachine with this status; `None`: it waits for nothing.
+pub fn wait_of(status: &AgentMachineStatus) -> Option<Wait> {
+    wait(status).map(|(wait, _)| wait)
+}
+
 /// The wait, with the condition that shows it.
 fn wait(status: &AgentMachineStatus) -> Option<(Wait, Type)> {
     if let Some(deleting) = find(status, Type::Deleting) {

@@ -248,6 +248,9 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         refusable("MusterGetJob", OPERATOR_ONLY, 404, None),
         refusable("MusterCancelJob", OPERATOR_ONLY, 404, None),
         refusable("MusterRetryJob", OPERATOR_ONLY, 404, Some(json!({}))),
+        operation("MusterListNodePools", OPERATOR_ONLY, "", None),
+        operation("MusterGetNodePool", OPERATOR_ONLY, "", None),
+        operation("MusterListPlacements", OPERATOR_ONLY, "", None),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.
