@@ -4,6 +4,7 @@
 //! REST handlers, controllers and image streams call these operations and map [`OperationError`] to their own
 //! responses.
 
+pub mod audit;
 pub mod auth;
 pub mod bmcs;
 pub mod bridge;
@@ -26,6 +27,7 @@ pub mod request_id;
 pub mod resources;
 mod retry;
 mod search;
+mod service;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;

@@ -24,6 +24,7 @@ macro_rules! on_both {
     )*};
 }
 
+mod audit;
 mod bmcs;
 mod boot_requests;
 mod clusters;

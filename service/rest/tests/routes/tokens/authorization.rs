@@ -170,7 +170,9 @@ impl Asked<'_> {
             .replace("{h2}", &host_id(2))
             .replace("{validation_id}", "container-images-available")
             .replace("{cluster_id}", &cluster)
-            .replace("{bmc_id}", &self.targets.bmc.borrow());
+            .replace("{bmc_id}", &self.targets.bmc.borrow())
+            .replace("{token_id}", "none")
+            .replace("{session_id}", "none");
         let body: Option<Value> = self.operation.body.as_ref().map(|body| {
             let text = body.to_string().replace("{ie}", infra_env);
             serde_json::from_str(&text.replace("{c}", &cluster)).unwrap()

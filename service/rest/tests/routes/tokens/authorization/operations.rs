@@ -240,6 +240,12 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         // A token is no session.
         refusable("MusterEndSession", OPERATOR_ONLY, 409, None),
         operation("MusterAddSessionLink", OPERATOR_ONLY, "", None),
+        operation("MusterListAudit", OPERATOR_ONLY, "", None),
+        operation("MusterGetService", OPERATOR_ONLY, "", None),
+        operation("MusterListTokens", OPERATOR_ONLY, "", None),
+        // There are none with these ids.
+        refusable("MusterRevokeToken", OPERATOR_ONLY, 404, None),
+        refusable("MusterEndOtherSession", OPERATOR_ONLY, 404, None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
