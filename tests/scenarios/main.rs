@@ -129,6 +129,7 @@ mod web {
     mod machine;
     mod outages;
     mod paper;
+    mod service;
     mod sessions;
     mod states;
     mod walk;

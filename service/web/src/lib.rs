@@ -14,6 +14,7 @@ mod overview;
 mod pools;
 mod rest;
 mod search;
+mod service;
 mod sign_in;
 mod words;
 
@@ -50,6 +51,11 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/pools/{infra_env_id}", get(pools::show))
         .route("/ui/pools/{infra_env_id}/qr.svg", get(pools::qr))
         .route("/ui/pools/{infra_env_id}/{action}", post(pools::act))
+        .route(
+            service::ADDRESS,
+            get(Page(|visitor| shown(service::show(visitor)))),
+        )
+        .route("/ui/service/{action}", post(service::act))
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))

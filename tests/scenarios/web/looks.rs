@@ -87,6 +87,7 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
         ("events", "/ui/events".to_owned()),
+        ("service", "/ui/service".to_owned()),
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]

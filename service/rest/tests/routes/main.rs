@@ -34,6 +34,7 @@ mod tokens {
     mod audit;
     mod authorization;
     mod canaries;
+    mod listed;
     mod proofs;
     pub mod scopes;
     mod sessions;

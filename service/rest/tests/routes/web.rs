@@ -8,6 +8,7 @@ mod overview;
 mod pools;
 
 mod search;
+mod service;
 
 use axum::body::Body;
 use http::Request;
@@ -162,6 +163,7 @@ async fn every_answer_has_the_policy_and_no_page_is_kept() {
         "/ui/hosts?q=nokey:x",
         "/ui/events",
         "/ui/events?severity=loud",
+        "/ui/service",
         "/ui/sign-in",
         "/ui/hosts/x/y",
         "/ui/static/none.css",

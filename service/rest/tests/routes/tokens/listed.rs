@@ -112,12 +112,10 @@ async fn the_service_returns_how_it_is() {
         (&json!(true), &json!(false))
     );
     assert_eq!(replicas[0]["id"].as_str().unwrap().len(), 8);
-    // No job runs here that would take the change of the new InfraEnv.
+    // No job runs here that would take the change of the new InfraEnv, or write the audit.
     let backlog = &shown["backlog"];
-    assert_eq!(
-        (&backlog["changes"], &backlog["audit_entries"]),
-        (&json!(1), &json!(1))
-    );
+    assert!(backlog["changes"].as_i64().unwrap() > 0, "{shown}");
+    assert_eq!(backlog["audit_entries"], 1);
     assert!(backlog["oldest_change_at"].is_string());
     assert_eq!(
         (&shown["kubernetes"], &shown["jobs"]),
