@@ -65,7 +65,7 @@ impl Author {
     /// `None` for agents and for holders of URLs: what they send is in the log alone.
     fn of(admitted: &Admitted, allowed: Allowed) -> Option<Self> {
         let anybody = || {
-            // Without tokens agents are anybody, too.
+            // Without tokens agents are admitted so, too.
             let is_person = admitted.caller == Caller::Anybody && allowed != Allowed::Agent;
             is_person.then(|| Self {
                 who: "anybody".to_owned(),

@@ -81,6 +81,7 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
             .merge(service::routes())
             .merge(tokens::routes()),
         Allowed::Scoped => routes
+            .merge(bmcs::scoped_routes())
             .merge(changes::routes())
             .merge(events::additions())
             .merge(search::routes())

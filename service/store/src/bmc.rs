@@ -5,6 +5,7 @@ mod failed;
 mod hosts;
 mod names;
 mod orphans;
+mod page;
 mod resource;
 
 use std::borrow::Cow;
@@ -30,6 +31,7 @@ use resource::note;
 
 pub use failed::FailedBmc;
 pub use names::BmcName;
+pub use page::BmcWindow;
 pub(crate) use orphans::delete_all;
 
 row! {

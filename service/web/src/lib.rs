@@ -3,6 +3,7 @@
 //! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
 //! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
 
+mod bmcs;
 mod events;
 mod files;
 mod headers;
@@ -25,13 +26,15 @@ use axum::routing::{any, get, post};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
+pub use bmcs::{BmcTable, ReadBmcs};
 use html::OVERVIEW;
 pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use notice::NoticeCookie;
 use rest::{Page, Rest, shown};
 
-/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL.
-pub fn pages(api: Router, is_https: bool) -> Router {
+/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL; `read_bmcs`: reads
+/// tables of BMCs that are pasted.
+pub fn pages(api: Router, is_https: bool, read_bmcs: ReadBmcs) -> Router {
     let cookie = match is_https {
         true => NoticeCookie::Https,
         false => NoticeCookie::Http,
@@ -43,6 +46,12 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/hosts", get(Page(|visitor| shown(hosts::list(visitor)))))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
+        .route(
+            bmcs::BMCS,
+            get(Page(|visitor| shown(bmcs::list(visitor)))).post(bmcs::add),
+        )
+        .route("/ui/bmcs/{infra_env_id}/{bmc_id}", get(bmcs::show))
+        .route("/ui/bmcs/{infra_env_id}/{bmc_id}/{action}", post(bmcs::act))
         .route(events::ADDRESS, get(Page(|visitor| shown(events::list(visitor)))))
         .route(
             html::POOLS,
@@ -65,7 +74,7 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         )
         .route("/ui/static/{file}", get(files::file))
         .route("/ui/{*path}", any(html::not_found))
-        .with_state(Rest::new(api, cookie))
+        .with_state(Rest::new(api, cookie, read_bmcs))
         .layer(middleware::map_response(headers::secure))
         // A list of a hundred hosts is written for each key in its filter: speed before size.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))

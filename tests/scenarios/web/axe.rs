@@ -7,10 +7,11 @@ use crate::web::looks::{ordinary_and_hostile_hosts, pages};
 use crate::web::walk::{base, serve, sign_in};
 
 /// Pages without content.
-const EMPTY: [(&str, &str); 5] = [
+const EMPTY: [(&str, &str); 6] = [
     ("empty overview", "/ui/"),
     ("empty hosts", "/ui/hosts"),
     ("empty pools", "/ui/pools"),
+    ("empty BMCs", "/ui/bmcs"),
     ("empty events", "/ui/events"),
     ("empty service", "/ui/service"),
 ];

@@ -86,6 +86,7 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("host", host(1)),
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
+        ("bmcs", "/ui/bmcs".to_owned()),
         ("events", "/ui/events".to_owned()),
         ("service", "/ui/service".to_owned()),
         ("search", "/ui/search?q=host".to_owned()),

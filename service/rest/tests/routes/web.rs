@@ -1,6 +1,7 @@
 //! The page, as browsers get it: who sees it, what it shows, which forms change something. What belongs to one page alone is in a file of
 //! `web/`.
 
+mod bmcs;
 mod events;
 mod host;
 mod hosts;
@@ -163,6 +164,8 @@ async fn every_answer_has_the_policy_and_no_page_is_kept() {
         "/ui/hosts?q=nokey:x",
         "/ui/events",
         "/ui/events?severity=loud",
+        "/ui/bmcs",
+        "/ui/bmcs?phase=failed",
         "/ui/service",
         "/ui/sign-in",
         "/ui/hosts/x/y",

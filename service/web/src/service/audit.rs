@@ -5,7 +5,7 @@ use muster_api::audit::{AuditObject, AuditPage, AuditedChange};
 
 use super::ADDRESS;
 use crate::rest::{Refusal, Visitor};
-use crate::{hosts, pools, words};
+use crate::{bmcs, hosts, pools, words};
 
 /// Entries in one window.
 const WINDOW: usize = 100;
@@ -96,6 +96,7 @@ impl AuditRow {
 fn address(object: &AuditObject) -> Option<String> {
     match object.kind.as_str() {
         "host" => Some(hosts::address(object.infra_env_id?, object.id.parse().ok()?)),
+        "bmc" => Some(bmcs::address(object.infra_env_id?, object.id.parse().ok()?)),
         "infra-env" => Some(pools::address(object.id.parse().ok()?)),
         _ => None,
     }

@@ -176,7 +176,7 @@ async fn the_audit_is_for_operators_who_may_read_everything() {
     world.get(&confined, AUDIT).await.expect(403);
     world.get(&world.agent(pool).await, AUDIT).await.expect(401);
     world.get(&Credential::Nothing, AUDIT).await.expect(401);
-    // A refusal of the gate is no change: nobody with a right to one has requested it.
+    // What the gate refuses is in the log alone.
     let before = entries(&world.get(&reader, AUDIT).await).len();
     world
         .post(&reader, "/infra-envs", &json!({"name": "lab"}))

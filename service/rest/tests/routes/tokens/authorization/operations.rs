@@ -235,6 +235,7 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterSearchHosts", OPERATOR_ONLY, "", None),
         operation("MusterSearchRecords", OPERATOR_ONLY, "q=host", None),
         operation("MusterListTroubles", OPERATOR_ONLY, "", None),
+        operation("MusterListAllBmcs", OPERATOR_ONLY, "", None),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.
