@@ -10,6 +10,7 @@ mod headers;
 mod host;
 mod hosts;
 mod html;
+mod logs;
 mod notice;
 mod overview;
 mod pools;
@@ -65,6 +66,7 @@ pub fn pages(api: Router, is_https: bool, read_bmcs: ReadBmcs) -> Router {
             get(Page(|visitor| shown(service::show(visitor)))),
         )
         .route("/ui/service/{action}", post(service::act))
+        .route("/ui/logs/{infra_env_id}/{host_id}", get(logs::show))
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))

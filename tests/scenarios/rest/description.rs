@@ -38,6 +38,9 @@ const OF_TOKENS: [&str; 3] = ["MusterBeginSession", "MusterEndSession", "MusterA
 /// Operations that succeed only with the id of a token or session, which is random: `routes::tokens::listed` shows their success.
 const OF_ANOTHER_TOKEN: [&str; 2] = ["MusterRevokeToken", "MusterEndOtherSession"];
 
+/// Operations that succeed only with logs that are an archive, which the generator does not send: `routes::web::logs` shows their success.
+const OF_AN_ARCHIVE: [&str; 2] = ["MusterListHostLogFiles", "MusterReadHostLog"];
+
 /// Operations that succeed only with a host whose erasure failed, or one that its BMC has booted, which the generator cannot make:
 /// `routes::erasing` and `bmc::asleep` show their success.
 const OF_A_PAST: [&str; 4] = [
@@ -55,7 +58,7 @@ fn every_answer_is_described() {
     let description: Value = serde_json::from_str(&description).unwrap();
     let without_success: Vec<&str> = can_succeed(&description)
         .filter(|operation| !OF_TOKENS.contains(operation) && !OF_ANOTHER_TOKEN.contains(operation))
-        .filter(|operation| !OF_A_PAST.contains(operation))
+        .filter(|operation| !OF_A_PAST.contains(operation) && !OF_AN_ARCHIVE.contains(operation))
         .filter(|operation| !succeeded(&seen, operation))
         .collect();
     assert!(

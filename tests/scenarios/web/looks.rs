@@ -86,6 +86,7 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("host", host(1)),
         ("hostile", host(ORDINARY + 1)),
         ("absent", host(99)),
+        ("logs", format!("/ui/logs/{pool}/{}", host_id(1))),
         ("bmcs", "/ui/bmcs".to_owned()),
         ("events", "/ui/events".to_owned()),
         ("service", "/ui/service".to_owned()),

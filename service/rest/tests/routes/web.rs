@@ -5,6 +5,7 @@ mod bmcs;
 mod events;
 mod host;
 mod hosts;
+mod logs;
 mod overview;
 mod pools;
 

@@ -149,6 +149,8 @@ fn of_hosts_and_bmcs() -> Vec<Operation> {
         refusable("MusterAskHostForLogs", OPERATOR_ONLY, 409, None),
         operation("MusterGetHostLogs", OPERATOR_ONLY, "", None),
         refusable("MusterDownloadHostLogs", OPERATOR_ONLY, 409, None),
+        refusable("MusterListHostLogFiles", OPERATOR_ONLY, 409, None),
+        refusable("MusterReadHostLog", OPERATOR_ONLY, 409, None),
         // `logs.rs` has the right form of it.
         refusable("MusterUploadHostLogs", AGENT, 409, Some(json!({}))),
         operation("MusterListBmcs", OPERATOR_ONLY, "", None),
