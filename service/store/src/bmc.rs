@@ -31,8 +31,8 @@ use resource::note;
 
 pub use failed::FailedBmc;
 pub use names::BmcName;
-pub use page::BmcWindow;
 pub(crate) use orphans::delete_all;
+pub use page::BmcWindow;
 
 row! {
     BmcRow<'a> of "bmcs" by [id] {

@@ -55,6 +55,8 @@ fn read_everything(tab: &Tab<'_>, base: &str, pool_page: &str, host_page: &str) 
         ("/ui/hosts?all=1", "this table does not follow changes"),
         ("/ui/events", " registered"),
         ("/ui/events?severity=critical", "No event fits."),
+        ("/ui/bmcs", "Import a table"),
+        ("/ui/service", "Who requested which change"),
         ("/ui/search?q=sn-1", "1 record"),
         ("/ui/pools", "rack"),
         (pool_page, "Save the settings"),
