@@ -3,6 +3,8 @@
 mod inventory;
 mod params;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -238,4 +240,18 @@ pub struct Bmc {
     pub created_at: String,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
+}
+
+/// BMCs of all InfraEnvs, in a window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BmcPage {
+    /// Failed ones first, by name; without inventories.
+    pub bmcs: Vec<Bmc>,
+    /// Names of their InfraEnvs, by id.
+    pub infra_envs: BTreeMap<String, String>,
+    /// Number of all BMCs by phase, whatever the window.
+    pub phases: BTreeMap<String, i64>,
+    /// There are more behind the window.
+    pub more: bool,
 }

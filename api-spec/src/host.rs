@@ -10,7 +10,9 @@ mod stage;
 pub use cleaning::{HostCleaned, HostCleanedDisk, HostCleaning};
 pub use health::{HostHealth, HostHealthHour, HostHealthWorst};
 pub use history::HostStateChange;
-pub use logs::{HostLogArchive, HostLogs, HostLogsState};
+pub use logs::{
+    HostLogArchive, HostLogFile, HostLogFiles, HostLogLine, HostLogLines, HostLogs, HostLogsState,
+};
 pub use os_image::{HostOsImage, OsImageChoice};
 pub use stage::{HostProgressParams, HostStage};
 

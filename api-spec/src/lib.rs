@@ -5,6 +5,7 @@
 //! absent lists may be `null`. A deployed agent may be older or newer than the service, so these types change by addition.
 
 pub mod agent;
+pub mod audit;
 pub mod bmc;
 pub mod boot;
 pub mod cluster;
@@ -22,6 +23,7 @@ mod machine;
 pub mod node_pools;
 mod overview;
 mod serialize;
+pub mod service;
 pub mod steps;
 #[cfg(test)]
 mod tests;

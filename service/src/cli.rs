@@ -1,6 +1,7 @@
 //! Commands that talk to a running service, or to its database; and programs that run for themselves.
 
 pub mod arguments;
+pub mod audit;
 pub mod bmc;
 pub mod cluster;
 pub mod config;

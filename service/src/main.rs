@@ -13,8 +13,8 @@ use muster::cli::help::{completion, man, tips};
 use muster::cli::kubernetes::{crds, kubeconfig, uninstall};
 use muster::cli::output::print;
 use muster::cli::{
-    bmc, cluster, config, events, host, infra_env, job, manager, open, pxe_config, search, status, token,
-    version,
+    audit, bmc, cluster, config, events, host, infra_env, job, manager, open, pxe_config, search, status,
+    token, version,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -78,6 +78,8 @@ enum Command {
     Open(open::OpenArgs),
     /// Show what happened
     Events(events::EventsArgs),
+    /// Show who requested which change
+    Audit(audit::AuditArgs),
     /// Show how the service is, and how many hosts are in which state
     Status(status::StatusArgs),
     /// Show the version of this program, and those of the service and of the agent that it gives to machines
@@ -186,6 +188,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Search(args) => search::run(args).await,
             Command::Open(args) => open::run(args).await,
             Command::Events(args) => events::run(args).await,
+            Command::Audit(args) => audit::run(args).await,
             Command::Status(args) => status::run(args).await,
             Command::Version(args) => version::run(args).await,
             Command::Config(command) => config::run(command),

@@ -36,6 +36,10 @@ pub struct RetentionArgs {
     )]
     max_log_size: u32,
 
+    /// Entries of the audit, which is who requested which change; the oldest go first
+    #[arg(long, env = "MUSTER_AUDIT_ENTRIES", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    audit_entries: u32,
+
     /// Hosts of one InfraEnv; further ones are refused, and those that exist keep working
     #[arg(long, env = "MUSTER_MAX_HOSTS", value_name = "N", default_value_t = 20000, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_hosts: u32,
@@ -68,6 +72,7 @@ impl RetentionArgs {
             deleted: self.keep_deleted.0,
             logs: self.keep_logs.0,
             log_bytes: Some(i64::from(self.max_log_size) << 20),
+            audit: Some(self.audit_entries),
         }
     }
 }

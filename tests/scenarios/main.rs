@@ -112,7 +112,6 @@ mod bmc {
     mod discovery;
     mod foreign;
     mod machine;
-    mod many;
     mod rack;
     mod returns;
     mod vendors;
@@ -130,9 +129,11 @@ mod web {
     mod keys;
     mod looks;
     mod machine;
+    mod many;
     mod outages;
     mod paper;
     mod pictures;
+    mod service;
     mod sessions;
     mod states;
     mod walk;

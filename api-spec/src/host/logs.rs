@@ -55,3 +55,49 @@ pub struct HostLogArchive {
     /// Bytes.
     pub size: i64,
 }
+
+/// The files in a host's logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostLogFiles {
+    /// When the logs came: RFC 3339 with milliseconds.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub came_at: String,
+    pub files: Vec<HostLogFile>,
+    /// The archive is larger than what is read of it, or damaged: there may be more.
+    pub is_cut: bool,
+}
+
+/// A file in a host's logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostLogFile {
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// Lines of a file in a host's logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostLogLines {
+    /// When the logs came: RFC 3339 with milliseconds.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub came_at: String,
+    /// Bytes of the file.
+    pub size: u64,
+    pub lines: Vec<HostLogLine>,
+    /// There are further lines of the selection behind these; of the last ones, before these.
+    pub more: bool,
+    /// The archive is larger than what is read of it, or damaged: the file may have more lines.
+    pub is_cut: bool,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostLogLine {
+    /// From 1.
+    pub number: u64,
+    pub text: String,
+}

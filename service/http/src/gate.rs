@@ -71,9 +71,11 @@ pub async fn require(
     let admitted = admitted.inspect_err(|problem| {
         audit::refused(&audit::operation(&request), problem.status(), problem.reason());
     })?;
-    let change = target
-        .changes
-        .then(|| audit::Change::of(&request, admitted.with_session(), target, host));
+    let change = target.changes.then(|| {
+        let object = audit::object(&params);
+        audit::Change::of(&request, (&admitted, allowed), target, host, object)
+    });
+    let (audit, operation_ids) = (gate.audit.clone(), gate.operation_ids.clone());
     request.extensions_mut().insert(admitted.caller);
     if allowed == Allowed::Scoped {
         let admission = Admission {
@@ -88,7 +90,7 @@ pub async fn require(
     }
     let mut response = next.run(request).await;
     if let Some(change) = change {
-        change.answered(response.status());
+        change.answered(&audit, &operation_ids, &response);
     }
     if let Some(token) = replacing {
         speaker::hand_out(&mut response, &token);

@@ -13,6 +13,7 @@ pub mod proof;
 pub mod request_id;
 mod unread;
 
+pub use audit::{Made, OperationIds};
 pub use body::{Body, Path, Query};
 pub use cookie::SessionCookie;
 pub use gate::{Allowed, Caller, Gate};

@@ -10,9 +10,9 @@ mod reboot;
 mod resource;
 mod sleep;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use muster_api::bmc::{BmcCreateParams, BmcUpdateParams};
+use muster_api::bmc::{BmcCreateParams, BmcPhase, BmcUpdateParams};
 use muster_api::ids::{BmcId, InfraEnvId};
 use muster_core::lifecycle::bmc::{BmcEvent, added, advance, create, deleted, update};
 use muster_core::record::{Bmc, BmcLimits, NewEvent};
@@ -26,6 +26,7 @@ use crate::retry::{retry, unless_conflict};
 use crate::{OperationError, Result, request_id};
 
 pub use error::BmcProblem;
+pub use muster_store::bmc::BmcWindow;
 use reads::Reads;
 pub use reboot::RebootRequest;
 pub use resource::Following;
@@ -124,6 +125,16 @@ impl Bmcs {
     /// Names and addresses of the BMCs of an InfraEnv, or of all, by name.
     pub async fn names(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<BmcName>> {
         Ok(self.store.list_bmc_names(infra_env_id).await?)
+    }
+
+    /// BMCs of all InfraEnvs that are there, and whether there are more behind the window.
+    pub async fn window(&self, window: BmcWindow) -> Result<(Vec<Bmc>, bool)> {
+        Ok(self.store.bmc_window(window).await?)
+    }
+
+    /// Number of BMCs by phase, of an InfraEnv or of all.
+    pub async fn count_by_phase(&self, infra_env_id: Option<InfraEnvId>) -> Result<BTreeMap<BmcPhase, i64>> {
+        Ok(self.store.count_bmcs_by_phase(infra_env_id).await?)
     }
 
     /// One BMC of an InfraEnv.

@@ -1,5 +1,6 @@
 //! Background jobs, which run until the service stops: one file per job.
 
+pub mod audit;
 pub mod boot_requests;
 pub mod deadlines;
 pub mod disk;
@@ -31,6 +32,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Starts all jobs.
 pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &CancellationToken) {
+    jobs.spawn(audit::run(operations.clone(), stop.clone()));
     jobs.spawn(boot_requests::run(operations.clone(), stop.clone()));
     jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
     jobs.spawn(disk::run(operations.clone(), stop.clone()));

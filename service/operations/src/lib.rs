@@ -5,6 +5,7 @@
 //! responses.
 
 mod access;
+pub mod audit;
 pub mod bmcs;
 pub mod clusters;
 mod custom_resources;
@@ -22,6 +23,7 @@ mod operations;
 pub mod records;
 mod retry;
 mod search;
+mod service;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;

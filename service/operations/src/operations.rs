@@ -10,6 +10,7 @@ use muster_core::record::{BmcLimits, InfraEnv, KubeRef};
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 
+use crate::audit::Audit;
 use crate::auth::{Auth, OperatorTokens, Sessions};
 use crate::bmcs::Bmcs;
 use crate::bridge::{BridgeState, NotApproved};
@@ -71,6 +72,8 @@ pub struct Operations {
     pub logs: Logs,
     /// Events of hosts, InfraEnvs and clusters.
     pub events: Events,
+    /// Who requested which change.
+    pub audit: Arc<Audit>,
     /// Times of the jobs' last rounds.
     pub rounds: Rounds,
     /// Tracks the reception of polls.
@@ -190,6 +193,7 @@ impl Operations {
             outages,
             logs: Logs::new(store.clone(), settings.disk.clone(), settings.retention.log_bytes),
             events: Events::new(store.clone()),
+            audit: Arc::new(Audit::new(store.clone(), settings.retention.audit)),
             retention: settings.retention,
             disk: settings.disk,
             rounds: Rounds::default(),

@@ -1,5 +1,6 @@
 //! BMCs through which machines are discovered. They are no part of the v2 protocol, so they have a path of their own.
 
+mod all;
 mod change;
 mod create;
 mod discovery;
@@ -12,7 +13,12 @@ use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// All operations, for operators only.
+/// The operation of operators with any scope.
+pub fn scoped_routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(all::list_all_bmcs))
+}
+
+/// The other operations, for operators only.
 pub fn routes() -> OpenApiRouter<Rest> {
     OpenApiRouter::new()
         .routes(routes!(create::create_bmc, read::list_bmcs))

@@ -1,5 +1,6 @@
 //! Implements the REST API: the v2 protocol under `/api/assisted-install/v2`, `/health`, `/ready` and `/metrics`.
 
+mod audit;
 mod bmcs;
 mod changes;
 mod clusters;
@@ -17,10 +18,12 @@ mod process;
 mod router;
 mod scopes;
 mod search;
+mod service;
 mod sessions;
 mod state;
 mod status;
 mod support;
+mod tokens;
 mod troubles;
 mod versions;
 mod views;

@@ -1,9 +1,11 @@
 //! Logs of hosts and of installation controllers: upload, download, and progress. Source: docs/protocol/rest-behaviour.md#3.5. Logs that
 //! an operator requests from a host are an addition to the protocol, with a path of their own.
 
+mod archive;
 mod asked;
 mod download;
 mod progress;
+mod read;
 mod upload;
 mod which;
 
@@ -40,7 +42,9 @@ pub fn asked_routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     match allowed {
         Allowed::User => routes
             .routes(routes!(asked::ask_host_for_logs, asked::get_host_logs))
-            .routes(routes!(asked::download_host_logs)),
+            .routes(routes!(asked::download_host_logs))
+            .routes(routes!(read::list_host_log_files))
+            .routes(routes!(read::read_host_log)),
         Allowed::Agent => routes
             .routes(routes!(asked::upload_host_logs))
             .layer(DefaultBodyLimit::max(REQUEST_LIMIT)),

@@ -22,11 +22,12 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::openapi::serve::Described;
 use crate::openapi::shared;
+use crate::openapi::shared::operation_ids;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
 use crate::{
-    bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, node_pools, operators, search,
-    sessions, status, support, troubles, versions,
+    audit, bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, node_pools, operators,
+    search, service, sessions, status, support, tokens, troubles, versions,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.
@@ -74,11 +75,16 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
         Allowed::User => routes
+            
+            .merge(audit::routes())
             .merge(bmcs::routes())
             .merge(hosts::additions())
             .merge(infra_envs::additions())
-            .merge(node_pools::routes()),
+            .merge(node_pools::routes())
+            .merge(service::routes())
+            .merge(tokens::routes()),
         Allowed::Scoped => routes
+            .merge(bmcs::scoped_routes())
             .merge(changes::routes())
             .merge(events::additions())
             .merge(links::routes())
@@ -148,9 +154,10 @@ pub fn openapi() -> OpenApi {
 
 /// The routes of the API listener, without images.
 pub fn api(rest: Rest) -> Router {
-    let gate = Gate::of(&rest.operations);
+    let document = openapi();
+    let gate = Gate::of(&rest.operations).with_operation_ids(operation_ids(&document));
     let (operations, _) = everything(Some(&gate)).split_for_parts();
-    let description = Described::new(&openapi());
+    let description = Described::new(&document);
     let described = move |headers: HeaderMap| {
         let answer = description.answer(&headers);
         async move { answer }

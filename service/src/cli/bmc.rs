@@ -14,6 +14,8 @@ mod table_file;
 use anyhow::Result;
 use clap::Subcommand;
 
+pub use table_file::pasted;
+
 /// Commands about BMCs.
 #[derive(Debug, Subcommand)]
 pub enum BmcCommand {

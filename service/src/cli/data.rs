@@ -5,6 +5,7 @@ pub mod backup;
 #[cfg(test)]
 mod killed;
 pub mod migrate;
+pub mod noted;
 mod part;
 pub mod restore;
 pub mod secrets_key;

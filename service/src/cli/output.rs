@@ -48,7 +48,11 @@ pub struct OutputArgs {
     pub output: Format,
 }
 
-fn format(text: &str) -> Result<Format, String> {
+/// Reads the name of a format.
+///
+/// # Errors
+/// The names that there are.
+pub fn format(text: &str) -> Result<Format, String> {
     match text {
         "table" => Ok(Format::Table),
         "wide" => Ok(Format::Wide),

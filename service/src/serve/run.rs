@@ -25,6 +25,7 @@ use super::open::{Listeners, operations, prepare_data_dir, store};
 use super::signals::Signals;
 use super::{last_resort, notify};
 use crate::bmcs::drives;
+use crate::cli::bmc::pasted;
 use crate::kubernetes::{Asked, Kubernetes, Source};
 use crate::settings::ServeArgs;
 use crate::{image_downloads, listen, logging, upkeep};
@@ -122,7 +123,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let mut api_routes = muster_rest::api(rest.clone());
     if rest.page.is_some() {
         let is_https = operations.urls.public.starts_with("https://");
-        api_routes = api_routes.clone().merge(muster_web::pages(api_routes, is_https));
+        api_routes = api_routes
+            .clone()
+            .merge(muster_web::pages(api_routes, is_https, pasted));
     }
     let mut api_routes = api_routes.merge(images.clone()).merge(for_hosts);
     if !has_status {

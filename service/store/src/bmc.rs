@@ -5,6 +5,7 @@ mod failed;
 mod hosts;
 mod names;
 mod orphans;
+mod page;
 mod resource;
 mod short;
 
@@ -32,6 +33,7 @@ use resource::note;
 pub use failed::FailedBmc;
 pub use names::BmcName;
 pub(crate) use orphans::delete_all;
+pub use page::BmcWindow;
 
 row! {
     BmcRow<'a> of "bmcs" by [id] {

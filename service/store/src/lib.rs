@@ -3,6 +3,7 @@
 //!
 //! [`Store`] is the entry point. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`], [`event`], [`logs`],
 //! [`settings`], [`bmc`] (with claims), [`boot_request`], [`host_job`], [`operator_token`], [`operator_session`]. Their changes leave through `feed`; `liveness` has polls,
+//! [`settings`], [`bmc`] (with claims), [`boot_request`], [`operator_token`], [`operator_session`], [`audit`]. Their changes leave through `feed`; `liveness` has polls,
 //! deadlines and beats of replicas, `maintenance` what is done to the database as a whole.
 //!
 //! Rules:
@@ -13,6 +14,7 @@
 //! - Timestamps are kept to the microsecond.
 //! - Columns of secrets are declared `Sealed`: with a key ([`Vault`]) they are encrypted on their way into the database.
 
+pub mod audit;
 pub mod bmc;
 pub mod boot_request;
 pub mod cluster;
@@ -35,6 +37,7 @@ mod statement;
 mod store;
 mod vault;
 
+pub use audit::{AuditEntry, AuditPart, AuditedObject};
 pub use boot_request::{BootRequests, NEW_BOOT};
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
 pub use error::{Result, StoreError};

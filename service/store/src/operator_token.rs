@@ -46,6 +46,17 @@ impl OperatorToken {
         let ends = [self.revoked_at, self.expires_at];
         ends.into_iter().flatten().all(|end| end > at)
     }
+
+    /// `good`, `expired` or `revoked` at that time.
+    pub fn state(&self, at: Timestamp) -> &'static str {
+        if self.revoked_at.is_some() {
+            "revoked"
+        } else if self.expires_at.is_some_and(|end| end <= at) {
+            "expired"
+        } else {
+            "good"
+        }
+    }
 }
 
 impl Store {

@@ -3,6 +3,7 @@
 //! Each page sends its own requests to the router of REST, in this process, with the visitor's cookie: so gate, scopes and audit hold as for
 //! every other client, and the page can do nothing that its visitor cannot. All reading and all single actions work without JavaScript.
 
+mod bmcs;
 mod clusters;
 mod events;
 mod files;
@@ -11,12 +12,14 @@ mod host;
 mod hosts;
 mod html;
 mod jobs;
+mod logs;
 mod notice;
 mod overview;
 mod pictures;
 mod pools;
 mod rest;
 mod search;
+mod service;
 mod sign_in;
 mod words;
 
@@ -27,13 +30,15 @@ use axum::routing::{any, get, post};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
+pub use bmcs::{BmcTable, ReadBmcs};
 use html::OVERVIEW;
 pub use html::{OVERVIEW as PAGE, SIGN_IN};
 use notice::NoticeCookie;
 use rest::{Page, Rest, shown};
 
-/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL.
-pub fn pages(api: Router, is_https: bool) -> Router {
+/// The routes of the page, below `/ui`. `api`: the routes of REST, with their gate; `is_https`: the scheme of the service's URL; `read_bmcs`: reads
+/// tables of BMCs that are pasted.
+pub fn pages(api: Router, is_https: bool, read_bmcs: ReadBmcs) -> Router {
     let cookie = match is_https {
         true => NoticeCookie::Https,
         false => NoticeCookie::Http,
@@ -45,6 +50,12 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         .route("/ui/hosts", get(Page(|visitor| shown(hosts::list(visitor)))))
         .route("/ui/hosts/{infra_env_id}/{host_id}", get(host::show))
         .route("/ui/hosts/{infra_env_id}/{host_id}/{action}", post(host::act))
+        .route(
+            bmcs::BMCS,
+            get(Page(|visitor| shown(bmcs::list(visitor)))).post(bmcs::add),
+        )
+        .route("/ui/bmcs/{infra_env_id}/{bmc_id}", get(bmcs::show))
+        .route("/ui/bmcs/{infra_env_id}/{bmc_id}/{action}", post(bmcs::act))
         .route(events::ADDRESS, get(Page(|visitor| shown(events::list(visitor)))))
         .route(html::JOBS, get(Page(|visitor| shown(jobs::list(visitor)))))
         .route(
@@ -69,10 +80,18 @@ pub fn pages(api: Router, is_https: bool) -> Router {
             "/ui/timeline/{infra_env_id}/{host_id}",
             get(pictures::timeline::show),
         )
+        .route(
             html::CLUSTERS,
             get(Page(|visitor| shown(clusters::list(visitor)))).post(clusters::add),
+        )
         .route("/ui/clusters/{cluster_id}", get(clusters::show))
         .route("/ui/node-pools/{namespace}/{name}", get(clusters::show_pool))
+        .route(
+            service::ADDRESS,
+            get(Page(|visitor| shown(service::show(visitor)))),
+        )
+        .route("/ui/service/{action}", post(service::act))
+        .route("/ui/logs/{infra_env_id}/{host_id}", get(logs::show))
         .route("/ui/search", get(Page(|visitor| shown(search::page(visitor)))))
         .route("/ui/search/hits", get(search::hits))
         .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in))
@@ -82,7 +101,7 @@ pub fn pages(api: Router, is_https: bool) -> Router {
         )
         .route("/ui/static/{file}", get(files::file))
         .route("/ui/{*path}", any(html::not_found))
-        .with_state(Rest::new(api, cookie))
+        .with_state(Rest::new(api, cookie, read_bmcs))
         .layer(middleware::map_response(headers::secure))
         // A list of a hundred hosts is written for each key in its filter: speed before size.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))

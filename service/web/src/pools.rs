@@ -1,6 +1,5 @@
 //! InfraEnvs: the sets of machines that boot the same image.
 
-mod bmcs;
 mod boot;
 mod booting;
 mod list;

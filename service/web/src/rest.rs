@@ -11,6 +11,7 @@ use axum::handler::Handler;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
+use muster_api::bmc::BmcCreateParams;
 use muster_api::search::FoundHosts;
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde::de::DeserializeOwned;
@@ -19,6 +20,7 @@ use tokio::time::timeout;
 use tower::ServiceExt as _;
 use url::form_urlencoded::byte_serialize;
 
+use crate::bmcs::{BmcTable, ReadBmcs};
 use crate::html;
 use crate::notice::{Notice, NoticeCookie};
 
@@ -39,11 +41,16 @@ static PASSED_ON: [HeaderName; 5] = [
 pub struct Rest {
     api: Router,
     cookie: NoticeCookie,
+    read_bmcs: ReadBmcs,
 }
 
 impl Rest {
-    pub fn new(api: Router, cookie: NoticeCookie) -> Self {
-        Self { api, cookie }
+    pub fn new(api: Router, cookie: NoticeCookie, read_bmcs: ReadBmcs) -> Self {
+        Self {
+            api,
+            cookie,
+            read_bmcs,
+        }
     }
 }
 
@@ -250,6 +257,14 @@ impl Visitor {
         let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
         let found = pairs.filter(|(key, _)| key == name);
         found.map(|(_, value)| value).collect()
+    }
+
+    /// Reads a table of BMCs.
+    ///
+    /// # Errors
+    /// What is wrong, a text a line.
+    pub fn read_bmcs(&self, table: &BmcTable) -> Result<Vec<(u64, BmcCreateParams)>, Vec<String>> {
+        (self.rest.read_bmcs)(table)
     }
 
     /// Sends this credential with each request.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
+use crate::bmcs;
 use crate::clusters;
 use crate::hosts;
 use crate::html::{Frame, answer};
@@ -77,12 +78,13 @@ impl Hit {
 }
 
 /// The path of the page that shows a record: of a BMC its pool.
+/// The path of the page that shows a record: of a cluster the list of its hosts.
 fn address(record: &FoundRecord) -> Option<String> {
     Some(match record.kind {
         FoundKind::InfraEnv => pools::address(record.id.parse().ok()?),
         FoundKind::Cluster => clusters::address(record.id.parse().ok()?),
         FoundKind::Host => hosts::address(record.infra_env_id?, record.id.parse().ok()?),
-        FoundKind::Bmc => pools::address(record.infra_env_id?),
+        FoundKind::Bmc => bmcs::address(record.infra_env_id?, record.id.parse().ok()?),
     })
 }
 

@@ -7,7 +7,7 @@ const OFF = 'muster-keys-off';
 /** Time between `g` and the letter of a page, ms. */
 const PAIR = 1500;
 /** @type {Record<string, string>} */
-const PAGES = { o: '/ui/', h: '/ui/hosts', p: '/ui/pools', c: '/ui/clusters', e: '/ui/events', j: '/ui/jobs' };
+const PAGES = { o: '/ui/', h: '/ui/hosts', p: '/ui/pools', c: '/ui/clusters', b: '/ui/bmcs', e: '/ui/events', j: '/ui/jobs', s: '/ui/service' };
 /** Fields in which keys are text. */
 const TEXT = 'input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"]), textarea, select, [contenteditable]';
 /** What does something by Enter itself. */

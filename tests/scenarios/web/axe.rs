@@ -7,14 +7,16 @@ use crate::web::looks::{ordinary_and_hostile_hosts, pages};
 use crate::web::walk::{base, serve, sign_in};
 
 /// Pages without content.
-const EMPTY: [(&str, &str); 5] = [
+const EMPTY: [(&str, &str); 9] = [
     ("empty overview", "/ui/"),
     ("empty hosts", "/ui/hosts"),
     ("empty pools", "/ui/pools"),
     ("empty clusters", "/ui/clusters"),
+    ("empty BMCs", "/ui/bmcs"),
     ("empty events", "/ui/events"),
     ("empty links", "/ui/links"),
     ("empty jobs", "/ui/jobs"),
+    ("empty service", "/ui/service"),
 ];
 
 #[test]

@@ -146,6 +146,8 @@ fn no_text_of_others_is_more_than_text_on_any_page() {
     look("/ui/hosts?group=pool");
     look("/ui/hosts?group=switch");
     look("/ui/pools");
+    look("/ui/bmcs");
+    look("/ui/service");
     look("/ui/events");
     look("/ui/links");
     look("/ui/search?q=MARK");
@@ -167,6 +169,11 @@ fn no_text_of_others_is_more_than_text_on_any_page() {
             "/ui/jobs/plan?which=all&q={query}&action=pattern&pattern={query}"
         ));
         look(&format!("/ui/hosts/{query}"));
+        look(&format!("/ui/bmcs?phase={query}"));
+        look(&format!(
+            "/ui/logs/{id}/{}?file={query}&text={query}",
+            host_id(number)
+        ));
         look(&format!("/ui/sign-in?next={query}"));
         look(&format!("/ui/sign-in?link={query}"));
     }
@@ -186,6 +193,8 @@ fn texts_of_megabytes_leave_pages_small_and_whole() {
         "/ui/".to_owned(),
         "/ui/hosts".to_owned(),
         "/ui/pools".to_owned(),
+        "/ui/bmcs".to_owned(),
+        "/ui/service".to_owned(),
         "/ui/events".to_owned(),
         "/ui/search?q=MARK".to_owned(),
         format!("/ui/pools/{id}"),

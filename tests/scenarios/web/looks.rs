@@ -88,6 +88,8 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
         ("absent", host(99)),
         ("clusters", "/ui/clusters".to_owned()),
         ("absent-node-pool", "/ui/node-pools/clusters/workers".to_owned()),
+        ("logs", format!("/ui/logs/{pool}/{}", host_id(1))),
+        ("bmcs", "/ui/bmcs".to_owned()),
         ("events", "/ui/events".to_owned()),
         ("matrix", format!("/ui/matrix/{pool}")),
         ("links", "/ui/links".to_owned()),
@@ -97,6 +99,7 @@ pub fn pages(pool: &str) -> Vec<(&'static str, String)> {
             "job-to-plan",
             "/ui/jobs/plan?which=all&q=cpu:8&action=names".to_owned(),
         ),
+        ("service", "/ui/service".to_owned()),
         ("search", "/ui/search?q=host".to_owned()),
         ("search-without-words", "/ui/search?q=".to_owned()),
     ]

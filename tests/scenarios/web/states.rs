@@ -93,6 +93,12 @@ fn a_service_without_pools_and_a_pool_without_hosts_lead_on() {
     see("links-without-switches", "/ui/links", &["No switch is known"]);
     see("jobs-without-jobs", "/ui/jobs", &["There is no job yet."]);
     assert_eq!(link(&tab, "the list of hosts"), "/ui/hosts");
+    see("bmcs-without-bmcs", "/ui/bmcs", &["There is no BMC yet"]);
+    see(
+        "service-without-tokens",
+        "/ui/service",
+        &["None was made yet.", "No change was requested yet."],
+    );
     see("search-without-records", "/ui/search?q=rack", &["Nothing fits"]);
 
     let pool = infra_env(&client);

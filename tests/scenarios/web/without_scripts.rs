@@ -57,6 +57,8 @@ fn read_everything(tab: &Tab<'_>, base: &str, pool_page: &str, host_page: &str) 
         ("/ui/events?severity=critical", "No event fits."),
         ("/ui/jobs", "There is no job yet."),
         ("/ui/jobs/plan?which=all&q=&action=role", "Show the plan"),
+        ("/ui/bmcs", "Import a table"),
+        ("/ui/service", "Who requested which change"),
         ("/ui/search?q=sn-1", "1 record"),
         ("/ui/pools", "rack"),
         (pool_page, "Save the settings"),

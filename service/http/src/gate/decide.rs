@@ -7,6 +7,7 @@ use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::InfraEnvId;
 use muster_core::record::InfraEnv;
 use muster_operations::Operations;
+use muster_operations::audit::Audit;
 use muster_operations::auth::token::{self, Claims};
 use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims, OperatorTokens, Session, Sessions};
 use muster_operations::clusters::Clusters;
@@ -15,6 +16,7 @@ use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 
 use super::caller::{Admitted, Allowed, Caller, SignedIn, Target};
+use crate::audit::OperationIds;
 use crate::cookie::SessionCookie;
 use crate::origin;
 use crate::problem::Problem;
@@ -29,6 +31,8 @@ pub struct Gate {
     operator_tokens: OperatorTokens,
     sessions: Sessions,
     pub(super) cookie: SessionCookie,
+    pub(super) audit: Arc<Audit>,
+    pub(super) operation_ids: OperationIds,
 }
 
 impl Gate {
@@ -42,6 +46,16 @@ impl Gate {
             operator_tokens: operations.operator_tokens.clone(),
             sessions: operations.sessions.clone(),
             cookie: SessionCookie::of(&operations.urls),
+            audit: operations.audit.clone(),
+            operation_ids: OperationIds::default(),
+        }
+    }
+
+    /// The same gate, whose audit has these names of operations.
+    pub fn with_operation_ids(self, operation_ids: OperationIds) -> Self {
+        Self {
+            operation_ids,
+            ..self
         }
     }
 }

@@ -93,6 +93,7 @@ pub async fn sign_in(
         }
     }
     let response = next.run(request).await;
+    audit::session_began(&gate.audit, &gate.operation_ids, &operation, &response);
     if let Some(problem) = response.extensions().get::<Problem>() {
         refused(problem);
     }

@@ -31,6 +31,8 @@ pub struct Retention {
     pub logs: Option<TimeDelta>,
     /// Bytes of all logs together.
     pub log_bytes: Option<i64>,
+    /// Entries of the audit.
+    pub audit: Option<u32>,
 }
 
 impl Retention {

@@ -177,6 +177,11 @@ impl Outages {
         (believed, present)
     }
 
+    /// The id of this replica.
+    pub fn replica(&self) -> &str {
+        &self.replica
+    }
+
     /// See [`Pace`].
     pub fn pace(&self) -> Pace {
         self.pace

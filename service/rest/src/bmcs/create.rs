@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use http::StatusCode;
 use muster_api::bmc::{Bmc, BmcCreateParams};
 use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::bmc::view;
-use muster_http::Problem;
 use muster_http::body::{Body, Path};
+use muster_http::{Made, Problem};
 use muster_operations::bmcs::Bmcs;
 use muster_operations::infra_envs::InfraEnvs;
 
@@ -31,9 +31,10 @@ pub async fn create_bmc(
     State(bmcs): State<Arc<Bmcs>>,
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<BmcCreateParams>,
-) -> Result<(StatusCode, Json<Bmc>), Problem> {
+) -> Result<(StatusCode, Extension<Made>, Json<Bmc>), Problem> {
     infra_envs.get(infra_env_id).await?;
     let made = bmcs.add(infra_env_id, vec![params], false).await?;
     let shown = made.first().map(view).ok_or_else(Problem::internal)?;
-    Ok((StatusCode::CREATED, Json(shown)))
+    let made = Extension(Made::bmc(infra_env_id, shown.id));
+    Ok((StatusCode::CREATED, made, Json(shown)))
 }

@@ -1,15 +1,15 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use http::StatusCode;
 use muster_api::cluster::{Cluster, ImportClusterParams};
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::view::HostSums;
 use muster_core::lifecycle::cluster::{Shape, import};
-use muster_http::Problem;
 use muster_http::body::Body;
+use muster_http::{Made, Problem};
 use muster_operations::clusters::Clusters;
 use muster_operations::now;
 use muster_operations::records::StoredCluster;
@@ -31,7 +31,7 @@ pub async fn import_cluster(
     State(clusters): State<Arc<Clusters>>,
     views: Views,
     Body(params): Body<ImportClusterParams>,
-) -> Result<(StatusCode, Json<Cluster>), Problem> {
+) -> Result<(StatusCode, Extension<Made>, Json<Cluster>), Problem> {
     let made = import(params, ClusterId::random(), now())?;
     let stored = StoredCluster {
         cluster: clusters.create(made).await?,
@@ -39,6 +39,7 @@ pub async fn import_cluster(
     };
     Ok((
         StatusCode::CREATED,
+        Extension(Made::cluster(stored.cluster.id)),
         Json(views.cluster(&stored, Shape::Imported, HostSums::default())),
     ))
 }

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
 use muster_core::lifecycle::infra_env;
-use muster_http::Problem;
 use muster_http::body::Body;
+use muster_http::{Made, Problem};
 use muster_operations::Operations;
 use muster_operations::clusters::Clusters;
 use muster_operations::infra_envs::InfraEnvs;
@@ -34,7 +34,7 @@ pub async fn create_infra_env(
     State(operations): State<Arc<Operations>>,
     views: Views,
     Body(mut params): Body<InfraEnvCreateParams>,
-) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
+) -> Result<(StatusCode, Extension<Made>, Json<InfraEnv>), Problem> {
     if let Some(cluster_id) = params.cluster_id {
         let cluster = clusters.get(cluster_id).await?;
         let asked = params.cpu_architecture.unwrap_or_default().normalized();
@@ -64,5 +64,6 @@ pub async fn create_infra_env(
         return Err(Problem::conflict(why));
     }
     let stored = infra_envs.create(made).await?;
-    Ok((StatusCode::CREATED, Json(views.infra_env(&stored))))
+    let made = Extension(Made::infra_env(stored.id));
+    Ok((StatusCode::CREATED, made, Json(views.infra_env(&stored))))
 }

@@ -1,11 +1,12 @@
 //! Adds the parts of the API's description that are common to all operations: callers, and the refusals of the gate, of the readers of
 //! parameters and bodies, and of the database.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
-use muster_http::Allowed;
+use muster_http::{Allowed, OperationIds};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
@@ -141,6 +142,27 @@ pub fn complete(api: &mut OpenApi) {
             ]
             .map(|(name, place)| (name, SecurityScheme::ApiKey(place))),
         );
+}
+
+/// The ids of all operations, for the audit.
+pub fn operation_ids(api: &OpenApi) -> OperationIds {
+    let mut ids = HashMap::new();
+    for (path, item) in &api.paths.paths {
+        let operations = [
+            ("GET", &item.get),
+            ("PUT", &item.put),
+            ("POST", &item.post),
+            ("DELETE", &item.delete),
+            ("PATCH", &item.patch),
+        ];
+        for (method, operation) in operations {
+            let id = operation.as_ref().and_then(|one| one.operation_id.clone());
+            if let Some(id) = id {
+                ids.insert(format!("{method} {path}"), id);
+            }
+        }
+    }
+    Arc::new(ids)
 }
 
 fn operations(api: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {

@@ -58,11 +58,13 @@ pub async fn begin_session(
         (None, None) => return Err(gate::no_credential()),
     };
     let set_cookie = [(header::SET_COOKIE, cookie.set(&new.secret))];
-    let shown = view(SignedIn {
+    let signed_in = SignedIn {
         claims: new.claims,
         session: Some(new.session),
-    });
-    Ok((StatusCode::CREATED, set_cookie, Json(shown)).into_response())
+    };
+    // For the audit.
+    let author = Extension(signed_in.clone());
+    Ok((StatusCode::CREATED, set_cookie, author, Json(view(signed_in))).into_response())
 }
 
 async fn by_link(

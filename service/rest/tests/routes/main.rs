@@ -37,6 +37,7 @@ mod tokens {
     mod audit;
     mod authorization;
     mod canaries;
+    mod listed;
     mod proofs;
     pub mod scopes;
     mod sessions;

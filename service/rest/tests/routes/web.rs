@@ -1,16 +1,19 @@
 //! The page, as browsers get it: who sees it, what it shows, which forms change something. What belongs to one page alone is in a file of
 //! `web/`.
 
+mod bmcs;
 mod clusters;
 mod events;
 mod host;
 mod hosts;
 mod jobs;
+mod logs;
 mod overview;
 mod pictures;
 mod pools;
 
 mod search;
+mod service;
 
 use axum::body::Body;
 use http::Request;
@@ -167,6 +170,9 @@ async fn every_answer_has_the_policy_and_no_page_is_kept() {
         "/ui/events?severity=loud",
         "/ui/jobs",
         "/ui/jobs/plan?which=all&action=names",
+        "/ui/bmcs",
+        "/ui/bmcs?phase=failed",
+        "/ui/service",
         "/ui/sign-in",
         "/ui/hosts/x/y",
         "/ui/static/none.css",

@@ -9,6 +9,7 @@ use axum::body::Body;
 use http::{Request, Response, header};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_api::bmc::BmcCreateParams;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_core::record::{HostState, InfraEnv};
@@ -26,6 +27,7 @@ use muster_tests::hosts::plain::{inventory, reply};
 use muster_tests::http::Answer;
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::OS_IMAGES;
+use muster_web::BmcTable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -144,7 +146,7 @@ impl World {
         };
         // The same as in `service/src/serve/run.rs`, without images.
         let api = muster_rest::api(rest.clone());
-        let pages = muster_web::pages(api.clone(), true);
+        let pages = muster_web::pages(api.clone(), true, read_bmcs);
         let mut router = whole(api.merge(pages).merge(muster_rest::metrics(rest)));
         if !given.asks_for_tokens {
             router = only_known_names(router, &operations.urls);
@@ -305,6 +307,21 @@ impl World {
             .await
             .expect(200);
     }
+}
+
+/// Reads lines of an address and a password. The program's own reader is a part of it (`cli::bmc`), which has tests of its own.
+fn read_bmcs(table: &BmcTable) -> Result<Vec<(u64, BmcCreateParams)>, Vec<String>> {
+    let read = |(line, number): (&str, u64)| -> Result<(u64, BmcCreateParams), Vec<String>> {
+        let (address, password) = line
+            .split_once(',')
+            .ok_or_else(|| vec![format!("line {number}: it has no password")])?;
+        let params = json!({"address": address, "user_name": table.user, "password": password});
+        let params = serde_json::from_value(params);
+        params
+            .map(|params| (number, params))
+            .map_err(|_| vec![format!("line {number}: it has no user")])
+    };
+    table.text.lines().zip(1..).map(read).collect()
 }
 
 /// A request with that credential to a path below the API's base path.

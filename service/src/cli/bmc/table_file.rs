@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use muster_api::bmc::BmcCreateParams;
+use muster_web::BmcTable;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
@@ -56,7 +57,41 @@ pub fn read(
     otherwise: &(Option<String>, Option<String>),
 ) -> Result<Vec<Line>, WrongLines> {
     let is_yaml = file.extension().is_some_and(|end| end == "yaml" || end == "yml");
-    let (entries, mut wrong) = if is_yaml { yaml(text) } else { csv(text) }?;
+    let entries = if is_yaml { yaml(text) } else { csv(text) }?;
+    lines_of(entries, otherwise)
+}
+
+/// The BMCs of a table that was pasted into the page, with their lines. It names no files: the service would read its own.
+///
+/// # Errors
+/// Every wrong line, a text each.
+pub fn pasted(table: &BmcTable) -> Result<Vec<(u64, BmcCreateParams)>, Vec<String>> {
+    let read = match table.is_yaml {
+        true => yaml(&table.text),
+        false => csv(&table.text),
+    };
+    let (entries, mut wrong) = read.map_err(|wrong| wrong.texts())?;
+    for (number, entry) in &entries {
+        if entry.password_file.is_some() {
+            wrong.tell(
+                *number,
+                "password_file is for muster bmc import: write the password here",
+            );
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.texts());
+    }
+    let otherwise = (table.user.clone(), table.password.clone());
+    let lines = lines_of((entries, wrong), &otherwise).map_err(|wrong| wrong.texts())?;
+    Ok(lines.into_iter().map(|line| (line.number, line.params)).collect())
+}
+
+/// The BMCs of entries; `otherwise`: default user and password.
+fn lines_of(
+    (entries, mut wrong): Entries,
+    otherwise: &(Option<String>, Option<String>),
+) -> Result<Vec<Line>, WrongLines> {
     let mut lines = Vec::<Line>::new();
     for (number, entry) in entries {
         match params(entry, otherwise) {
@@ -206,6 +241,40 @@ mod tests {
             (by_list[0].password.as_str(), by_list[1].password.as_str()),
             ("own", "calvin-common")
         );
+    }
+
+    #[test]
+    fn a_pasted_table_names_no_file_of_the_service() {
+        let of = |text: &str, is_yaml| {
+            let table = BmcTable {
+                text: text.into(),
+                is_yaml,
+                user: Some("root".into()),
+                password: None,
+            };
+            pasted(&table)
+        };
+        let read = of("address,password\n10.0.0.1,calvin\n", false).unwrap();
+        let read: Vec<_> = read
+            .iter()
+            .map(|(line, params)| (*line, params.address.as_str(), params.password.as_str()))
+            .collect();
+        assert_eq!(read, [(2, "10.0.0.1", "calvin")]);
+        let list = "- address: 10.0.0.1\n  password: calvin\n";
+        assert_eq!(of(list, true).unwrap().len(), 1);
+        for (text, is_yaml) in [
+            ("address,password_file\n10.0.0.1,/etc/hostname\n", false),
+            ("- address: 10.0.0.1\n  password_file: /etc/hostname\n", true),
+        ] {
+            let wrong = of(text, is_yaml).unwrap_err();
+            assert!(
+                wrong.len() == 1 && wrong[0].contains("write the password here"),
+                "{wrong:?}"
+            );
+        }
+        let wrong = of("address,password\n,hunter2\n10.0.0.2,\n", false).unwrap_err();
+        assert_eq!(wrong.len(), 2);
+        assert!(!wrong.concat().contains("hunter2"), "{wrong:?}");
     }
 
     #[test]

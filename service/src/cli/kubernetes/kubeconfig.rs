@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_store::Store;
+use muster_store::{AuditedObject, Store};
 use url::Url;
 
 use crate::builtin_access::BuiltinAccess;
-use crate::cli::data::DataArgs;
+use crate::cli::data::{DataArgs, noted};
 use crate::cli::output::print;
 use crate::secrets_key::SecretsKeyArgs;
 
@@ -43,6 +43,7 @@ pub async fn run(args: KubeconfigArgs) -> Result<()> {
     let store = Store::open_beside_service(&url, Some(vault)).await?;
     if args.rotate {
         BuiltinAccess::rotate(&store).await?;
+        noted::note(&store, "kubeconfig --rotate", AuditedObject::default()).await;
         eprintln!(
             "new keys are stored; restart the service (all replicas): then kubeconfigs of before are refused, and those in its data dir are new"
         );

@@ -8,10 +8,11 @@ use clap::Args;
 use muster_core::record::InfraEnv;
 use muster_operations::auth::{Claims, OperatorClaims};
 use muster_operations::{now, random};
-use muster_store::{OperatorToken, Store};
+use muster_store::audit::kind;
+use muster_store::{AuditedObject, OperatorToken, Store};
 
 use crate::cli::arguments::names::{Named, pick};
-use crate::cli::data::DataArgs;
+use crate::cli::data::{DataArgs, noted};
 use crate::cli::output::print;
 use crate::secrets_key::SecretsKeyArgs;
 use crate::serve::open_keys;
@@ -105,6 +106,12 @@ async fn operator(store: &Store, args: &CreateArgs) -> Result<OperatorClaims> {
         revoked_at: None,
     };
     store.insert_operator_token(&made).await?;
+    let object = AuditedObject {
+        kind: kind::TOKEN,
+        id: made.id.clone(),
+        infra_env_id: None,
+    };
+    noted::note(store, "token create", object).await;
     Ok(OperatorClaims {
         operator: true,
         jti: Some(made.id),

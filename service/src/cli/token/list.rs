@@ -48,7 +48,7 @@ pub async fn run(args: ListArgs) -> Result<()> {
                 json!({"id": session.id, "created_at": session.created_at, "expires_at": session.expires_at})
             });
             json!({
-                "id": token.id, "name": token.name, "state": state(token), "read_only": token.read_only,
+                "id": token.id, "name": token.name, "state": token.state(now()), "read_only": token.read_only,
                 "infra_env_id": token.infra_env_id, "created_at": token.created_at,
                 "expires_at": token.expires_at, "revoked_at": token.revoked_at,
                 "sessions": sessions.collect::<Vec<_>>(),
@@ -82,7 +82,7 @@ fn token_row(token: &OperatorToken) -> Vec<String> {
     vec![
         token.id.clone(),
         token.name.clone(),
-        state(token).to_owned(),
+        token.state(now()).to_owned(),
         may(token),
         token.created_at.to_rfc3339(),
         until,
@@ -93,21 +93,11 @@ fn session_row(token: &OperatorToken, session: &OperatorSession) -> Vec<String> 
     vec![
         session.id.clone(),
         format!("session of {}", token.name),
-        state(token).to_owned(),
+        token.state(now()).to_owned(),
         may(token),
         session.created_at.to_rfc3339(),
         session.expires_at.to_rfc3339(),
     ]
-}
-
-fn state(token: &OperatorToken) -> &'static str {
-    if token.revoked_at.is_some() {
-        "revoked"
-    } else if token.expires_at.is_some_and(|at| at <= now()) {
-        "expired"
-    } else {
-        "good"
-    }
 }
 
 fn may(token: &OperatorToken) -> String {

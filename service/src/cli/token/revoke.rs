@@ -3,10 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use muster_operations::now;
-use muster_store::Store;
+use muster_store::audit::kind;
+use muster_store::{AuditedObject, Store};
 
 use crate::cli::arguments::names;
-use crate::cli::data::DataArgs;
+use crate::cli::data::{DataArgs, noted};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
@@ -75,6 +76,14 @@ async fn token_or_session(data: &DataArgs, id: &str) -> Result<()> {
     let revoked = store.revoke_operator_token(id, now()).await?;
     let known = store.find_operator_token(id).await?;
     let ended = known.is_none() && store.delete_operator_session(id).await?;
+    if revoked || ended {
+        let object = AuditedObject {
+            kind: if ended { kind::SESSION } else { kind::TOKEN },
+            id: id.to_owned(),
+            infra_env_id: None,
+        };
+        noted::note(&store, "token revoke", object).await;
+    }
     store.close().await;
     if ended {
         print(&format!("the session {id} is ended\n"));

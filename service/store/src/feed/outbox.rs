@@ -123,6 +123,20 @@ impl Store {
         Ok(row.is_some())
     }
 
+    /// Number of the changes that are not acknowledged, and the time of the oldest.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn outbox_backlog(&self) -> Result<(i64, Option<Timestamp>)> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query("SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest FROM outbox")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed("counting changes in the outbox"))?;
+        let reading = Reading::new(&row, "outbox", &[]);
+        Ok((reading.get("waiting")?, reading.get("oldest")?))
+    }
+
     /// Removes handled changes; returns how many. An entry stays if its record has changed since it was taken, or is being changed: it will
     /// be claimed again.
     ///

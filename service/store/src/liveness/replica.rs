@@ -95,6 +95,19 @@ impl Store {
         })
     }
 
+    /// The replicas that are not given up, by id.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn list_replicas(&self) -> Result<Vec<Replica>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query("SELECT id, beat_at, has_left FROM replicas ORDER BY id")
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing the replicas"))?;
+        rows.iter().map(replica_from).collect()
+    }
+
     /// Removes a replica that is gone, unless it has sent a beat since; adds `deaf`, the time in which its hosts were not served.
     ///
     /// # Errors

@@ -24,6 +24,8 @@ macro_rules! on_both {
     )*};
 }
 
+mod audit;
+mod bmc_windows;
 mod bmcs;
 mod boot_requests;
 mod clusters;

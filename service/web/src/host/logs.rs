@@ -4,7 +4,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::host::{HostLogs, HostLogsState};
 use muster_api::ids::{HostId, InfraEnvId};
 
-use crate::words;
+use crate::{logs, words};
 
 pub struct LogsView {
     pub mood: &'static str,
@@ -17,6 +17,8 @@ pub struct LogsView {
 pub struct Archive {
     /// The path of REST, which takes the session's cookie.
     pub address: String,
+    /// The page that shows them.
+    pub page: String,
     pub size: String,
     pub at: String,
     pub when: String,
@@ -49,6 +51,7 @@ impl LogsView {
             ),
         };
         let archive = logs.archive.map(|archive| Archive {
+            page: logs::address(infra_env_id, id),
             address: format!("{MUSTER_PATH}/infra-envs/{infra_env_id}/hosts/{id}/logs/archive"),
             size: words::size(u64::try_from(archive.size).unwrap_or_default()),
             when: words::relative(&archive.came_at, now),

@@ -8,12 +8,12 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{CleaningDepth, InfraEnv, PresignedUrl};
 use muster_api::time::{millis, now};
 
-use super::bmcs::{Bmcs, bmcs};
 use super::boot::{BootLine, Medium, add_bmc, is_loopback, lines, media};
 use super::booting::Booting;
 use super::networks::{Networks, networks};
 use super::settings::{Field, Typed, body, command, fields, names};
 use super::{address, hosts_of, query_of};
+use crate::bmcs::{self, Bmcs};
 use crate::html::{Frame, POOLS, answer};
 use crate::notice::{DELETE, Notice};
 use crate::pictures::funnel::Funnel;
@@ -123,7 +123,7 @@ async fn page(visitor: &Visitor, id: InfraEnvId, extra: Extra) -> Result<PoolPag
         funnel: Funnel::of(visitor, id, &machines).await?,
         matrix: matrix_of(id),
         links: LINKS,
-        bmcs: bmcs(visitor, id).await?,
+        bmcs: bmcs::of_pool(visitor, id).await?,
         add_bmc: add_bmc(id),
         media: media(&pool, &iso, &script, &at),
         lines: lines(&pool, &iso.url),

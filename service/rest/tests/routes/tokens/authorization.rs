@@ -173,7 +173,9 @@ impl Asked<'_> {
             .replace("{validation_id}", "container-images-available")
             .replace("{job_id}", &host_id(7))
             .replace("{cluster_id}", &cluster)
-            .replace("{bmc_id}", &self.targets.bmc.borrow());
+            .replace("{bmc_id}", &self.targets.bmc.borrow())
+            .replace("{token_id}", "none")
+            .replace("{session_id}", "none");
         let body: Option<Value> = self.operation.body.as_ref().map(|body| {
             let text = body.to_string().replace("{ie}", infra_env);
             serde_json::from_str(&text.replace("{c}", &cluster)).unwrap()

@@ -25,7 +25,7 @@ mod cases {
     pub async fn many_may_open_the_same_empty_database_at_once(world: World) {
         world.store.close().await;
         let tables = "log_chunks, logs, cluster_members, host_reports, host_inventories, host_summaries, host_bootstrap_data, hosts, clusters, infra_envs, \
-             host_history, host_tombstones, bmcs, boot_requests, events, outbox, settings, operator_sessions, operator_links, operator_tokens, host_jobs, host_job_hosts, replicas, deaf_times, kube_revision, kube_objects, kube_versions, kube_owners, \
+             host_history, host_tombstones, bmcs, boot_requests, events, outbox, settings, operator_sessions, operator_links, operator_tokens, host_jobs, host_job_hosts, audit_entries, replicas, deaf_times, kube_revision, kube_objects, kube_versions, kube_owners, \
              _sqlx_migrations";
         for table in tables.split(", ") {
             world.sql(&format!("DROP TABLE {table}")).await;

@@ -149,6 +149,8 @@ fn of_hosts_and_bmcs() -> Vec<Operation> {
         refusable("MusterAskHostForLogs", OPERATOR_ONLY, 409, None),
         operation("MusterGetHostLogs", OPERATOR_ONLY, "", None),
         refusable("MusterDownloadHostLogs", OPERATOR_ONLY, 409, None),
+        refusable("MusterListHostLogFiles", OPERATOR_ONLY, 409, None),
+        refusable("MusterReadHostLog", OPERATOR_ONLY, 409, None),
         // `logs.rs` has the right form of it.
         refusable("MusterUploadHostLogs", AGENT, 409, Some(json!({}))),
         operation("MusterListBmcs", OPERATOR_ONLY, "", None),
@@ -251,11 +253,18 @@ fn of_clusters_and_their_hosts() -> Vec<Operation> {
         operation("MusterListNodePools", OPERATOR_ONLY, "", None),
         operation("MusterGetNodePool", OPERATOR_ONLY, "", None),
         operation("MusterListPlacements", OPERATOR_ONLY, "", None),
+        operation("MusterListAllBmcs", OPERATOR_ONLY, "", None),
         operation("MusterBeginSession", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterGetSession", OPERATOR_ONLY, "", None),
         // A token is no session.
         refusable("MusterEndSession", OPERATOR_ONLY, 409, None),
         operation("MusterAddSessionLink", OPERATOR_ONLY, "", None),
+        operation("MusterListAudit", OPERATOR_ONLY, "", None),
+        operation("MusterGetService", OPERATOR_ONLY, "", None),
+        operation("MusterListTokens", OPERATOR_ONLY, "", None),
+        // There are none with these ids.
+        refusable("MusterRevokeToken", OPERATOR_ONLY, 404, None),
+        refusable("MusterEndOtherSession", OPERATOR_ONLY, 404, None),
         refusable("MusterApproveHost", OPERATOR_ONLY, 409, None),
         refusable("MusterRevokeApproval", OPERATOR_ONLY, 409, None),
         operation("MusterForgetHostFailures", OPERATOR_ONLY, "", None),
