@@ -18,6 +18,7 @@ mod ignition;
 mod ignition_spec;
 mod infra_envs;
 mod installing;
+mod jobs;
 mod lifecycle;
 mod network_script;
 mod nmstate;

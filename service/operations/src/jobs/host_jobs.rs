@@ -114,9 +114,7 @@ impl Course<'_> {
         let mut after = 0;
         while !self.stop.is_cancelled() {
             let pending = Some(JobOutcome::Pending);
-            let members = store
-                .list_job_members(self.job.id, pending, after, BATCH)
-                .await?;
+            let members = store.list_job_members(self.job.id, pending, after, BATCH).await?;
             let Some(last) = members.last() else {
                 return self.end(JobState::Finished, "").await;
             };

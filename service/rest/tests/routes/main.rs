@@ -13,6 +13,7 @@ mod erasing;
 mod findings;
 mod hosts;
 mod returning;
+mod jobs;
 mod search;
 
 mod changes;
