@@ -103,7 +103,7 @@ struct Course<'a> {
     job: &'a HostJob,
     /// No further host is begun with.
     stop: CancellationToken,
-    /// Why.
+    /// The reason for that.
     halt: Mutex<Option<Halt>>,
 }
 
