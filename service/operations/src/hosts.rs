@@ -20,7 +20,7 @@ mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
-pub(crate) use index::{ChosenHost, HostChoice};
 pub use index::{BestHosts, FoundHosts, HostIndex, HostSearch};
+pub(crate) use index::{ChosenHost, HostChoice};
 pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -12,8 +12,8 @@ mod agent_program;
 mod erasing;
 mod findings;
 mod hosts;
-mod returning;
 mod jobs;
+mod returning;
 mod search;
 
 mod changes;
