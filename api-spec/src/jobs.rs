@@ -51,7 +51,7 @@ pub struct HostSelection {
     pub ids: Vec<HostId>,
 }
 
-/// How a job begins again for the hosts that failed.
+/// Body of the request that begins a job again for the hosts that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -146,7 +146,7 @@ impl JobState {
 pub struct JobResult {
     pub host: JobHost,
     pub outcome: JobOutcome,
-    /// Why it was refused.
+    /// The reason of a refusal.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reason: String,
     /// RFC 3339 with milliseconds; absent: it has no result yet.
@@ -155,7 +155,7 @@ pub struct JobResult {
     pub at: Option<String>,
 }
 
-/// What a job did with a host.
+/// The outcome of a job for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]

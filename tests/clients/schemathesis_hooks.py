@@ -187,6 +187,17 @@ class World:
     def add_bmc(self):
         return ask("POST", f"/infra-envs/{self.infra_env}/bmcs", new_bmc(), api=MUSTER)["id"]
 
+    def job(self, action):
+        """A job of this action on the known host, when it has ended."""
+        body = {"action": action, "selection": {"query": f"id:{HOST} pool:{self.infra_env}"}}
+        job = ask("POST", "/jobs", body, api=MUSTER)
+        for _ in range(300):
+            if job is None or job["state"] != "running":
+                break
+            time.sleep(0.1)
+            job = ask("GET", f"/jobs/{job['id']}", api=MUSTER)
+        return job and job["id"]
+
     def machine_in(self, status):
         """A new host in that state. If it is to be bound, then to a cluster that no other request touches."""
         self.machines += 1
@@ -257,6 +268,10 @@ def good_body(operation, required, body):
     if operation in ("MusterCreateBmc", "MusterUpdateBmc"):
         # Names and addresses are of one BMC only.
         body.update({name: value for name, value in new_bmc().items() if name in body})
+    if operation == "MusterBeginJob":
+        action = [{"kind": "logs"}, {"kind": "role", "role": "worker"}][nth % 2]
+        body.update(action=action, selection={"query": f"id:{HOST}"})
+        body.pop("digest", None)
     if operation == "v2PostStepReply":
         body["step_type"], body["output"] = list(OUTPUTS.items())[nth % len(OUTPUTS)]
 
@@ -316,6 +331,9 @@ def before_call(context, case, kwargs):
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
         elif operation == "V2ListOperatorProperties" and good and turn(operation, "operator") % 2:
             case.path_parameters["operator_name"] = "lvm"
+        elif "job_id" in (case.path_parameters or {}) and good and turn(operation, "job") % 2 == 0:
+            # It is refused: the host belongs to no cluster.
+            case.path_parameters["job_id"] = WORLD.job({"kind": "install"}) or HOST
         elif "bmc_id" in (case.path_parameters or {}) and good and turn(operation, "bmc") % 2 == 0:
             # Of its own, which is not under way.
             case.path_parameters.update(infra_env_id=WORLD.infra_env, bmc_id=WORLD.add_bmc())

@@ -9,7 +9,7 @@ use crate::host::HostRoleUpdate;
 use crate::ids::ClusterId;
 use crate::serialize::is_default;
 
-/// What a job does with each of its hosts: what the operation for one host does, with the same refusals.
+/// The action of a job. For each host it does what the operation for one host does, with the same refusals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -76,7 +76,7 @@ impl JobAction {
     }
 }
 
-/// How the disk for installation is found, among those that are allowed for it.
+/// A rule that finds the disk for installation, among those that are allowed for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
@@ -89,7 +89,7 @@ pub enum DiskRule {
     Wwn { wwn: String },
 }
 
-/// What a job does with the power of machines, by their BMCs.
+/// An action on the power of machines, by their BMCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -1,11 +1,11 @@
-//! What a job would do.
+//! Plans of jobs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{HostId, InfraEnvId};
 use crate::serialize::is_default;
 
-/// What a job would do with the hosts of a selection, at the time of the answer.
+/// The effect that a job would have on the hosts of a selection, at the time of the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobPlan {

@@ -42,7 +42,7 @@ const REMEMBERED: u64 = 200_000;
 /// Time for which a plan is remembered.
 const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 
-/// What this process holds of jobs.
+/// The part of jobs that is in the memory of this process.
 pub(crate) struct HostJobs {
     begun: Notify,
     hosts: Semaphore,

@@ -50,7 +50,7 @@ pub struct HostJob {
     pub requester: JobRequester,
     pub action: JobAction,
     pub state: JobState,
-    /// Why it stopped; else empty.
+    /// The reason of a job that stopped; else empty.
     pub reason: String,
     pub retry_of: Option<JobId>,
     pub created_at: Timestamp,

@@ -8,6 +8,7 @@ mod completion;
 mod events;
 mod golden;
 mod help;
+mod jobs;
 mod logs;
 mod mistakes;
 mod world;

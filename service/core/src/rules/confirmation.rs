@@ -1,4 +1,4 @@
-//! Which actions on many hosts a person has to confirm, by typing how many hosts they change.
+//! Actions on many hosts that a person has to confirm, by typing the number of hosts that they change.
 
 use muster_api::jobs::{JobAction, JobPower};
 

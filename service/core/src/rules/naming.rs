@@ -27,7 +27,7 @@ pub struct Nameless {
     pub mac: String,
 }
 
-/// Where new names are from.
+/// The source of new names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Names {
     Pattern(Pattern),

@@ -15,6 +15,7 @@ mod host;
 mod ignition;
 mod ignition_spec;
 mod infra_envs;
+mod jobs;
 mod lifecycle;
 mod network;
 mod placement;

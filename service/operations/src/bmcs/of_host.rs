@@ -1,4 +1,4 @@
-//! What jobs over many hosts do by the BMCs of these hosts.
+//! Finds the BMCs of hosts for jobs over many hosts, and requests power and discovery from them.
 
 use muster_api::bmc::{BmcPowerAction, BmcPowerParams};
 use muster_api::ids::{HostId, InfraEnvId};

@@ -1,4 +1,4 @@
-//! What is done with one host of a job, by the operations of single requests.
+//! Acts on one host of a job, by the operations of single requests.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Done {
     }
 }
 
-/// Why a job goes no further.
+/// The reason why a job goes no further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
     /// It was cancelled or deleted, or another replica works on it.
@@ -54,7 +54,7 @@ impl From<OperationError> for Failed {
 }
 
 impl Operations {
-    /// What the action would do with a host that was read; nothing is changed. `value`: its new name, or the id of its disk.
+    /// The result that the action would have for a host that was read; nothing is changed. `value`: its new name, or the id of its disk.
     ///
     /// # Errors
     /// As that of [`Self::act`].
@@ -116,7 +116,7 @@ impl Operations {
         Ok(Done::Changed)
     }
 
-    /// Why a job does not go on to its next host; `None`: it goes on. Its token is looked up each time.
+    /// The reason why a job does not go on to its next host; `None`: it goes on. Its token is looked up each time.
     ///
     /// # Errors
     /// Fails if the database does.

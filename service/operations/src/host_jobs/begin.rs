@@ -14,7 +14,7 @@ use crate::hosts::HostChoice;
 use crate::hosts::check_ins::HostKey;
 use crate::{Operations, Result, now};
 
-/// Which hosts of a job are returned.
+/// The part of a job's hosts that is returned.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResultsWindow {
     /// Those after this place.

@@ -2,7 +2,7 @@ use muster_api::ids::{InfraEnvId, JobId};
 use muster_api::jobs::MAX_JOB_HOSTS;
 use muster_store::MOST_RUNNING_JOBS;
 
-/// Why a job did not begin, or cannot be shown.
+/// The reason why a job did not begin, or cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobProblem {
     #[error("job {0} was not found")]

@@ -39,7 +39,7 @@ pub(super) struct Planned {
     /// The value as it is shown, after that before; for names and disks.
     shown: Option<(String, String)>,
     outcome: JobOutcome,
-    /// Why it would be refused.
+    /// The reason of a refusal.
     reason: String,
     /// It is about its new name.
     is_of_name: bool,

@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream};
 use muster_api::jobs::{JobOutcome, JobState};
 use muster_core::text::one_line;
 use muster_store::{HostJob, JobMember, Kind, MemberResult, StoreError};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -97,13 +98,16 @@ pub(crate) async fn work(operations: Arc<Operations>, job: HostJob, claim: Strin
     }
 }
 
+/// The result of a host; `None`: it was not begun with. Fails if the database does.
+type Outcome = Result<Option<MemberResult>, StoreError>;
+
 /// The work on one job.
 struct Course<'a> {
     operations: &'a Operations,
     job: &'a HostJob,
     /// No further host is begun with.
     stop: CancellationToken,
-    /// Why.
+    /// The reason for that.
     halt: Mutex<Option<Halt>>,
 }
 
@@ -114,9 +118,7 @@ impl Course<'_> {
         let mut after = 0;
         while !self.stop.is_cancelled() {
             let pending = Some(JobOutcome::Pending);
-            let members = store
-                .list_job_members(self.job.id, pending, after, BATCH)
-                .await?;
+            let members = store.list_job_members(self.job.id, pending, after, BATCH).await?;
             let Some(last) = members.last() else {
                 return self.end(JobState::Finished, "").await;
             };
@@ -130,34 +132,51 @@ impl Course<'_> {
         }
     }
 
+    /// Results are written while further hosts are worked on: a host in the middle of a write would hold up the write of results if it were
+    /// not polled meanwhile.
     async fn work_on(&self, members: Vec<JobMember>) -> Result<(), StoreError> {
-        let results = stream::iter(members)
-            .map(|member| self.one(member))
-            .buffer_unordered(AT_ONCE)
-            .ready_chunks(AT_ONCE);
-        let mut results = pin!(results);
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let working = async move {
+            let results = stream::iter(members)
+                .map(|member| self.one(member))
+                .buffer_unordered(AT_ONCE);
+            let mut results = pin!(results);
+            while let Some(result) = results.next().await {
+                // The receiver has failed to write; what it misses is done again.
+                let _ = sender.send(result);
+            }
+        };
+        let ((), written) = tokio::join!(working, self.write(receiver));
+        written
+    }
+
+    /// Writes results as they come; with an error no further host is begun with.
+    async fn write(&self, mut receiver: UnboundedReceiver<Outcome>) -> Result<(), StoreError> {
+        let mut part: Vec<Outcome> = Vec::with_capacity(AT_ONCE);
         let mut failure = Ok(());
-        while let Some(part) = results.next().await {
-            let mut done = Vec::with_capacity(part.len());
-            for result in part {
+        while receiver.recv_many(&mut part, AT_ONCE).await > 0 {
+            let mut done: Vec<MemberResult> = Vec::with_capacity(part.len());
+            for result in part.drain(..) {
                 match result {
                     Ok(result) => done.extend(result),
-                    Err(error) => {
-                        self.stop.cancel();
-                        failure = Err(error);
-                    }
+                    Err(error) => failure = Err(error),
                 }
             }
             if !done.is_empty() {
                 let store = &self.operations.store;
-                store.add_job_results(self.job, &done, now()).await?;
+                if let Err(error) = store.add_job_results(self.job, &done, now()).await {
+                    failure = Err(error);
+                }
+            }
+            if failure.is_err() {
+                self.stop.cancel();
             }
         }
         failure
     }
 
     /// `None`: it is not begun with.
-    async fn one(&self, member: JobMember) -> Result<Option<MemberResult>, StoreError> {
+    async fn one(&self, member: JobMember) -> Outcome {
         let operations = self.operations;
         let _turn = operations.host_jobs.turn().await;
         if self.stop.is_cancelled() {

@@ -20,7 +20,7 @@ const USUAL: u32 = 100;
 /// Most results in one answer.
 const MOST: i64 = 1000;
 
-/// Which results.
+/// The window of results.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! Who requests a job.
+//! The requester of a job, by its credential.
 
 use muster_api::time::Timestamp;
 use muster_http::gate::SignedIn;

@@ -220,3 +220,29 @@ async fn streams_are_limited_for_each_token_and_end_with_the_service() {
         while stream.next().await.is_some() {}
     }
 }
+
+#[tokio::test]
+async fn a_job_is_a_change_for_those_who_see_it() {
+    let world = World::open().await;
+    let (own, other) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await);
+    world.host(own, 1).await;
+    let (_, limited) = operator(&world, false, Some(own)).await;
+    let (_, stranger) = operator(&world, true, Some(other)).await;
+    let mut seen = Stream::open(&world, &limited, PATH).await;
+    let mut hidden = Stream::open(&world, &stranger, PATH).await;
+    for stream in [&mut seen, &mut hidden] {
+        assert_eq!(stream.next().await.unwrap().name, "alive");
+    }
+    let body = json!({"action": {"kind": "logs"}, "selection": {"query": ""}});
+    let made = world
+        .post(&limited, "/api/muster/v1/jobs", &body)
+        .await
+        .expect(201)
+        .json();
+    let expected = json!({"kind": "job", "id": made["id"], "infra_env_id": own});
+    assert_eq!(seen.records().await.0, [expected]);
+    world.host(other, 2).await;
+    for record in hidden.records().await.0 {
+        assert_eq!(record["infra_env_id"], json!(other), "{record}");
+    }
+}

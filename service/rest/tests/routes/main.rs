@@ -14,6 +14,7 @@ mod erasing;
 mod findings;
 mod health;
 mod hosts;
+mod jobs;
 mod returning;
 mod search;
 

@@ -39,8 +39,8 @@ pub struct PowerArgs {
 #[derive(Debug, Args)]
 pub struct Asked {
     /// off requests a shutdown of the machine's system; reset switches off and on again; status changes nothing
-    #[arg(value_parser = action(), value_name = "on|off|reset|status")]
-    pub action: BmcPowerAction,
+    #[arg(required = true, value_parser = action(), value_name = "on|off|reset|status")]
+    pub action: Option<BmcPowerAction>,
 
     /// Cut the power where the system does not shut down in 3 minutes, also while the machine is discovered or installed
     #[arg(long)]
@@ -49,6 +49,13 @@ pub struct Asked {
     /// Do not wait for the outcome
     #[arg(long)]
     no_wait: bool,
+}
+
+impl Asked {
+    fn action(&self) -> BmcPowerAction {
+        // The command line requires one.
+        self.action.unwrap_or(BmcPowerAction::Status)
+    }
 }
 
 /// Reads an action.
@@ -89,7 +96,7 @@ pub async fn run(args: PowerArgs) -> Result<()> {
 /// Fails if the request is refused, or fails, or has no outcome in time.
 pub async fn carry_out(client: &Client, path: &str, name: &str, asked: &Asked) -> Result<()> {
     let params = BmcPowerParams {
-        action: asked.action,
+        action: asked.action(),
         force: asked.force,
     };
     let bmc: Bmc = client.post(&format!("{path}/actions/power"), &params).await?;
@@ -97,7 +104,7 @@ pub async fn carry_out(client: &Client, path: &str, name: &str, asked: &Asked) -
     if asked.no_wait {
         print(&format!(
             "{name}: {} is requested: muster bmc show reports the result\n",
-            asked.action
+            asked.action()
         ));
         return Ok(());
     }

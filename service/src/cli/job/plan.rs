@@ -21,7 +21,7 @@ const COLUMNS: &[Column] = &[
     Column("TO", Fit::Always),
 ];
 
-/// How a job is begun.
+/// The way in which a job is begun.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Way {
     /// Only the plan is shown.

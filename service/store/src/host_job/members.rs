@@ -34,12 +34,12 @@ pub struct JobMember {
     pub host_id: HostId,
     /// Name of the InfraEnv when the job was made.
     pub pool: String,
-    /// When the job was made.
+    /// At the time when the job was made.
     pub name: String,
     /// Its new name, or the id of its disk; empty for other actions.
     pub value: String,
     pub outcome: JobOutcome,
-    /// Why it was refused; else empty.
+    /// The reason of a refusal; else empty.
     pub reason: String,
     /// `None`: it has no result yet.
     pub ended_at: Option<Timestamp>,

@@ -32,6 +32,7 @@ mod clusters;
 mod custom_resources;
 mod database;
 mod events;
+mod host_jobs;
 mod hosts;
 mod infra_envs;
 mod lists;

@@ -7,7 +7,7 @@ use muster_api::jobs::{JobAction, JobPower};
 use super::event::HostEvent;
 use crate::record::{Host, HostState};
 
-/// What is done with a host.
+/// The step of a job for one host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobStep {
     /// Nothing: it is so already.

@@ -16,7 +16,7 @@ pub struct Kept {
     pub name: String,
 }
 
-/// Why a host does not get a name.
+/// The reason why a host does not get a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameRefused {
     /// There is none for it.

@@ -21,7 +21,7 @@ pub struct DiskArgs {
     service: ServiceArgs,
 }
 
-/// Which of the disks that can be installed to.
+/// A rule that finds the disk, among those that can be installed to.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct RuleArgs {
