@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What lists an initramfs lists none of what stands behind its compressed archive, and often not even that.
+# Programs that list an initramfs show nothing of what stands behind its compressed archive, and often not even that archive.
 #
 # Expected: the kernel unpacks any number of archives, with zeros between and behind them (its buffer-format.rst), and boot loaders put configurations
 # there; so lsinitramfs (initramfs-tools) and lsinitrd (dracut) show them, or fail.
-# Seen: zeros behind the zstd archive, as alignment to sectors leaves them, are enough for lsinitramfs to list nothing ("premature end of archive", exit code 2);
-# of two archives behind each other lsinitrd lists the first, exit code 0, even when both are uncompressed.
+# Seen: zeros behind the zstd archive, as alignment to sectors leaves them, are enough for lsinitramfs to list nothing ("premature end of archive", exit
+# code 2); of two archives behind each other lsinitrd lists the first, exit code 0, even when both are uncompressed.
 # Needs Debian 12 with cpio and zstd; downloads two packages (1 MB).
 set -euo pipefail
 folder=$(mktemp -d)

@@ -2,8 +2,8 @@
 # DMTF's redfish_utilities (its rf_virtual_media.py inserts with them) chooses the slot for an image by the last letters of its URL.
 #
 # Expected: an ISO is inserted into a CD; a slot without an image is free; `inserted=False` and `write_protected=False` are sent.
-# Seen: behind .iso?... the first free slot of any kind is taken, here a floppy. An empty CD whose `Image` is "" counts as in use ("No available slots"), and one
-# without `Image`, which the schema does not require, is a KeyError. A False is not sent at all, so that the BMC's default, true, is what comes of it.
+# Seen: behind .iso?... the first free slot of any kind is taken, here a floppy. An empty CD whose `Image` is "" counts as in use ("No available slots"), and
+# one without `Image`, which the schema does not require, is a KeyError. A False is not sent at all, so that the BMC's default, true, is what comes of it.
 . "$(dirname "$0")/lib/python.sh"
 packages redfish==3.4.2 redfish_utilities==3.5.2
 

@@ -10,7 +10,8 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 servers() {
   (
     cd "$folder"
-    apt-get download -q kea-dhcp4-server=2.2.0-6 kea-common=2.2.0-6 isc-dhcp-server=4.4.3-P1-2 dnsmasq-base=2.90-4~deb12u2 > log 2>&1 || { cat log >&2; exit 2; }
+    apt-get download -q kea-dhcp4-server=2.2.0-6 kea-common=2.2.0-6 isc-dhcp-server=4.4.3-P1-2 dnsmasq-base=2.90-4~deb12u2 > log 2>&1 ||
+      { cat log >&2; exit 2; }
     for package in *.deb; do dpkg-deb -x "$package" .; done
   )
   echo "dnsmasq 2.90, ISC dhcpd 4.4.3-P1, Kea 2.2.0"
