@@ -185,9 +185,9 @@ impl Recipe {
         let _ = writeln!(text, "  range {first} {last};");
         let _ = writeln!(text, "  next-server {tftp_server};");
         text += "  # iPXE is recognised by its user class, or it would load itself for ever.\n";
-        text += "  if exists user-class and option user-class = \"iPXE\" {\n";
+        text += "  if exists user-class and (option user-class = \"iPXE\" or substring(option user-class, 1, 4) = \"iPXE\") {\n";
         let _ = writeln!(text, "    filename \"{script}\";");
-        text += "  } elsif option arch = 00:07 or option arch = 00:09 {\n";
+        text += "  } elsif substring(option arch, 0, 2) = 00:07 or substring(option arch, 0, 2) = 00:09 {\n";
         let _ = writeln!(text, "    filename \"{UEFI_PROGRAM}\";");
         text += "  } else {\n";
         let _ = writeln!(text, "    filename \"{BIOS_PROGRAM}\";");
@@ -214,11 +214,11 @@ impl Recipe {
     "valid-lifetime": 3600,
     // iPXE is recognised by its user class, or it would load itself for ever.
     "client-classes": [
-      {{ "name": "ipxe", "test": "option[77].exists and substring(option[77].hex,0,4) == 'iPXE'",
+      {{ "name": "ipxe", "test": "option[77].exists and (substring(option[77].hex,0,4) == 'iPXE' or substring(option[77].hex,1,4) == 'iPXE')",
         "boot-file-name": "{script}" }},
-      {{ "name": "efi64", "test": "not member('ipxe') and (option[93].hex == 0x0007 or option[93].hex == 0x0009)",
+      {{ "name": "efi64", "test": "not member('ipxe') and (substring(option[93].hex,0,2) == 0x0007 or substring(option[93].hex,0,2) == 0x0009)",
         "next-server": "{tftp_server}", "boot-file-name": "{UEFI_PROGRAM}" }},
-      {{ "name": "bios", "test": "not member('ipxe') and option[93].hex == 0x0000",
+      {{ "name": "bios", "test": "not member('ipxe') and substring(option[93].hex,0,2) == 0x0000",
         "next-server": "{tftp_server}", "boot-file-name": "{BIOS_PROGRAM}" }}
     ],
     // Addresses: as they fit your network, with its routers and name servers.

@@ -39,6 +39,29 @@ fn the_recipes_are_those_that_were_tried() {
     );
 }
 
+/// Kea and dhcpd compare an option as a whole: findings/pxe-architecture-lists.sh.
+#[test]
+fn the_first_of_several_architectures_decides_and_a_class_may_be_counted() {
+    let recipe = recipe(SCRIPT, None).unwrap();
+    let kea = recipe.render(Server::Kea);
+    for architecture in ["0x0000", "0x0007", "0x0009"] {
+        let test = format!("substring(option[93].hex,0,2) == {architecture}");
+        assert!(kea.contains(&test), "{test}\n{kea}");
+    }
+    assert!(!kea.contains("option[93].hex =="), "{kea}");
+    assert!(kea.contains("substring(option[77].hex,1,4) == 'iPXE'"), "{kea}");
+    let dhcpd = recipe.render(Server::IscDhcp);
+    for architecture in ["00:07", "00:09"] {
+        let test = format!("substring(option arch, 0, 2) = {architecture}");
+        assert!(dhcpd.contains(&test), "{test}\n{dhcpd}");
+    }
+    assert!(!dhcpd.contains("option arch ="), "{dhcpd}");
+    assert!(
+        dhcpd.contains("substring(option user-class, 1, 4) = \"iPXE\""),
+        "{dhcpd}"
+    );
+}
+
 #[test]
 fn addresses_come_from_the_upper_half_or_the_range_that_is_given() {
     let (first, last) = upper_half(subnet());

@@ -120,7 +120,7 @@ fn with_ipxe(id: InfraEnvId, iso: &str) -> [BootLine; 4] {
             what: "Have Kea send iPXE to the pool",
             text: format!(
                 "\"client-classes\": [\n  {{ \"name\": \"ipxe\", \
-                 \"test\": \"option[77].exists and substring(option[77].hex,0,4) == 'iPXE'\",\n    \
+                 \"test\": \"option[77].exists and (substring(option[77].hex,0,4) == 'iPXE' or substring(option[77].hex,1,4) == 'iPXE')\",\n    \
                  \"boot-file-name\": \"{in_order}\" }}\n]"
             ),
             whole: whole("kea"),
