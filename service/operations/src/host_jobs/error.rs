@@ -15,7 +15,7 @@ pub enum JobProblem {
     Changed { came: usize, went: usize },
     #[error("the plan is none of this action and these hosts as they are now; plan again")]
     Stale,
-    #[error("it changes {hosts} hosts and cannot be undone: type this number (`confirm`){}", typed(.typed))]
+    #[error("it changes {hosts} hosts and cannot be undone: type this number (`confirm`){}", as_typed(.typed))]
     NotConfirmed { hosts: u64, typed: Option<u64> },
     #[error(
         "{MOST_RUNNING_JOBS} jobs run already; wait until one of them has ended, or cancel one: muster jobs"
@@ -29,7 +29,7 @@ pub enum JobProblem {
     Busy,
 }
 
-fn typed(typed: &Option<u64>) -> String {
+fn as_typed(typed: &Option<u64>) -> String {
     typed
         .map(|typed| format!("; {typed} was typed"))
         .unwrap_or_default()

@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use muster_api::ids::{ClusterId, InfraEnvId};
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::query::{Facts, Field, HardwareSummary, HostSummary, HostView, Words};
 use muster_core::rules::sleep::Member;
 use muster_store::{HostForm, StoreError};

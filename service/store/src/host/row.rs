@@ -70,7 +70,7 @@ fn unhealthy(host: &Host) -> i64 {
     OF_HEALTH
         .iter()
         .zip(0_u32..)
-        .filter(|(kind, _)| has(**kind))
+        .filter(|(kind, _)| has(kind))
         .map(|(_, bit)| 1_i64 << bit)
         .sum()
 }

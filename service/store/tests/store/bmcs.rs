@@ -328,7 +328,9 @@ mod cases {
                 .unwrap();
             let of_bmcs = taken.into_iter().filter_map(|entry| match entry.subject {
                 Subject::Bmc(id) => Some((id, entry.version)),
-                Subject::Host { .. } | Subject::InfraEnv(_) | Subject::Cluster(_) => None,
+                Subject::Host { .. } | Subject::InfraEnv(_) | Subject::Cluster(_) | Subject::Job { .. } => {
+                    None
+                }
             });
             of_bmcs.collect::<Vec<_>>()
         };

@@ -219,11 +219,11 @@ impl View {
     fn zooms(&self) -> Vec<Link> {
         let links = ZOOMS.iter().map(|(name, _)| {
             let view = Self {
-                zoom: *name,
+                zoom: name,
                 ..self.clone()
             };
             Link {
-                name: *name,
+                name,
                 address: view.address(),
                 is_shown: *name == self.zoom,
             }
