@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::hub::Hub;
 use crate::artifacts::fleet_program;
 use crate::install::disk_image::OPENSHIFT_VERSION;
-use crate::process::{Program, command};
+use crate::process::{Program, Signal, command};
 
 /// Most polls of all hosts together: a thousand hosts poll six times as often as those of
 /// docs/protocol/instructions.md.
@@ -37,6 +37,12 @@ impl FleetHosts {
     #[track_caller]
     pub fn start_lasting(hub: &Hub, hosts: usize, folder: &Path) -> Self {
         Self::start_with(hub, hosts, folder, &["--nodes"])
+    }
+
+    /// The same with machines whose second installation fails while the image is written, and no other.
+    #[track_caller]
+    pub fn start_failing_again(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(hub, hosts, folder, &["--nodes", "--fault", "failed-again=100%"])
     }
 
     #[track_caller]
@@ -85,6 +91,21 @@ impl FleetHosts {
         other["version"] = json!(Self::OTHER_IMAGE);
         other["default"] = json!(false);
         json!([entry, other])
+    }
+
+    /// No host does anything until [`go_on`](Self::go_on).
+    pub fn stand_still(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// Ends [`stand_still`](Self::stand_still).
+    pub fn go_on(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let program = self.program.lock().expect("nothing panics with the lock");
+        program.signal(signal);
     }
 
     /// Fails when it has ended.

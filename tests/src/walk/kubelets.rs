@@ -132,17 +132,15 @@ fn has_rebooted(agent: &Value) -> bool {
     matches!(stage, Some("Rebooting" | "Configuring" | "Joined" | "Done")) && !is_in_discovery(agent)
 }
 
-/// True when the host has registered from the discovery image, whatever its progress shows of its former system.
+/// True when the host has registered from the discovery image, whatever its progress shows of its former system, until it reboots from its
+/// disk.
 fn is_in_discovery(agent: &Value) -> bool {
-    let known = [
-        "discovering",
-        "known",
-        "insufficient",
-        "pending-for-input",
-        "installing",
-    ];
-    let state = state(agent);
-    known.contains(&state.trim_end_matches("-unbound"))
+    let stage = agent["status"]["progress"]["currentStage"].as_str();
+    match state(agent).trim_end_matches("-unbound") {
+        "discovering" | "known" | "insufficient" | "pending-for-input" | "installing" => true,
+        "installing-in-progress" => matches!(stage, Some("Installing" | "Writing image to disk")),
+        _ => false,
+    }
 }
 
 /// The kubelet of a system that a host had ends.
