@@ -16,7 +16,7 @@ const OS_IMAGE: &str = "agent.agent-install.openshift.io/os-image";
 
 #[test]
 fn six_nodes_are_upgraded_two_at_a_time_by_a_service_that_is_killed_at_each_step() {
-    let mut pool = Pool::start(6, 2, FleetHosts::start_lasting);
+    let mut pool = Pool::start(6, 2, FleetHosts::start_slow);
     let before = pool.observe().unwrap();
     pool.guard();
     pool.data_and_image("two", FleetHosts::OTHER_IMAGE);

@@ -15,6 +15,11 @@ use crate::process::{Program, Signal, command};
 /// docs/protocol/instructions.md.
 const POLLS_PER_SECOND: usize = 150;
 
+/// Duration of an installation.
+const QUICK: &str = "5s";
+/// That of an installation which is not over before the lifecycle of Nodes counts the former kubelet as silent: that takes less than a minute.
+const SLOW: &str = "90s";
+
 /// A running fleet. Dropping it ends it.
 pub struct FleetHosts {
     program: Mutex<Program>,
@@ -29,24 +34,36 @@ impl FleetHosts {
     /// [this](POLLS_PER_SECOND).
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
-        Self::start_with(hub, hosts, folder, &[])
+        Self::start_with(hub, hosts, folder, QUICK, &[])
     }
 
     /// The same with machines that go on as nodes after their installation, with our agent on them, and come back when they are taken out of
     /// their cluster.
     #[track_caller]
     pub fn start_lasting(hub: &Hub, hosts: usize, folder: &Path) -> Self {
-        Self::start_with(hub, hosts, folder, &["--nodes"])
+        Self::start_with(hub, hosts, folder, QUICK, &["--nodes"])
     }
 
-    /// The same with machines whose second installation fails while the image is written, and no other.
+    /// The same with installations that take longer than a former Node of the host is kept, as those of machines do.
+    #[track_caller]
+    pub fn start_slow(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(hub, hosts, folder, SLOW, &["--nodes"])
+    }
+
+    /// Lasting machines whose second installation fails while the image is written, and no other.
     #[track_caller]
     pub fn start_failing_again(hub: &Hub, hosts: usize, folder: &Path) -> Self {
-        Self::start_with(hub, hosts, folder, &["--nodes", "--fault", "failed-again=100%"])
+        Self::start_with(
+            hub,
+            hosts,
+            folder,
+            QUICK,
+            &["--nodes", "--fault", "failed-again=100%"],
+        )
     }
 
     #[track_caller]
-    fn start_with(hub: &Hub, hosts: usize, folder: &Path, more: &[&str]) -> Self {
+    fn start_with(hub: &Hub, hosts: usize, folder: &Path, install_time: &str, more: &[&str]) -> Self {
         let id = hub.infra_env_id();
         let mut fleet = command(fleet_program());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_"))
@@ -61,7 +78,7 @@ impl FleetHosts {
             "--poll-interval",
             &poll_interval,
             "--install-time",
-            "5s",
+            install_time,
             "--skip-states",
         ]);
         fleet.args(more);
