@@ -17,7 +17,7 @@ const POLLS_PER_SECOND: usize = 150;
 
 /// Duration of an installation.
 const QUICK: &str = "5s";
-/// That of an installation which is not over before the lifecycle of Nodes counts the former kubelet as silent: that takes less than a minute.
+/// That of one which is not over before the lifecycle of Nodes counts the former kubelet as silent, in less than a minute.
 const SLOW: &str = "90s";
 
 /// A running fleet. Dropping it ends it.

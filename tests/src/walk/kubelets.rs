@@ -1,6 +1,6 @@
 //! Simulates the arrival of many nodes: for hosts without a machine (`muster-fleet`). Each requests its certificates
-//! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. A host that is in discovery again has none, and its next
-//! system joins like the first. Machines have real ones.
+//! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. A host that is in discovery again has
+//! none, and its next system joins like the first. Machines have real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// The pods of the workload cluster, and their budget.
 const GUARDED: &str = "guarded";
 
-/// What stands at one moment.
+/// The objects at one moment.
 pub struct Seen {
     nodes: Vec<Value>,
     pub machines: Vec<Value>,
@@ -110,7 +110,7 @@ fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
     conditions.iter().find(|one| one["type"] == type_)
 }
 
-/// What belongs to the pool.
+/// Machines and hosts of the pool.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Members {
     pub machines: BTreeSet<String>,

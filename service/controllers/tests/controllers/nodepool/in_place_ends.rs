@@ -1,4 +1,4 @@
-//! What ends a step of an upgrade in place otherwise, or keeps it from going on.
+//! Ends of the steps of an upgrade in place that are not the next step, and waits that hold one.
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, Patch, PatchParams};
