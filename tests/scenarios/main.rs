@@ -73,6 +73,7 @@ mod cluster_api {
     mod foreign_provider;
     mod health;
     mod health_check;
+    mod in_place;
     mod manager;
     mod moving;
     pub mod quotas;

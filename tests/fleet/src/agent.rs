@@ -65,6 +65,8 @@ pub struct Agent {
     sent: Sent,
     /// Set while an installation runs; cancelled when it reboots the machine.
     installing: Option<Installing>,
+    /// Number of installations that were begun.
+    installations: u32,
     has_registered: bool,
     has_inventory: bool,
     has_uploaded: bool,
@@ -115,6 +117,7 @@ impl Agent {
             },
             sent: Sent::default(),
             installing: None,
+            installations: 0,
             has_registered: false,
             has_inventory: false,
             has_uploaded: false,
@@ -397,7 +400,12 @@ impl Agent {
                     .is_none_or(|installing| installing.task.is_finished())
                 {
                     let reboots = CancellationToken::new();
-                    let task = tokio::spawn(self.desk.clone().install(step.clone(), reboots.clone()));
+                    self.installations = self.installations.saturating_add(1);
+                    let installation =
+                        self.desk
+                            .clone()
+                            .install(step.clone(), self.installations, reboots.clone());
+                    let task = tokio::spawn(installation);
                     self.installing = Some(Installing { task, reboots });
                 } else {
                     let twice =
@@ -470,7 +478,8 @@ impl Agent {
                 | Fault::Slow
                 | Fault::DuplicateId
                 | Fault::HostileInventory
-                | Fault::FailedInstall,
+                | Fault::FailedInstall
+                | Fault::FailedAgain,
             )
             | None => {}
         }

@@ -21,11 +21,12 @@ pub enum Fault {
     ForeignReply,
     LongLog,
     FailedInstall,
+    FailedAgain,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Silent,
         Self::Slow,
         Self::DuplicateId,
@@ -34,6 +35,7 @@ impl Fault {
         Self::ForeignReply,
         Self::LongLog,
         Self::FailedInstall,
+        Self::FailedAgain,
     ];
 
     /// The name on the command line.
@@ -47,6 +49,7 @@ impl Fault {
             Self::ForeignReply => "foreign-reply",
             Self::LongLog => "long-log",
             Self::FailedInstall => "failed-install",
+            Self::FailedAgain => "failed-again",
         }
     }
 
@@ -60,7 +63,23 @@ impl Fault {
             | Self::ReplayedReply
             | Self::ForeignReply
             | Self::LongLog
-            | Self::FailedInstall => true,
+            | Self::FailedInstall
+            | Self::FailedAgain => true,
+        }
+    }
+
+    /// True if the installation of this number, from 1, of a host with this fault ends while the image is written.
+    pub fn fails(self, installation: u32) -> bool {
+        match self {
+            Self::FailedInstall => true,
+            Self::FailedAgain => installation == 2,
+            Self::Silent
+            | Self::Slow
+            | Self::DuplicateId
+            | Self::ReplayedReply
+            | Self::HostileInventory
+            | Self::ForeignReply
+            | Self::LongLog => false,
         }
     }
 }
@@ -214,6 +233,23 @@ mod tests {
         duplicates.sort_unstable();
         duplicates.dedup();
         assert_eq!(duplicates.len(), 5);
+    }
+
+    #[test]
+    fn installations_fail_always_or_the_second_time_alone() {
+        let failing = |fault: Fault| -> Vec<u32> {
+            (1..=4)
+                .filter(|installation| fault.fails(*installation))
+                .collect()
+        };
+        for fault in Fault::ALL {
+            let expected: &[u32] = match fault {
+                Fault::FailedInstall => &[1, 2, 3, 4],
+                Fault::FailedAgain => &[2],
+                _ => &[],
+            };
+            assert_eq!(failing(fault), expected, "{fault}");
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ Faults (KIND=SHARE, a share such as 5% or a number of hosts; each host has at mo
   foreign-reply      also replies for hosts that do not exist and from InfraEnvs that it is not in
   long-log           uploads a log of a million lines
   failed-install     fails while it writes the image, when it is to install
+  failed-again       the same in its second installation alone
 
 Ctrl-C ends a run early, with its summary. A run whose hosts are all deleted ends by itself.";
 

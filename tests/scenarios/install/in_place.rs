@@ -1,6 +1,6 @@
 //! A NodePool of type InPlace upgrades the two nodes that it has, without a third machine: names and hosts stay the same, and the disk
 //! that was not chosen stays unchanged. Along the way the service is killed while a node leaves and while it is written. (Without
-//! machines, with budgets and failures: service/controllers/tests/controllers/nodepool/in_place.rs.)
+//! machines, with budgets and failures: `cluster_api::in_place`, and service/controllers/tests/controllers/nodepool/in_place.rs.)
 
 use std::collections::BTreeSet;
 

@@ -9,11 +9,16 @@ use sha2::{Digest as _, Sha256};
 use super::hub::Hub;
 use crate::artifacts::fleet_program;
 use crate::install::disk_image::OPENSHIFT_VERSION;
-use crate::process::{Program, command};
+use crate::process::{Program, Signal, command};
 
 /// Most polls of all hosts together: a thousand hosts poll six times as often as those of
 /// docs/protocol/instructions.md.
 const POLLS_PER_SECOND: usize = 150;
+
+/// Duration of an installation.
+const QUICK: &str = "5s";
+/// That of one which is not over before the lifecycle of Nodes counts the former kubelet as silent, in less than a minute.
+const SLOW: &str = "90s";
 
 /// A running fleet. Dropping it ends it.
 pub struct FleetHosts {
@@ -29,18 +34,36 @@ impl FleetHosts {
     /// [this](POLLS_PER_SECOND).
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
-        Self::start_with(hub, hosts, folder, &[])
+        Self::start_with(hub, hosts, folder, QUICK, &[])
     }
 
     /// The same with machines that go on as nodes after their installation, with our agent on them, and come back when they are taken out of
     /// their cluster.
     #[track_caller]
     pub fn start_lasting(hub: &Hub, hosts: usize, folder: &Path) -> Self {
-        Self::start_with(hub, hosts, folder, &["--nodes"])
+        Self::start_with(hub, hosts, folder, QUICK, &["--nodes"])
+    }
+
+    /// The same with installations that take longer than a former Node of the host is kept, as those of machines do.
+    #[track_caller]
+    pub fn start_slow(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(hub, hosts, folder, SLOW, &["--nodes"])
+    }
+
+    /// Lasting machines whose second installation fails while the image is written, and no other.
+    #[track_caller]
+    pub fn start_failing_again(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        Self::start_with(
+            hub,
+            hosts,
+            folder,
+            QUICK,
+            &["--nodes", "--fault", "failed-again=100%"],
+        )
     }
 
     #[track_caller]
-    fn start_with(hub: &Hub, hosts: usize, folder: &Path, more: &[&str]) -> Self {
+    fn start_with(hub: &Hub, hosts: usize, folder: &Path, install_time: &str, more: &[&str]) -> Self {
         let id = hub.infra_env_id();
         let mut fleet = command(fleet_program());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_"))
@@ -55,7 +78,7 @@ impl FleetHosts {
             "--poll-interval",
             &poll_interval,
             "--install-time",
-            "5s",
+            install_time,
             "--skip-states",
         ]);
         fleet.args(more);
@@ -85,6 +108,21 @@ impl FleetHosts {
         other["version"] = json!(Self::OTHER_IMAGE);
         other["default"] = json!(false);
         json!([entry, other])
+    }
+
+    /// No host does anything until [`go_on`](Self::go_on).
+    pub fn stand_still(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// Ends [`stand_still`](Self::stand_still).
+    pub fn go_on(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let program = self.program.lock().expect("nothing panics with the lock");
+        program.signal(signal);
     }
 
     /// Fails when it has ended.

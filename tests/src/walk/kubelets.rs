@@ -1,5 +1,6 @@
 //! Simulates the arrival of many nodes: for hosts without a machine (`muster-fleet`). Each requests its certificates
-//! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. Machines have real ones.
+//! like a kubelet and then writes its Node; nothing else of a kubelet is simulated. A host that is in discovery again has
+//! none, and its next system joins like the first. Machines have real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use rcgen::SanType;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::hub::hostname;
+use super::hub::{hostname, state};
 use crate::certificates::key_pair;
 use crate::condition::without_load;
 use crate::http::HttpClient;
@@ -39,9 +40,19 @@ pub struct Kubelets {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The system of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct System {
+    /// Number of systems that the host had before.
+    former: u32,
+    stage: Stage,
+}
+
 /// The progress of a node that joins its cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// There is no kubelet.
+    Off,
     AsksForClient,
     AsksForServing,
     Ready,
@@ -72,15 +83,22 @@ impl Kubelets {
         let seen_stopped = Arc::clone(&stopped);
         let thread = std::thread::spawn(move || {
             let nodes = Mutex::new(BTreeMap::new());
+            let mut listed = Vec::new();
             while !seen_ends.load(Ordering::Relaxed) {
                 let asked = Instant::now();
-                let listed = agents.list(&agents_path).unwrap_or_default();
+                // Kubelets go on while the service does not answer.
+                if let Ok(present) = agents.list(&agents_path) {
+                    listed = present;
+                }
                 let pause = without_load(INTERVAL, asked.elapsed());
                 let stopped = locked(&seen_stopped).clone();
                 let (http, nodes, stopped) = (&http, &nodes, &stopped);
                 std::thread::scope(|scope| {
                     for some in listed.chunks(listed.len().div_ceil(AT_ONCE).max(1)) {
                         scope.spawn(move || {
+                            some.iter()
+                                .filter(|agent| is_in_discovery(agent))
+                                .for_each(|agent| end(nodes, hostname(agent)));
                             let rebooted = some.iter().filter(|agent| has_rebooted(agent)).map(hostname);
                             rebooted
                                 .filter(|name| !stopped.contains(*name))
@@ -111,7 +129,31 @@ impl Drop for Kubelets {
 
 fn has_rebooted(agent: &Value) -> bool {
     let stage = agent["status"]["progress"]["currentStage"].as_str();
-    matches!(stage, Some("Rebooting" | "Configuring" | "Joined" | "Done"))
+    matches!(stage, Some("Rebooting" | "Configuring" | "Joined" | "Done")) && !is_in_discovery(agent)
+}
+
+/// True when the host has registered from the discovery image, whatever its progress shows of its former system, until it reboots from its
+/// disk.
+fn is_in_discovery(agent: &Value) -> bool {
+    let stage = agent["status"]["progress"]["currentStage"].as_str();
+    match state(agent).trim_end_matches("-unbound") {
+        "discovering" | "known" | "insufficient" | "pending-for-input" | "installing" => true,
+        "installing-in-progress" => matches!(stage, Some("Installing" | "Writing image to disk")),
+        _ => false,
+    }
+}
+
+/// The kubelet of a system that a host had ends.
+fn end(nodes: &Mutex<BTreeMap<String, System>>, name: &str) {
+    if let Some(system) = locked(nodes)
+        .get_mut(name)
+        .filter(|system| system.stage != Stage::Off)
+    {
+        *system = System {
+            former: system.former + 1,
+            stage: Stage::Off,
+        };
+    }
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -119,36 +161,46 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Takes the node's next step. Failures are retried.
-fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>, has_heartbeats: bool) {
-    let nodes = || locked(nodes);
+fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, System>>, has_heartbeats: bool) {
     let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
     let user = format!("system:node:{name}");
-    let stage = nodes().get(name).copied();
-    let next = match stage {
-        None => ask(http, name, Client, BOOTSTRAPPER).then_some(Stage::AsksForClient),
-        Some(Stage::AsksForClient) if has_certificate(http, name, Client) => (write_node(http, name)
-            && ask(http, name, Serving, (&user, node_groups)))
+    let off = System {
+        former: 0,
+        stage: Stage::Off,
+    };
+    let system = locked(nodes).get(name).copied().unwrap_or(off);
+    let of = |kind: KubeletCertificate| request_of(kind, name, system.former);
+    let next = match system.stage {
+        Stage::Off => ask(http, name, (Client, &of(Client)), BOOTSTRAPPER).then_some(Stage::AsksForClient),
+        Stage::AsksForClient if has_certificate(http, &of(Client)) => (write_node(http, name)
+            && ask(http, name, (Serving, &of(Serving)), (&user, node_groups)))
         .then_some(Stage::AsksForServing),
-        Some(Stage::AsksForServing) if has_certificate(http, name, Serving) => {
+        Stage::AsksForServing if has_certificate(http, &of(Serving)) => {
             set_ready(http, name).then_some(Stage::Ready)
         }
-        Some(Stage::Ready) if has_heartbeats => {
+        Stage::Ready if has_heartbeats => {
             set_ready(http, name);
             None
         }
-        Some(_) => None,
+        Stage::AsksForClient | Stage::AsksForServing | Stage::Ready => None,
     };
-    if let Some(next) = next {
-        nodes().insert(name.to_owned(), next);
+    if let Some(stage) = next {
+        locked(nodes).insert(name.to_owned(), System { stage, ..system });
     }
 }
 
-fn ask(http: &HttpClient, name: &str, kind: KubeletCertificate, (user, groups): (&str, &[&str])) -> bool {
+/// Requests a certificate under this name of the request.
+fn ask(
+    http: &HttpClient,
+    name: &str,
+    (kind, request): (KubeletCertificate, &str),
+    (user, groups): (&str, &[&str]),
+) -> bool {
     let names = match kind {
         Client => Vec::new(),
         Serving => vec![SanType::DnsName(name.try_into().expect("a name"))],
     };
-    let object = kind.request(&request_of(kind, name), name, &key_pair(), names);
+    let object = kind.request(request, name, &key_pair(), names);
     let as_user = groups
         .iter()
         .fold(http.with("Impersonate-User", user), |http, group| {
@@ -157,13 +209,16 @@ fn ask(http: &HttpClient, name: &str, kind: KubeletCertificate, (user, groups): 
     post(&as_user, REQUESTS, &object)
 }
 
-fn request_of(kind: KubeletCertificate, name: &str) -> String {
-    format!("{}-{name}", kind.name())
+/// Name of a request; each system of a host has its own.
+fn request_of(kind: KubeletCertificate, name: &str, former: u32) -> String {
+    match former {
+        0 => format!("{}-{name}", kind.name()),
+        number => format!("{}-{name}-{number}", kind.name()),
+    }
 }
 
-fn has_certificate(http: &HttpClient, name: &str, kind: KubeletCertificate) -> bool {
-    let path = format!("{REQUESTS}/{}", request_of(kind, name));
-    let answer = http.try_request("GET", &path, None);
+fn has_certificate(http: &HttpClient, request: &str) -> bool {
+    let answer = http.try_request("GET", &format!("{REQUESTS}/{request}"), None);
     answer.is_ok_and(|answer| answer.status == 200 && answer.json()["status"]["certificate"].is_string())
 }
 

@@ -2,6 +2,7 @@
 //! simulated; the workload cluster is another API with Nodes, and simulated pods.
 
 mod in_place;
+mod in_place_ends;
 mod pods;
 mod world;
 

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::Desk;
-use crate::faults::Fault;
 use crate::measure::{Ending, Operation, Phase};
 use crate::steps::Outcome;
 use crate::wire::Ask;
@@ -44,8 +43,9 @@ const STAGES: [(&str, &str, u32); 16] = [
 ];
 
 impl Desk {
-    /// Reports stage by stage, uploads logs, replies to the step, and then the machine reboots and ends.
-    pub(super) async fn install(self, step: Step, reboots: CancellationToken) {
+    /// Reports stage by stage, uploads logs, replies to the step, and then the machine reboots and ends. `number`: its place among the
+    /// host's installations, from 1.
+    pub(super) async fn install(self, step: Step, number: u32, reboots: CancellationToken) {
         let Some(request) = step
             .args
             .first()
@@ -69,7 +69,8 @@ impl Desk {
                     .await;
                 return;
             }
-            if nth == STAGES.len() / 2 && self.part.fault == Some(Fault::FailedInstall) {
+            let fails = self.part.fault.is_some_and(|fault| fault.fails(number));
+            if nth == STAGES.len() / 2 && fails {
                 self.fail(
                     &step,
                     "coreos-installer: error: writing to /dev/sda: Input/output error",

@@ -10,14 +10,14 @@ use muster_resources::cluster_api::Machine;
 use muster_resources::hypershift::NodePool;
 use serde_json::{Value, json};
 
-use super::world::{FAILS, MADE, World, condition};
+use super::world::{AGAIN, MADE, World, condition};
 use super::{edit, of};
 use crate::backend::eventually;
 
-const UPGRADE: &str = "upgrade.muster/in-place";
+pub const UPGRADE: &str = "upgrade.muster/in-place";
 
 /// Name, host and Node of each Machine.
-fn identities(machines: &[Machine]) -> BTreeSet<(String, Option<String>, Option<String>)> {
+pub fn identities(machines: &[Machine]) -> BTreeSet<(String, Option<String>, Option<String>)> {
     let node = |machine: &Machine| Some(machine.status.clone()?.node_ref?.name);
     machines
         .iter()
@@ -31,7 +31,8 @@ fn identities(machines: &[Machine]) -> BTreeSet<(String, Option<String>, Option<
         .collect()
 }
 
-async fn updating(world: &World, name: &str, text: &str) {
+/// Waits until the condition `Updating` of the Machine contains the text.
+pub async fn updating(world: &World, name: &str, text: &str) {
     let machines = world.api::<Machine>(MADE);
     eventually(&format!("{name} to wait: {text}"), async || {
         let found = machines.get(name).await.unwrap();
@@ -41,7 +42,7 @@ async fn updating(world: &World, name: &str, text: &str) {
     .await;
 }
 
-async fn started() -> World {
+pub async fn started() -> World {
     let world = World::start().await;
     world.apply_rendered().await;
     world.secrets().await;
@@ -129,7 +130,7 @@ async fn an_upgrade_that_fails_stops_the_others_until_the_pool_is_changed_again(
     world.ready("vcluster2", 2).await;
     let all = of(&world, "vcluster2").await;
     for machine in &all {
-        fail(&world, &machine.name_any(), json!("true")).await;
+        again(&world, &machine.name_any(), json!("failed")).await;
     }
     world.user_data("vcluster2", "two").await;
     let why = world
@@ -148,7 +149,7 @@ async fn an_upgrade_that_fails_stops_the_others_until_the_pool_is_changed_again(
     };
     assert_eq!(busy().await, 1);
     for machine in &all {
-        fail(&world, &machine.name_any(), Value::Null).await;
+        again(&world, &machine.name_any(), Value::Null).await;
     }
     world.user_data("vcluster2", "three").await;
     eventually("the pool to be as it wants", async || {
@@ -162,8 +163,9 @@ async fn an_upgrade_that_fails_stops_the_others_until_the_pool_is_changed_again(
     assert_eq!(identities(&of(&world, "vcluster2").await), identities(&all));
 }
 
-async fn fail(world: &World, machine: &str, value: Value) {
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {FAILS: value}}}));
+/// Sets what happens when the host of the Machine is to be installed again; null: it is.
+pub async fn again(world: &World, machine: &str, value: Value) {
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {AGAIN: value}}}));
     let machines = world.api::<AgentMachine>(MADE);
     machines
         .patch(machine, &PatchParams::default(), &patch)

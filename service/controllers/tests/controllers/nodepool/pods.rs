@@ -20,6 +20,8 @@ struct Played {
     /// Pods for which evictions are refused with 429.
     guarded: Vec<String>,
     evicted: Vec<String>,
+    /// Lists are answered with 503.
+    are_away: bool,
 }
 
 impl Pods {
@@ -51,6 +53,11 @@ impl Pods {
         self.0.lock().unwrap().guarded.clear();
     }
 
+    /// Makes the list of pods fail, or succeed again.
+    pub fn fail(&self, are_away: bool) {
+        self.0.lock().unwrap().are_away = are_away;
+    }
+
     /// Returns the pods that were evicted since the last call.
     pub fn take_evicted(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap().evicted)
@@ -61,8 +68,17 @@ impl Pods {
     }
 }
 
-async fn list(State(pods): State<Pods>, Query(query): Query<BTreeMap<String, String>>) -> Json<Value> {
+async fn list(
+    State(pods): State<Pods>,
+    Query(query): Query<BTreeMap<String, String>>,
+) -> (StatusCode, Json<Value>) {
     let played = pods.0.lock().unwrap();
+    if played.are_away {
+        let why = json!({
+            "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": 503, "reason": "ServiceUnavailable", "message": "away",
+        });
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(why));
+    }
     let node = query
         .get("fieldSelector")
         .and_then(|text| text.strip_prefix("spec.nodeName="));
@@ -71,7 +87,8 @@ async fn list(State(pods): State<Pods>, Query(query): Query<BTreeMap<String, Str
         .values()
         .filter(|pod| node.is_none_or(|node| pod["spec"]["nodeName"] == node));
     let items: Vec<&Value> = items.collect();
-    Json(json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": items}))
+    let listed = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": items});
+    (StatusCode::OK, Json(listed))
 }
 
 async fn evict(State(pods): State<Pods>, Path(name): Path<String>) -> (StatusCode, Json<Value>) {

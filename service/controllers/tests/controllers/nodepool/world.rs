@@ -32,8 +32,9 @@ pub const USERS: &str = "clusters";
 pub const MADE: &str = "clusters-vcluster2";
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
-/// Annotation of AgentMachines whose simulated host cannot be installed again.
-pub const FAILS: &str = "example.test/fails";
+/// Annotation of AgentMachines: what happens in place of a good installation when their simulated host is to be installed again. `ignored`:
+/// the request is not known; `refused`; `failed`; `reports`: the former kubelet goes on.
+pub const AGAIN: &str = "example.test/again";
 const REINSTALL: &str = "capi-provider.agent-install.openshift.io/reinstall";
 /// A finalizer of the tests.
 const HELD: &str = "example.test/held";
@@ -355,14 +356,18 @@ async fn install_again(
     let request: Value = serde_json::from_str(request).unwrap();
     let shown = json!(own.status)["reinstall"].clone();
     let is_known = shown["requested"] == request["requested"];
-    let phase = match shown["phase"].as_str().filter(|_| is_known) {
-        None if own.annotations().contains_key(FAILS) => "Failed",
-        None => "Installing",
-        Some("Installing") if nodes.get_opt(&name).await?.is_none() => "Done",
-        Some(_) => return Ok(()),
+    let again = own.annotations().get(AGAIN).map(String::as_str);
+    let node = nodes.get_opt(&name).await?;
+    let phase = match (shown["phase"].as_str().filter(|_| is_known), again) {
+        (None, Some("ignored")) => return Ok(()),
+        (None, Some("refused")) => "Refused",
+        (None, Some("failed")) => "Failed",
+        (None, _) => "Installing",
+        (Some("Installing"), _) if node.is_none() => "Done",
+        (Some(_), _) => return Ok(()),
     };
     match phase {
-        "Installing" if nodes.get_opt(&name).await?.is_some() => {
+        "Installing" if node.is_some() && again != Some("reports") => {
             let status = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
             nodes.patch_status(&name, &params, &Patch::Merge(status)).await?;
         }
