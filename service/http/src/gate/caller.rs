@@ -128,7 +128,7 @@ impl Admitted {
     }
 
     /// The caller's name with that of its session, for the log of changes.
-    pub(super) fn with_session(&self) -> String {
+    pub(crate) fn with_session(&self) -> String {
         let session = self.signed_in.as_ref().and_then(|one| one.session.as_ref());
         match session {
             Some(session) => format!("{}, session {}", self.who, session.id),
