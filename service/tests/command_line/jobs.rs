@@ -28,8 +28,8 @@ fn outcome(world: &World, arguments: &[&str]) -> (Option<i32>, String, String) {
 fn a_query_begins_a_job_that_is_followed_to_its_end() {
     let world = with_hosts();
     let naming = ["host", "hostname", "node-{n:02}", "--query", "pool:lab"];
-    let with = |more: &str| [&naming[..], &[more]].concat();
-    let plan = world.prints(&with("--dry-run"));
+    let dry = [&naming[..], &["--dry-run"]].concat();
+    let plan = world.prints(&dry);
     assert!(
         plan.starts_with("of 3 hosts 3 would change, 0 are so already, 0 would be refused\n"),
         "{plan}"
@@ -40,7 +40,7 @@ fn a_query_begins_a_job_that_is_followed_to_its_end() {
     assert!(errors.contains("--yes"), "{errors}");
     assert_eq!(world.prints(&["jobs", "-o", "name"]), "");
 
-    let done = world.prints(&with("--yes"));
+    let done = world.prints(&[&naming[..], &["--yes"]].concat());
     assert!(
         done.contains("finished: of 3 hosts 3 changed, 0 were so already, 0 failed"),
         "{done}"
@@ -48,7 +48,7 @@ fn a_query_begins_a_job_that_is_followed_to_its_end() {
     let jobs = world.prints(&["jobs", "-o", "name"]);
     let job = world.prints(&["job", "show", jobs.trim()]);
     assert!(job.contains("hostname") && job.contains("3 of 3 done"), "{job}");
-    let again = world.prints(&with("--dry-run"));
+    let again = world.prints(&dry);
     assert!(again.contains("3 are so already"), "{again}");
     let ended = world.prints(&["job", "cancel", jobs.trim()]);
     assert!(ended.contains("had ended: finished"), "{ended}");
