@@ -75,7 +75,6 @@ fn additions(allowed: Allowed) -> OpenApiRouter<Rest> {
     let routes = logs::asked_routes(allowed);
     match allowed {
         Allowed::User => routes
-            
             .merge(audit::routes())
             .merge(bmcs::routes())
             .merge(hosts::additions())

@@ -154,7 +154,12 @@ mod tests {
         let report: muster_api::steps::HealthReport =
             serde_json::from_value(output("health", &asked)).unwrap();
         assert_eq!(output("health", &asked), output("health", &asked));
-        assert!(report.temperatures.iter().all(|one| Some(one.celsius) < one.limit));
+        assert!(
+            report
+                .temperatures
+                .iter()
+                .all(|one| Some(one.celsius) < one.limit)
+        );
         assert!(!report.disks.is_empty() && report.disks.iter().all(|disk| disk.faults.is_empty()));
         assert!(report.slow_links.is_empty());
     }

@@ -186,7 +186,11 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(false)
     }
 
-    pub(super) fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, ProbeError>) -> Option<Vec<u8>> {
+    pub(super) fn asked_bytes(
+        &self,
+        key: &str,
+        ask: impl FnOnce() -> Result<Vec<u8>, ProbeError>,
+    ) -> Option<Vec<u8>> {
         let text = self.root.probe(key, || ask().map(hex::encode)).ok()?;
         hex::decode(text).ok()
     }

@@ -15,8 +15,8 @@ use crate::lifecycle;
 use crate::lifecycle::host::wait;
 use crate::record::{Bmc, CheckId, Cluster, Host, InfraEnv};
 use crate::rules::facts::Deadlines;
-use crate::rules::{health, hostname};
 use crate::rules::sleep::Power;
+use crate::rules::{health, hostname};
 use crate::text::one_line;
 
 /// Longest reason that is kept, bytes.

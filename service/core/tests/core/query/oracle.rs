@@ -148,7 +148,9 @@ const WORD_KEYS: &[(&str, &str)] = &[
     ("finding", "waiting"),
     ("check", "*connected"),
 ];
-const KNOWN_OR_NOT: &[&str] = &["model", "wait", "label", "cpu", "disk", "approved", "switch", "temp"];
+const KNOWN_OR_NOT: &[&str] = &[
+    "model", "wait", "label", "cpu", "disk", "approved", "switch", "temp",
+];
 /// Keys with numbers, and the unit to write.
 const NUMBERS: &[(&str, &str)] = &[
     ("cpu", ""),
