@@ -35,7 +35,10 @@ pub fn measure(root: &Root, before: Option<&HealthReport>) -> HealthReport {
         memory_percent: load::memory_percent(root).unwrap_or(0),
         temperatures: sensors.temperatures,
         fans: sensors.fans,
-        disks: disks(root, before.map_or(&[], |before| &before.disks)),
+        disks: disks(
+            root,
+            before.map(|before| before.disks.as_slice()).unwrap_or_default(),
+        ),
         memory_corrected: errors.corrected,
         memory_uncorrected: errors.uncorrected,
         slow_links: links::slow_links(root),

@@ -10,6 +10,7 @@ use muster_api::words::{gib, si_size};
 
 use crate::record::{HardwarePart, HardwareParts, HardwareSize, MemoryBy};
 use crate::rules::disks::own_disks;
+use crate::rules::identity::is_gadget;
 use crate::text::one_line;
 
 /// Differences between two inventories that have an event each; more are counted.
@@ -213,8 +214,10 @@ fn shown(disk: &Disk) -> String {
     one_line(&format!("{} ({})", disk.name, parts.join(", ")), MAX_TEXT)
 }
 
+/// Those that a BMC plays come and go with a setting of it.
 fn cards(inventory: &Inventory) -> impl Iterator<Item = &Interface> {
-    inventory.interfaces.iter().filter(|card| card.kind == "physical")
+    let all = inventory.interfaces.iter();
+    all.filter(|card| card.kind == "physical" && !is_gadget(&card.mac_address.to_ascii_lowercase()))
 }
 
 fn named_card(card: &Interface) -> Option<(String, HardwarePart)> {

@@ -177,7 +177,7 @@ fn an_inventory_that_could_not_be_made_is_no_change_and_the_next_is_compared() {
 }
 
 #[test]
-fn media_that_come_and_go_and_devices_in_memory_are_no_disks_of_a_machine() {
+fn media_that_come_and_go_devices_in_memory_and_cards_of_a_bmc_are_no_parts_of_a_machine() {
     let mut world = world();
     let host = rebooted(&mut world);
     let mut other = named();
@@ -195,6 +195,7 @@ fn media_that_come_and_go_and_devices_in_memory_are_no_disks_of_a_machine() {
     other.disks.extend([stick, medium, drive]);
     other.disks.extend(in_memory);
     other.disks.reverse();
+    other.interfaces.push(card("usb0", "BE:3A:F2:B6:05:9F"));
     let (host, events) = reports(&world, &host, other);
     assert_eq!(told(&events), []);
     assert_eq!(
