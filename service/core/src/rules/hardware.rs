@@ -214,7 +214,7 @@ fn shown(disk: &Disk) -> String {
     one_line(&format!("{} ({})", disk.name, parts.join(", ")), MAX_TEXT)
 }
 
-/// Those that a BMC plays come and go with a setting of it.
+/// Without those that a BMC emulates: they come and go with a setting of it.
 fn cards(inventory: &Inventory) -> impl Iterator<Item = &Interface> {
     let all = inventory.interfaces.iter();
     all.filter(|card| card.kind == "physical" && !is_gadget(&card.mac_address.to_ascii_lowercase()))
