@@ -140,13 +140,32 @@ pub fn changes(old: &HardwareParts, new: &HardwareParts) -> Vec<Change> {
             is_loss: after.memory_bytes < before.memory_bytes,
         });
     }
-    if let (Some(old), Some(new)) = (&old.disks, &new.disks) {
-        changes.extend(changes_of("disk", old, new));
+    if let (Some(old_disks), Some(new_disks)) = (&old.disks, &new.disks) {
+        let (unnamed_before, unnamed_now) = (unnamed(before, old_disks), unnamed(after, new_disks));
+        // A disk that does not answer has no name meanwhile: so many are neither gone nor new.
+        let mut silent = unnamed_now.saturating_sub(unnamed_before);
+        let mut back = unnamed_before.saturating_sub(unnamed_now);
+        let of_disks = changes_of("disk", old_disks, new_disks).into_iter();
+        changes.extend(of_disks.filter(|change| {
+            let left = match (change.before.is_empty(), change.after.is_empty()) {
+                (true, _) => &mut back,
+                (false, true) => &mut silent,
+                (false, false) => return true,
+            };
+            let is_change = *left == 0;
+            *left = left.saturating_sub(1);
+            is_change
+        }));
     }
     if let (Some(old), Some(new)) = (&old.cards, &new.cards) {
         changes.extend(changes_of("network card", old, new));
     }
     changes
+}
+
+/// Disks that are counted, and have no name.
+fn unnamed(size: &HardwareSize, named: &BTreeMap<String, HardwarePart>) -> u32 {
+    size.disks.unwrap_or(0).saturating_sub(count(named.len()))
 }
 
 fn changes_of(

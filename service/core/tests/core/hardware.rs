@@ -206,6 +206,22 @@ fn media_that_come_and_go_devices_in_memory_and_cards_of_a_bmc_are_no_parts_of_a
 }
 
 #[test]
+fn a_disk_that_does_not_answer_is_neither_gone_nor_new_when_it_does() {
+    let mut world = world();
+    let host = rebooted(&mut world);
+    let mut silent = named();
+    silent.disks[1].serial = String::new();
+    let (host, events) = reports(&world, &host, silent.clone());
+    assert_eq!(told(&events), []);
+    assert_eq!(told(&reports(&world, &host, named()).1), [], "it answers again");
+    silent.disks.remove(1);
+    let host = rebooted(&mut world);
+    let (_, events) = reports(&world, &host, silent);
+    let gone = "Host host-1: the disk sdb (8 GB, serial S-sdb) is gone";
+    assert_eq!(told(&events), [(Severity::Warning, gone)]);
+}
+
+#[test]
 fn cards_that_report_the_address_of_their_bond_are_not_swapped() {
     let mut world = world();
     let host = rebooted(&mut world);
