@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use muster_api::steps::{HealthDisk, HealthReport};
 
-use crate::inventory::disks::smart::smart;
+use crate::inventory::disks::smart::{Smart, smart};
 use crate::inventory::disks::{block, patience};
 use crate::root::Root;
 
-pub use hysteresis::settled;
+pub use hysteresis::{QUIET, settled};
 
 /// Disks that are measured.
 const MAX_DISKS: usize = 64;
 /// A disk without a response for this long is left out. Its commands end after 10 s.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Measures the machine under `root`; what cannot be read is left out. Takes as long as its slowest disk.
-pub fn measure(root: &Root) -> HealthReport {
+/// Measures the machine under `root`; what cannot be read is left out. Of a disk that sleeps or does not answer, its part of the report
+/// `before` stands. Takes as long as its slowest sensor and disk.
+pub fn measure(root: &Root, before: Option<&HealthReport>) -> HealthReport {
     let sensors = hwmon::sensors(root);
     let errors = edac::errors(root);
     HealthReport {
@@ -34,24 +35,42 @@ pub fn measure(root: &Root) -> HealthReport {
         memory_percent: load::memory_percent(root).unwrap_or(0),
         temperatures: sensors.temperatures,
         fans: sensors.fans,
-        disks: disks(root),
+        disks: disks(
+            root,
+            before.map(|before| before.disks.as_slice()).unwrap_or_default(),
+        ),
         memory_corrected: errors.corrected,
         memory_uncorrected: errors.uncorrected,
         slow_links: links::slow_links(root),
     }
 }
 
-fn disks(root: &Root) -> Vec<HealthDisk> {
+fn disks(root: &Root, before: &[HealthDisk]) -> Vec<HealthDisk> {
     let listed = block::list(root).unwrap_or_default();
-    let listed = listed.iter().take(MAX_DISKS);
-    if !root.answers_for_this_machine() {
-        return listed.filter_map(smart).collect();
-    }
-    let names = listed.map(|disk| disk.name().to_owned()).collect();
-    let answers = patience::each("health", names, PATIENCE, |name| {
-        smart(&block::BlockDevice::named(&Root::live(), name))
-    });
-    answers.into_iter().flatten().flatten().collect()
+    let names: Vec<String> = listed
+        .iter()
+        .take(MAX_DISKS)
+        .map(|disk| disk.name().to_owned())
+        .collect();
+    let answers: Vec<Smart> = if root.answers_for_this_machine() {
+        let answers = patience::each("health", names.clone(), PATIENCE, |name| {
+            smart(&block::BlockDevice::named(&Root::live(), name))
+        });
+        let answers = answers.into_iter();
+        answers.map(|answer| answer.unwrap_or(Smart::Silent)).collect()
+    } else {
+        listed.iter().take(MAX_DISKS).map(smart).collect()
+    };
+    let stands = |name: &str| before.iter().find(|disk| disk.name == name).cloned();
+    names
+        .iter()
+        .zip(answers)
+        .filter_map(|(name, answer)| match answer {
+            Smart::Report(disk) => Some(disk),
+            Smart::Silent => stands(name),
+            Smart::Absent => None,
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -127,11 +146,30 @@ mod tests {
                 card_mbps: 1000,
             }],
         };
-        assert_eq!(measure(&machine.root()), expected);
+        assert_eq!(measure(&machine.root(), None), expected);
     }
 
     #[test]
     fn a_machine_without_sensors_is_healthy() {
-        assert_eq!(measure(&Machine::new().root()), HealthReport::default());
+        assert_eq!(measure(&Machine::new().root(), None), HealthReport::default());
+    }
+
+    #[test]
+    fn the_report_of_a_disk_that_sleeps_stands_and_that_of_one_that_is_gone_does_not() {
+        let machine = Machine::new()
+            .disk("pci0/host0/block/sda", &[("removable", "0")])
+            .answer("disk.sda.power_mode", json!(0))
+            .disk("pci0/host1/block/sdb", &[("removable", "0")]);
+        let sick = |name: &str| HealthDisk {
+            name: name.to_owned(),
+            faults: vec![HealthDiskFault::FailurePredicted],
+            ..HealthDisk::default()
+        };
+        let before = HealthReport {
+            disks: vec![sick("sda"), sick("sdb"), sick("sdc")],
+            ..HealthReport::default()
+        };
+        assert_eq!(measure(&machine.root(), Some(&before)).disks, [sick("sda")]);
+        assert_eq!(measure(&machine.root(), None).disks, []);
     }
 }

@@ -3,14 +3,18 @@
 //! Of each chip one temperature is taken for each limit, the highest: a processor has one for each core.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use muster_api::steps::{HealthFan, HealthTemperature};
 
+use crate::inventory::disks::patience;
 use crate::root::Root;
 
 const CHIPS: &str = "/sys/class/hwmon";
 /// Chips that are read: one for each disk, card and processor.
 const MAX_CHIPS: usize = 128;
+/// A chip without a response for this long is left out: that of an NVMe disk waits for its controller.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Temperatures and fans that are reported.
 const MAX_SENSORS: usize = 32;
 /// Temperatures outside of these are of sensors that are not connected, °C.
@@ -26,21 +30,36 @@ pub(super) struct Sensors {
 }
 
 pub(super) fn sensors(root: &Root) -> Sensors {
+    let mut chips = root.list(CHIPS).unwrap_or_default();
+    chips.truncate(MAX_CHIPS);
+    let of_chips: Vec<Sensors> = if root.answers_for_this_machine() {
+        let answers = patience::each("sensors", chips, PATIENCE, |chip| of_chip(&Root::live(), chip));
+        answers.into_iter().flatten().collect()
+    } else {
+        chips.iter().map(|chip| of_chip(root, chip)).collect()
+    };
     let mut sensors = Sensors::default();
-    for chip in root.list(CHIPS).unwrap_or_default().iter().take(MAX_CHIPS) {
-        let folder = format!("{CHIPS}/{chip}");
-        let Some(name) = name(root, &folder) else {
-            continue;
-        };
-        let files = root.list(&folder).unwrap_or_default();
-        sensors.temperatures.extend(hottest(root, &folder, &files, &name));
-        sensors.fans.extend(fans(root, &folder, &files, &name));
+    for chip in of_chips {
+        sensors.temperatures.extend(chip.temperatures);
+        sensors.fans.extend(chip.fans);
     }
     sensors.temperatures.sort_by(|a, b| a.sensor.cmp(&b.sensor));
     sensors.fans.sort_by(|a, b| a.sensor.cmp(&b.sensor));
     sensors.temperatures.truncate(MAX_SENSORS);
     sensors.fans.truncate(MAX_SENSORS);
     sensors
+}
+
+fn of_chip(root: &Root, chip: &str) -> Sensors {
+    let folder = format!("{CHIPS}/{chip}");
+    let Some(name) = name(root, &folder) else {
+        return Sensors::default();
+    };
+    let files = root.list(&folder).unwrap_or_default();
+    Sensors {
+        temperatures: hottest(root, &folder, &files, &name),
+        fans: fans(root, &folder, &files, &name),
+    }
 }
 
 /// The name of the chip and that of its device, once where one begins with the other: `coretemp.0`, `k10temp 0000:00:18.3`.

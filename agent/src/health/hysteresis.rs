@@ -1,7 +1,12 @@
-//! Decides which changes of a machine's health are worth a report: a fleet at rest sends none.
+//! Decides which changes of a machine's health are worth a report: a fleet at rest sends none, and one whose values swing sends a few an
+//! hour.
 
-use muster_api::steps::{HealthDisk, HealthFan, HealthReport, HealthTemperature};
+use std::time::Duration;
 
+use muster_api::steps::{HealthDisk, HealthDiskFault, HealthFan, HealthReport, HealthTemperature};
+
+/// Changes that are not urgent are reported only when the last report is this old.
+pub const QUIET: Duration = Duration::from_secs(600);
 /// Boots that differ by less are one: the clock was corrected, seconds.
 const SAME_BOOT_SECS: u64 = 300;
 /// Percent of the processors.
@@ -15,12 +20,37 @@ const RPM: u32 = 300;
 /// Corrected errors of memory from which on the service has a finding; reaching them is always reported.
 const MANY_CORRECTED: u64 = 100;
 
-/// The report that stands after a measurement: `measured` where it differs from `last` beyond the hysteresis, otherwise `last`.
-pub fn settled(last: Option<&HealthReport>, measured: HealthReport) -> HealthReport {
+/// The report that stands after a measurement, where `last` has stood for `since`: `measured` where it differs from that beyond the
+/// hysteresis and is urgent, or `last` is old enough; otherwise `last`.
+pub fn settled(last: Option<&HealthReport>, since: Duration, measured: HealthReport) -> HealthReport {
+    let stands = |last: &HealthReport| {
+        let may_change = since >= QUIET || is_urgent(last, &measured);
+        !may_change || !is_news(last, &measured)
+    };
     match last {
-        Some(last) if !is_news(last, &measured) => last.clone(),
+        Some(last) if stands(last) => last.clone(),
         _ => measured,
     }
+}
+
+/// True if hardware has become sick since `last`: a sensor has reached its limit, a disk has a fault or its first error, memory its first
+/// error that could not be corrected.
+fn is_urgent(last: &HealthReport, now: &HealthReport) -> bool {
+    let is_hot_now = now.temperatures.iter().filter(|one| is_hot(one)).any(|one| {
+        let before = last.temperatures.iter().find(|other| other.sensor == one.sensor);
+        !before.is_some_and(is_hot)
+    });
+    let is_sick_now = now.disks.iter().any(|disk| {
+        let before = last.disks.iter().find(|other| other.name == disk.name);
+        let has = |fault: &HealthDiskFault| before.is_some_and(|before| before.faults.contains(fault));
+        let had_errors = before.is_some_and(|before| before.media_errors > 0);
+        disk.faults.iter().any(|fault| !has(fault)) || (disk.media_errors > 0 && !had_errors)
+    });
+    is_hot_now || is_sick_now || (last.memory_uncorrected == 0 && now.memory_uncorrected > 0)
+}
+
+fn is_hot(one: &HealthTemperature) -> bool {
+    one.limit.is_some_and(|limit| one.celsius >= limit)
 }
 
 /// True if a value has changed enough since `last` was reported.
@@ -44,7 +74,6 @@ fn any_pair<T>(last: &[T], now: &[T], differs: fn(&T, &T) -> bool) -> bool {
 
 /// Reaching a limit is reported at once, leaving it with the usual hysteresis: it does not flap.
 fn is_other_temperature(last: &HealthTemperature, now: &HealthTemperature) -> bool {
-    let is_hot = |one: &HealthTemperature| one.limit.is_some_and(|limit| one.celsius >= limit);
     last.sensor != now.sensor
         || last.limit != now.limit
         || last.celsius.abs_diff(now.celsius) >= CELSIUS
@@ -74,7 +103,7 @@ fn is_other_count(last: u64, now: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use muster_api::steps::{HealthDiskFault, HealthLink};
+    use muster_api::steps::HealthLink;
 
     use super::*;
 
@@ -103,17 +132,21 @@ mod tests {
     }
 
     fn is_reported(change: impl FnOnce(&mut HealthReport)) -> bool {
+        is_reported_after(QUIET, change)
+    }
+
+    fn is_reported_after(since: Duration, change: impl FnOnce(&mut HealthReport)) -> bool {
         let (last, mut now) = (report(), report());
         change(&mut now);
         let measured = now.clone();
-        let settled = settled(Some(&last), now);
+        let settled = settled(Some(&last), since, now);
         assert!(settled == last || settled == measured);
         settled != last
     }
 
     #[test]
     fn the_first_measurement_is_reported() {
-        assert_eq!(settled(None, report()), report());
+        assert_eq!(settled(None, Duration::ZERO, report()), report());
     }
 
     #[test]
@@ -151,13 +184,53 @@ mod tests {
     }
 
     #[test]
+    fn what_is_urgent_is_reported_at_once_and_anything_else_when_the_last_report_is_old() {
+        let at_once = |change: fn(&mut HealthReport)| is_reported_after(Duration::ZERO, change);
+        assert!(at_once(|now| now.temperatures[0].celsius = 81));
+        assert!(at_once(
+            |now| now.disks[0].faults = vec![HealthDiskFault::ReadOnly]
+        ));
+        assert!(at_once(|now| now.disks[0].media_errors = 1));
+        assert!(at_once(|now| now.memory_uncorrected = 1));
+        assert!(!at_once(|now| now.temperatures[0].celsius = 40));
+        assert!(!at_once(|now| now.temperatures.clear()));
+        assert!(!at_once(|now| now.fans[0].rpm = 0));
+        assert!(!at_once(|now| now.load_percent += 500));
+        assert!(!at_once(|now| now.disks[0].wear_percent = Some(4)));
+        assert!(!at_once(|now| now.disks.clear()));
+        assert!(!at_once(|now| now.memory_corrected = 1000));
+        assert!(!at_once(|now| now.slow_links = vec![HealthLink::default()]));
+    }
+
+    #[test]
+    fn values_that_swing_each_minute_are_a_few_reports_an_hour() {
+        let minute = Duration::from_secs(60);
+        let (mut last, mut since, mut reports) = (report(), Duration::ZERO, 0);
+        for number in 0..60_u32 {
+            since += minute;
+            let mut now = report();
+            let is_even = number % 2 == 0;
+            now.temperatures[0].celsius = if is_even { 90 } else { 60 };
+            now.fans[0].rpm = if is_even { 0 } else { 4000 };
+            now.memory_uncorrected = u64::from(number);
+            now.disks[0].faults = vec![HealthDiskFault::FailurePredicted; usize::from(is_even)];
+            let next = settled(Some(&last), since, now);
+            if next != last {
+                (last, since) = (next, Duration::ZERO);
+                reports += 1;
+            }
+        }
+        assert!(reports <= 13, "{reports}");
+    }
+
+    #[test]
     fn a_sensor_at_its_limit_does_not_flap() {
         let mut last = report();
         let mut reports = 0;
         for celsius in [81, 80, 81, 80, 79, 81, 77, 81, 76, 81] {
             let mut now = report();
             now.temperatures[0].celsius = celsius;
-            let next = settled(Some(&last), now);
+            let next = settled(Some(&last), QUIET, now);
             reports += usize::from(next != last);
             last = next;
         }
@@ -171,7 +244,7 @@ mod tests {
         for celsius in (40..=78).rev() {
             let mut now = report();
             now.temperatures[0].celsius = celsius;
-            let next = settled(Some(&last), now);
+            let next = settled(Some(&last), QUIET, now);
             reports += usize::from(next != last);
             last = next;
         }

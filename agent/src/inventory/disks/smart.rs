@@ -1,5 +1,5 @@
 //! Reads what a disk reports on its own health: the log of NVMe, the SMART status of ATA, the informational exceptions of SCSI. Sources:
-//! NVM Express base specification 2.0, figure 207; ACS-3, §7.48.8; SAT-3, §12.2.2; SPC-4, §6.8 and §7.3.12.
+//! NVM Express base specification 2.0, figure 207; ACS-3, §7.2 and §7.48.8; SAT-3, §12.2.2; SPC-4, §6.8 and §7.3.12.
 
 use std::time::Duration;
 
@@ -7,21 +7,28 @@ use muster_api::steps::{HealthDisk, HealthDiskFault};
 
 use super::block::BlockDevice;
 use super::transfer::{open, send};
-use crate::passthrough::{self, Data, NvmeAdmin};
+use crate::passthrough::{self, Data, NvmeAdmin, ScsiAnswer};
 use crate::root::{Operation, ProbeError};
 
 const LIMIT: Duration = Duration::from_secs(10);
+/// The kernel's own limit of admin commands. It resets a controller that exceeds the limit of one, with all that the controller does.
+const NVME_LIMIT: Duration = Duration::from_secs(60);
 const GET_LOG_PAGE: u8 = 0x02;
 const ALL_NAMESPACES: u32 = 0xffff_ffff;
 const HEALTH_LOG: u32 = 0x02;
 const HEALTH_LOG_BYTES: usize = 512;
 const ATA_PASS_THROUGH_16: u8 = 0x85;
+const CHECK_POWER_MODE: u8 = 0xe5;
+/// Counts of CHECK POWER MODE in which the disk does not turn: standby, and that of extended power conditions.
+const STANDBY: std::ops::RangeInclusive<u8> = 0x00..=0x01;
 const SMART: u8 = 0xb0;
 const RETURN_STATUS: u8 = 0xda;
 /// Middle and high byte of the LBA, in the command and where nothing is wrong.
 const GOOD: (u8, u8) = (0x4f, 0xc2);
 /// Likewise, where a threshold is exceeded.
 const EXCEEDED: (u8, u8) = (0xf4, 0x2c);
+/// Additional sense code, and its qualifier: ATA pass-through information available.
+const ATA_INFORMATION: (u8, u8) = (0x00, 0x1d);
 const LOG_SENSE: u8 = 0x4d;
 /// Cumulative values of the page of informational exceptions.
 const EXCEPTIONS: u8 = 0x40 | 0x2f;
@@ -29,28 +36,53 @@ const EXCEPTIONS_BYTES: u8 = 64;
 /// Additional sense code: failure prediction threshold exceeded.
 const FAILURE_PREDICTED: u8 = 0x5d;
 
-/// The report of a disk on itself; `None`: it has none.
-pub(crate) fn smart(device: &BlockDevice<'_>) -> Option<HealthDisk> {
+/// What a disk reports on itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Smart {
+    Report(HealthDisk),
+    /// It has no such report.
+    Absent,
+    /// It sleeps, and is not woken for this, or has not answered.
+    Silent,
+}
+
+/// The report of a disk on itself. Removable media, those of BMCs among them, have none.
+pub(crate) fn smart(device: &BlockDevice<'_>) -> Smart {
     let name = device.name();
     if name.starts_with("nvme") {
         let key = format!("disk.{name}.smart_log");
-        return of_log(name, &device.asked_bytes(&key, || health_log(name))?);
+        let page = device.asked_bytes(&key, || health_log(name));
+        let disk = page.and_then(|page| of_log(name, &page));
+        return disk.map_or(Smart::Silent, Smart::Report);
     }
-    if !name.starts_with("sd") {
-        return None;
+    if !name.starts_with("sd") || device.text("removable").is_ok_and(|text| text == "1") {
+        return Smart::Absent;
+    }
+    let key = format!("disk.{name}.power_mode");
+    let mode = device.root().probe(&key, || power_mode(name));
+    if mode.is_ok_and(|mode| STANDBY.contains(&mode)) {
+        return Smart::Silent;
     }
     let is_failing = match device.ata_identify(false) {
         Some(identity) if has_smart(&identity) => {
             let key = format!("disk.{name}.smart_status");
-            device.root().probe(&key, || exceeds_threshold(name)).ok()?
+            let status = device.root().probe(&key, || exceeds_threshold(name));
+            let Ok(is_failing) = status else {
+                return Smart::Silent;
+            };
+            is_failing
         }
-        Some(_) => return None,
+        Some(_) => return Smart::Absent,
         None => {
             let key = format!("disk.{name}.exceptions");
-            predicts_failure(&device.asked_bytes(&key, || exceptions(name))?)?
+            let page = device.asked_bytes(&key, || exceptions(name));
+            let Some(is_failing) = page.and_then(|page| predicts_failure(&page)) else {
+                return Smart::Absent;
+            };
+            is_failing
         }
     };
-    Some(HealthDisk {
+    Smart::Report(HealthDisk {
         name: name.to_owned(),
         faults: is_failing
             .then_some(HealthDiskFault::FailurePredicted)
@@ -94,7 +126,7 @@ fn health_log(name: &str) -> Result<Vec<u8>, ProbeError> {
         opcode: GET_LOG_PAGE,
         namespace: ALL_NAMESPACES,
         cdw10: HEALTH_LOG | words << 16,
-        limit: LIMIT,
+        limit: NVME_LIMIT,
     };
     let status = passthrough::nvme_admin(&file, &command, &mut page)
         .map_err(ProbeError::failed(Operation::Command, path.as_str()))?;
@@ -113,30 +145,49 @@ fn has_smart(identity: &[u8]) -> bool {
     is_set(82) && is_set(85)
 }
 
-/// SMART RETURN STATUS, whose answer are registers.
+/// SMART RETURN STATUS.
 fn exceeds_threshold(name: &str) -> Result<bool, ProbeError> {
-    let path = format!("/dev/{name}");
+    let answer = without_data(name, SMART, RETURN_STATUS, GOOD)?;
+    match registers(&answer.sense) {
+        Some(GOOD) => Ok(false),
+        Some(EXCEEDED) => Ok(true),
+        _ => Err(refused(name, &answer)),
+    }
+}
+
+/// CHECK POWER MODE, which wakes no disk.
+fn power_mode(name: &str) -> Result<u8, ProbeError> {
+    let answer = without_data(name, CHECK_POWER_MODE, 0, (0, 0))?;
+    count(&answer.sense).ok_or_else(|| refused(name, &answer))
+}
+
+/// A command of ATA without data, whose answer are registers.
+fn without_data(
+    name: &str,
+    ata: u8,
+    feature: u8,
+    (middle, high): (u8, u8),
+) -> Result<ScsiAnswer, ProbeError> {
     let mut command = [0_u8; 16];
     command[0] = ATA_PASS_THROUGH_16;
     // No data; the registers are returned as sense data.
     command[1] = 3 << 1;
     command[2] = 0x20;
-    command[4] = RETURN_STATUS;
-    command[10] = GOOD.0;
-    command[12] = GOOD.1;
-    command[14] = SMART;
+    command[4] = feature;
+    command[10] = middle;
+    command[12] = high;
+    command[14] = ata;
     let file = open(name)?;
-    let answer = passthrough::scsi(&file, &command, Data::Nothing, LIMIT)
-        .map_err(ProbeError::failed(Operation::Command, path.as_str()))?;
-    match registers(&answer.sense) {
-        Some(GOOD) => Ok(false),
-        Some(EXCEEDED) => Ok(true),
-        _ => Err(ProbeError::Command {
-            path,
-            command: command[0],
-            status: answer.status,
-            host_status: answer.host_status,
-        }),
+    passthrough::scsi(&file, &command, Data::Nothing, LIMIT)
+        .map_err(ProbeError::failed(Operation::Command, format!("/dev/{name}")))
+}
+
+fn refused(name: &str, answer: &ScsiAnswer) -> ProbeError {
+    ProbeError::Command {
+        path: format!("/dev/{name}"),
+        command: ATA_PASS_THROUGH_16,
+        status: answer.status,
+        host_status: answer.host_status,
     }
 }
 
@@ -146,6 +197,15 @@ fn registers(sense: &[u8; 32]) -> Option<(u8, u8)> {
         // The first descriptor is that of ATA.
         0x72 if sense[8] == 0x09 => Some((sense[17], sense[19])),
         0x70 => Some((sense[10], sense[11])),
+        _ => None,
+    }
+}
+
+/// The count in sense data of either format; `None`: the sense data are no registers, but the refusal of a disk that is none of ATA.
+fn count(sense: &[u8; 32]) -> Option<u8> {
+    match sense[0] & 0x7f {
+        0x72 if sense[8] == 0x09 => Some(sense[13]),
+        0x70 if (sense[12], sense[13]) == ATA_INFORMATION => Some(sense[6]),
         _ => None,
     }
 }
@@ -178,7 +238,10 @@ mod tests {
         if let Some(identity) = identity {
             machine = machine.answer(&format!("disk.{name}.identify"), json!(hex::encode(identity)));
         }
-        smart(&BlockDevice::named(&machine.root(), name))
+        match smart(&BlockDevice::named(&machine.root(), name)) {
+            Smart::Report(disk) => Some(disk),
+            Smart::Absent | Smart::Silent => None,
+        }
     }
 
     fn ata(smart: u8) -> [u8; 512] {
@@ -211,6 +274,37 @@ mod tests {
         assert_eq!(faults(false, 1), Some(vec![]));
         assert_eq!(faults(true, 1), Some(vec![HealthDiskFault::FailurePredicted]));
         assert_eq!(faults(true, 0), None);
+    }
+
+    #[test]
+    fn disks_that_sleep_and_removable_media_get_no_command_that_could_wake_them() {
+        let found = |mode: u8, removable: &str| {
+            let machine = Machine::new()
+                .file("/sys/block/sda/removable", removable)
+                .answer("disk.sda.power_mode", json!(mode))
+                .answer("disk.sda.identify", json!(hex::encode(ata(1))))
+                .answer("disk.sda.smart_status", json!(true));
+            smart(&BlockDevice::named(&machine.root(), "sda"))
+        };
+        assert!(matches!(found(0xff, "0"), Smart::Report(_)));
+        assert!(matches!(found(0x80, "0"), Smart::Report(_)), "idle");
+        assert_eq!(found(0x00, "0"), Smart::Silent);
+        assert_eq!(found(0x01, "0"), Smart::Silent);
+        assert_eq!(found(0xff, "1"), Smart::Absent);
+    }
+
+    #[test]
+    fn a_refusal_of_ata_commands_is_no_power_mode() {
+        let mut sense = [0; 32];
+        (sense[0], sense[2], sense[12]) = (0x70, 5, 0x20);
+        assert_eq!(count(&sense), None, "an illegal request");
+        (sense[2], sense[6], sense[12], sense[13]) = (1, 0xff, 0x00, 0x1d);
+        assert_eq!(count(&sense), Some(0xff));
+        let mut sense = [0; 32];
+        (sense[0], sense[8], sense[13]) = (0x72, 0x09, 0x80);
+        assert_eq!(count(&sense), Some(0x80));
+        sense[8] = 0;
+        assert_eq!(count(&sense), None);
     }
 
     #[test]

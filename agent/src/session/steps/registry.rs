@@ -34,9 +34,11 @@ impl Registry {
             dependencies.erasure.clone(),
         ));
         let install = install::Install::of_machine(dependencies, Arc::clone(&control));
+        let (erasing, installing) = (Arc::clone(&erasures), Arc::clone(&control));
+        let is_busy = Box::new(move || erasing.is_running() || installing.is_running());
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
-            Arc::new(health::HealthStep::default()),
+            Arc::new(health::HealthStep::new(is_busy)),
             Arc::new(ntp::NtpSynchronizer::new(dependencies.time.clone())),
             Arc::new(connectivity::ConnectivityCheck),
             Arc::new(free_addresses::FreeNetworkAddresses),

@@ -121,6 +121,12 @@ impl Erasures {
         Ok(response)
     }
 
+    /// True while an erasure runs.
+    pub fn is_running(&self) -> bool {
+        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        present.as_ref().is_some_and(|one| !one.ended.is_cancelled())
+    }
+
     /// Cancels the erasure that runs, if any: it ends with the commands that its disks carry out now.
     pub fn cancel(&self) {
         let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);

@@ -103,10 +103,12 @@ async fn an_erasure_that_is_stopped_ends_and_one_whose_disk_hangs_does_not() {
         good()
     });
     assert!(erasures.stop(Duration::ZERO).await, "there is none");
+    assert!(!erasures.is_running());
     let request = request("one", 1);
     let running = Arc::new(Running);
     erasures.begin(&request, Arc::clone(&running)).unwrap();
     assert!(!erasures.stop(Duration::from_millis(10)).await);
+    assert!(erasures.is_running());
     let waits = erasures.progress(&request).unwrap().unwrap();
     assert!(!waits.is_over, "{waits:?}");
     permit.send(()).unwrap();

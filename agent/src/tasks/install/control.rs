@@ -39,6 +39,14 @@ impl Control {
         }
     }
 
+    /// True while an installation runs.
+    pub fn is_running(&self) -> bool {
+        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        present
+            .as_ref()
+            .is_some_and(|present| !present.ended.is_cancelled())
+    }
+
     /// Stops the running installation, and waits until it has ended. None if no installation runs; false if it has not ended
     /// within `at_most`.
     pub async fn stop(&self, at_most: Duration) -> Option<bool> {
@@ -68,7 +76,9 @@ mod tests {
         let control = Arc::<Control>::default();
         let second = Duration::from_secs(1);
         assert_eq!(control.stop(second).await, None);
+        assert!(!control.is_running());
         let run = control.begin();
+        assert!(control.is_running());
         assert_eq!(control.stop(second).await, Some(false));
         assert!(run.stop.is_cancelled());
         let stopping = tokio::spawn({
@@ -78,6 +88,7 @@ mod tests {
         tokio::task::yield_now().await;
         drop(run);
         assert_eq!(stopping.await.unwrap(), Some(true));
+        assert!(!control.is_running());
         assert_eq!(control.stop(second).await, None);
     }
 }

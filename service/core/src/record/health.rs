@@ -67,7 +67,7 @@ pub struct HardwareSize {
     pub memory_bytes: i64,
     /// The way in which memory was measured: sizes of different ways are not compared.
     pub memory_by: MemoryBy,
-    /// Disks of the machine itself; `None`: the inventory had to leave some out.
+    /// Disks of the machine itself, without removable ones; `None`: the inventory had to leave some out.
     pub disks: Option<u32>,
     /// Physical network cards.
     pub cards: u32,
@@ -80,7 +80,7 @@ pub struct HardwareParts {
     pub size: HardwareSize,
     /// By world-wide name or serial number; `None`: there are too many, or not all are listed.
     pub disks: Option<BTreeMap<String, HardwarePart>>,
-    /// By MAC address; `None`: there are too many.
+    /// By MAC address; `None`: there are too many, or some report the address of another.
     pub cards: Option<BTreeMap<String, HardwarePart>>,
 }
 

@@ -136,7 +136,7 @@ pub struct HostData {
     /// by a release without this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_size: Option<HardwareSize>,
-    /// The parts of its last inventory, from the end of the boot that reported that to the first inventory of the next one.
+    /// The parts of its last inventory, from the end of the boot that reported that to the first inventory of the next one that has parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts_before: Option<HardwareParts>,
     /// The reports of its sensors, in short.

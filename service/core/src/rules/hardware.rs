@@ -1,7 +1,7 @@
 //! Compares the hardware of a machine over time: the parts that two inventories differ in, and a machine that came back smaller than it
 //! was approved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use muster_api::inventory::{Disk, Interface, Inventory, Memory};
@@ -10,6 +10,7 @@ use muster_api::words::{gib, si_size};
 
 use crate::record::{HardwarePart, HardwareParts, HardwareSize, MemoryBy};
 use crate::rules::disks::own_disks;
+use crate::rules::identity::is_gadget;
 use crate::text::one_line;
 
 /// Differences between two inventories that have an event each; more are counted.
@@ -37,27 +38,49 @@ pub struct Change {
     pub is_loss: bool,
 }
 
-/// The size of the hardware that an inventory lists.
-pub fn size(inventory: &Inventory) -> HardwareSize {
+/// The size of the hardware that an inventory lists; `None`: it has no processors, since it could not be made.
+pub fn size(inventory: &Inventory) -> Option<HardwareSize> {
+    let cpu_threads = inventory.cpu.as_ref().map(|cpu| cpu.count);
     let memory = inventory.memory.as_ref();
-    HardwareSize {
-        cpu_threads: inventory.cpu.as_ref().map_or(0, |cpu| cpu.count.max(0)),
+    Some(HardwareSize {
+        cpu_threads: cpu_threads.filter(|threads| *threads > 0)?,
         memory_bytes: memory.map_or(0, |memory| memory.physical_bytes.max(0)),
         memory_by: memory.map(memory_by).unwrap_or_default(),
-        disks: is_whole(inventory).then(|| count(own_disks(&inventory.disks).count())),
+        disks: is_whole(inventory).then(|| count(fixed_disks(inventory).count())),
         cards: count(cards(inventory).count()),
-    }
+    })
 }
 
-/// The parts of the hardware that an inventory lists. Parts without a name of their own are in its size only.
-pub fn parts(inventory: &Inventory) -> HardwareParts {
-    HardwareParts {
-        size: size(inventory),
+/// The parts of the hardware that an inventory lists, where it has a [`size`]. Parts without a name of their own are in that only.
+pub fn parts(inventory: &Inventory) -> Option<HardwareParts> {
+    Some(HardwareParts {
+        size: size(inventory)?,
         disks: is_whole(inventory)
-            .then(|| own_disks(&inventory.disks).filter_map(named_disk).collect())
+            .then(|| fixed_disks(inventory).filter_map(named_disk).collect())
             .filter(are_few),
-        cards: Some(cards(inventory).filter_map(named_card).collect()).filter(are_few),
-    }
+        cards: have_own_macs(inventory)
+            .then(|| cards(inventory).filter_map(named_card).collect())
+            .filter(are_few),
+    })
+}
+
+/// The disks that belong to the machine: no sticks, no media of a BMC, and nothing that the kernel keeps in memory.
+fn fixed_disks(inventory: &Inventory) -> impl Iterator<Item = &Disk> {
+    let is_of_memory = |disk: &Disk| {
+        let mut kinds = ["loop", "zram", "ram"].into_iter();
+        kinds.any(|kind| {
+            let number = disk.name.strip_prefix(kind);
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        })
+    };
+    own_disks(&inventory.disks).filter(move |disk| !disk.removable && !is_of_memory(disk))
+}
+
+/// False if two cards have one address: agents of other makes report that of the bond for its cards.
+fn have_own_macs(inventory: &Inventory) -> bool {
+    let mut seen = BTreeSet::new();
+    let macs = cards(inventory).filter_map(|card| named(&card.mac_address));
+    macs.map(str::to_ascii_lowercase).all(|mac| seen.insert(mac))
 }
 
 fn are_few(parts: &BTreeMap<String, HardwarePart>) -> bool {
@@ -67,9 +90,6 @@ fn are_few(parts: &BTreeMap<String, HardwarePart>) -> bool {
 /// The hardware that the machine had more of when it was `approved` than it has `now`, each as a part of a sentence with both values.
 pub fn lacks(approved: &HardwareSize, now: &HardwareSize) -> Vec<String> {
     let mut lacks = Vec::new();
-    if now.cpu_threads == 0 {
-        return lacks;
-    }
     let mut lack = |part: &str, less: &dyn Display, more: &dyn Display| {
         lacks.push(format!("{part} {less} instead of {more}"));
     };
@@ -104,10 +124,6 @@ fn is_other_memory(before: &HardwareSize, now: &HardwareSize) -> bool {
 pub fn changes(old: &HardwareParts, new: &HardwareParts) -> Vec<Change> {
     let (before, after) = (&old.size, &new.size);
     let mut changes = Vec::new();
-    // An inventory without processors is one that could not be made.
-    if before.cpu_threads == 0 || after.cpu_threads == 0 {
-        return changes;
-    }
     if before.cpu_threads != after.cpu_threads {
         changes.push(Change {
             part: "processor threads",
@@ -124,13 +140,32 @@ pub fn changes(old: &HardwareParts, new: &HardwareParts) -> Vec<Change> {
             is_loss: after.memory_bytes < before.memory_bytes,
         });
     }
-    if let (Some(old), Some(new)) = (&old.disks, &new.disks) {
-        changes.extend(changes_of("disk", old, new));
+    if let (Some(old_disks), Some(new_disks)) = (&old.disks, &new.disks) {
+        let (unnamed_before, unnamed_now) = (unnamed(before, old_disks), unnamed(after, new_disks));
+        // A disk that does not answer has no name meanwhile: so many are neither gone nor new.
+        let mut silent = unnamed_now.saturating_sub(unnamed_before);
+        let mut back = unnamed_before.saturating_sub(unnamed_now);
+        let of_disks = changes_of("disk", old_disks, new_disks).into_iter();
+        changes.extend(of_disks.filter(|change| {
+            let left = match (change.before.is_empty(), change.after.is_empty()) {
+                (true, _) => &mut back,
+                (false, true) => &mut silent,
+                (false, false) => return true,
+            };
+            let is_change = *left == 0;
+            *left = left.saturating_sub(1);
+            is_change
+        }));
     }
     if let (Some(old), Some(new)) = (&old.cards, &new.cards) {
         changes.extend(changes_of("network card", old, new));
     }
     changes
+}
+
+/// Disks that are counted, and have no name.
+fn unnamed(size: &HardwareSize, named: &BTreeMap<String, HardwarePart>) -> u32 {
+    size.disks.unwrap_or(0).saturating_sub(count(named.len()))
 }
 
 fn changes_of(
@@ -198,8 +233,10 @@ fn shown(disk: &Disk) -> String {
     one_line(&format!("{} ({})", disk.name, parts.join(", ")), MAX_TEXT)
 }
 
+/// Without those that a BMC emulates: they come and go with a setting of it.
 fn cards(inventory: &Inventory) -> impl Iterator<Item = &Interface> {
-    inventory.interfaces.iter().filter(|card| card.kind == "physical")
+    let all = inventory.interfaces.iter();
+    all.filter(|card| card.kind == "physical" && !is_gadget(&card.mac_address.to_ascii_lowercase()))
 }
 
 fn named_card(card: &Interface) -> Option<(String, HardwarePart)> {

@@ -130,7 +130,7 @@ fn hours(before: Option<&Health>, peak: Peak, now: Timestamp) -> Vec<HealthHour>
 fn bounded(report: &HealthReport) -> HealthReport {
     HealthReport {
         booted_at: report.booted_at,
-        bios_version: one_line(&report.bios_version, MAX_VERSION),
+        bios_version: short(&report.bios_version, MAX_VERSION),
         load_percent: report.load_percent,
         memory_percent: report.memory_percent,
         temperatures: temperatures(&report.temperatures),
@@ -224,5 +224,10 @@ fn links(all: &[HealthLink]) -> Vec<HealthLink> {
 }
 
 fn name(text: &str) -> String {
-    one_line(text, MAX_NAME)
+    short(text, MAX_NAME)
+}
+
+/// At most so many bytes, also as JSON: without the characters that it escapes.
+fn short(text: &str, limit: usize) -> String {
+    one_line(text, limit).replace(['"', '\\'], "'")
 }

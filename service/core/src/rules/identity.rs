@@ -17,6 +17,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use uuid::Uuid;
 
+pub(crate) use evidence::is_gadget;
 pub use evidence::{is_same_machine, macs};
 
 use super::hostname;

@@ -148,8 +148,93 @@ fn what_says_nothing_about_parts_is_no_change() {
         ..card("bond0", "02:00:00:00:00:09")
     });
     assert_eq!(told(&reports(&world, &host, other).1), []);
-    // An inventory that could not be made.
-    assert_eq!(told(&reports(&world, &host, Inventory::default()).1), []);
+}
+
+#[test]
+fn an_inventory_that_could_not_be_made_is_no_change_and_the_next_is_compared() {
+    let mut world = world();
+    let host = rebooted(&mut world);
+    let host = world.after(&host, &HostEvent::Approved(true));
+    let unmade = || Inventory {
+        hostname: "host-1".into(),
+        ..Inventory::default()
+    };
+    let (host, events) = reports(&world, &host, unmade());
+    assert_eq!(told(&events), []);
+    assert_eq!(host.data.approved_size, None);
+    // Also one after the other, and over another boot.
+    let (host, _) = reports(&world, &host, unmade());
+    let host = world.after(&host, &world.registered());
+    let mut changed = named();
+    changed.cpu.as_mut().unwrap().count = 16;
+    let (host, events) = reports(&world, &host, changed);
+    assert_eq!(
+        told(&events),
+        [(Severity::Info, "Host host-1: processor threads: 8 -> 16")]
+    );
+    assert_eq!(host.data.approved_size.unwrap().cpu_threads, 16);
+    assert_eq!(host.data.parts_before, None);
+}
+
+#[test]
+fn media_that_come_and_go_devices_in_memory_and_cards_of_a_bmc_are_no_parts_of_a_machine() {
+    let mut world = world();
+    let host = rebooted(&mut world);
+    let mut other = named();
+    let mut stick = disk("sdq", 16);
+    (stick.serial, stick.removable) = ("S-stick".into(), true);
+    let mut medium = disk("sdr", 1);
+    (medium.serial, medium.is_installation_media) = ("S-medium".into(), true);
+    let mut drive = disk("sr0", 1);
+    (drive.serial, drive.drive_type) = ("S-drive".into(), "ODD".into());
+    let in_memory = ["loop0", "zram0", "ram15"].map(|name| {
+        let mut disk = disk(name, 1);
+        disk.serial = format!("S-{name}");
+        disk
+    });
+    other.disks.extend([stick, medium, drive]);
+    other.disks.extend(in_memory);
+    other.disks.reverse();
+    other.interfaces.push(card("usb0", "BE:3A:F2:B6:05:9F"));
+    let (host, events) = reports(&world, &host, other);
+    assert_eq!(told(&events), []);
+    assert_eq!(
+        told(&reports(&world, &host, named()).1),
+        [],
+        "they are gone again"
+    );
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_neither_gone_nor_new_when_it_does() {
+    let mut world = world();
+    let host = rebooted(&mut world);
+    let mut silent = named();
+    silent.disks[1].serial = String::new();
+    let (host, events) = reports(&world, &host, silent.clone());
+    assert_eq!(told(&events), []);
+    assert_eq!(told(&reports(&world, &host, named()).1), [], "it answers again");
+    silent.disks.remove(1);
+    let host = rebooted(&mut world);
+    let (_, events) = reports(&world, &host, silent);
+    let gone = "Host host-1: the disk sdb (8 GB, serial S-sdb) is gone";
+    assert_eq!(told(&events), [(Severity::Warning, gone)]);
+}
+
+#[test]
+fn cards_that_report_the_address_of_their_bond_are_not_swapped() {
+    let mut world = world();
+    let host = rebooted(&mut world);
+    let mut bonded = named();
+    let address = bonded.interfaces[0].mac_address.clone();
+    bonded.interfaces[1].mac_address = address.to_uppercase();
+    bonded.interfaces.push(Interface {
+        kind: "bond".into(),
+        ..card("bond0", &address)
+    });
+    let (host, events) = reports(&world, &host, bonded);
+    assert_eq!(told(&events), []);
+    assert_eq!(told(&reports(&world, &host, named()).1), [], "without the bond");
 }
 
 #[test]

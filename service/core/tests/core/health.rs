@@ -91,9 +91,9 @@ fn only_the_last_day_is_kept() {
     assert_eq!(health.hours[23].hour, at(59).timestamp() / 3600);
 }
 
-/// The largest report that an agent of bad will could send.
+/// The largest report that an agent of bad will could send; JSON has two bytes for each of its characters.
 fn huge() -> HealthReport {
-    let long = "s".repeat(1000);
+    let long = "\"\\".repeat(500);
     HealthReport {
         booted_at: i64::MIN,
         bios_version: long.clone(),

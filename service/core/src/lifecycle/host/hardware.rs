@@ -12,17 +12,22 @@ use crate::rules::hostname;
 /// Name of the events.
 const CHANGED: &str = "muster_hardware_changed";
 
-/// Notes the parts in which `inventory` differs from the host's inventory so far, also where that is of an earlier boot, and the size of a host that was approved before it had
-/// one. Called before the host gets the inventory.
+/// Notes the parts in which `inventory` differs from the host's inventory so far, also where that is of an earlier boot, and the size of a
+/// host that was approved before it had one. Called before the host gets the inventory.
 pub(super) fn note(host: &mut Host, inventory: &Inventory, now: Timestamp, events: &mut Vec<NewEvent>) {
     if host.data.approved && host.data.approved_size.is_none() {
-        host.data.approved_size = Some(size(inventory));
+        host.data.approved_size = size(inventory);
     }
     let of_earlier_boot = host.data.parts_before.take();
-    let Some(old) = host.inventory.as_deref().map(parts).or(of_earlier_boot) else {
+    let Some(old) = host.inventory.as_deref().and_then(parts).or(of_earlier_boot) else {
         return;
     };
-    let changes = changes(&old, &parts(inventory));
+    let Some(new) = parts(inventory) else {
+        // The next inventory is compared instead.
+        host.data.parts_before = Some(old);
+        return;
+    };
+    let changes = changes(&old, &new);
     let named = changes.iter().take(MAX_CHANGES);
     events.extend(named.map(|change| changed(host, change, now)));
     let further = changes.len().saturating_sub(MAX_CHANGES);

@@ -21,8 +21,8 @@ pub(super) fn session(host: &mut Host) {
 pub(super) fn installation(host: &mut Host) {
     let inventory = host.inventory.take();
     let data = &mut host.data;
-    if let Some(inventory) = inventory {
-        data.parts_before = Some(parts(&inventory));
+    if let Some(parts) = inventory.as_deref().and_then(parts) {
+        data.parts_before = Some(parts);
     }
     data.progress = None;
     data.installed_as = None;

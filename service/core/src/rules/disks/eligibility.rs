@@ -133,7 +133,7 @@ fn minor_version(version: &str) -> Option<(u32, u32)> {
 }
 
 /// True if `holder`, a device name, is made of `path`: `holders` is a comma list of device names.
-pub(crate) fn holds(path: &Disk, holder: &str) -> bool {
+fn holds(path: &Disk, holder: &str) -> bool {
     !holder.is_empty() && path.holders.split(',').any(|name| name.trim() == holder)
 }
 

@@ -1,20 +1,28 @@
 //! Distinguishes hosts without disks from hosts with unfit disks, and disks of a machine from what is made of them.
 
+use std::collections::HashSet;
+
 use muster_api::inventory::Disk;
 
-use super::{holds, main_path};
+use super::unit::main_paths;
 
 /// The disks of an inventory without CD drives, which users do not count as disks.
 pub fn listed(disks: &[Disk]) -> impl Iterator<Item = &Disk> {
     disks.iter().filter(|disk| disk.drive_type != "ODD")
 }
 
-/// The disks of the machine: each once, none that is made of others.
+/// The disks of the machine: each once, none that is made of others. Takes time in proportion to their number.
 pub(crate) fn own_disks(all: &[Disk]) -> impl Iterator<Item = &Disk> {
+    let main_paths = main_paths(all);
+    let multipaths: HashSet<&str> = all
+        .iter()
+        .filter(|disk| disk.drive_type == "Multipath" && !disk.name.is_empty())
+        .map(|disk| disk.name.as_str())
+        .collect();
     let is_path = move |disk: &Disk| {
-        let is_second = main_path(disk, all).is_some_and(|main| main.name != disk.name);
-        let holds_it = |other: &Disk| other.drive_type == "Multipath" && holds(disk, &other.name);
-        is_second || all.iter().any(holds_it)
+        let is_second = main_paths.of(disk).is_some_and(|main| main.name != disk.name);
+        let mut holders = disk.holders.split(',').map(str::trim);
+        is_second || holders.any(|holder| multipaths.contains(holder))
     };
     let is_made = |disk: &Disk| matches!(disk.drive_type.as_str(), "FDD" | "LVM" | "RAID");
     listed(all).filter(move |disk| !is_made(disk) && !disk.is_installation_media && !is_path(disk))

@@ -1,6 +1,8 @@
 //! Treats the entries of an inventory that are paths to one logical unit as one disk. Our agents report each unit once; those of other
 //! makes report each path as a disk.
 
+use std::collections::HashMap;
+
 use muster_api::inventory::Disk;
 use muster_api::placeholder::is_placeholder;
 
@@ -49,6 +51,36 @@ pub fn main_path<'a>(disk: &'a Disk, disks: &'a [Disk]) -> Option<&'a Disk> {
     paths.find(|path| !path.by_id.is_empty()).or(first)
 }
 
+/// The entries that stand for the units of an inventory, found once for all its disks.
+pub struct MainPaths<'a> {
+    by_unit: HashMap<(&'a str, &'a str, i64), &'a Disk>,
+}
+
+/// See [`main_path`].
+pub fn main_paths(disks: &[Disk]) -> MainPaths<'_> {
+    let mut by_unit: HashMap<_, &Disk> = HashMap::new();
+    for disk in disks.iter().filter(|disk| is_path_to_same_unit(disk, disk)) {
+        let main = by_unit.entry(unit(disk)).or_insert(disk);
+        if main.by_id.is_empty() && !disk.by_id.is_empty() {
+            *main = disk;
+        }
+    }
+    MainPaths { by_unit }
+}
+
+impl<'a> MainPaths<'a> {
+    /// As [`main_path`].
+    pub fn of(&self, disk: &Disk) -> Option<&'a Disk> {
+        let is_path = is_path_to_same_unit(disk, disk);
+        is_path.then(|| self.by_unit.get(&unit(disk)).copied()).flatten()
+    }
+}
+
+/// What paths to one unit have in common.
+fn unit(disk: &Disk) -> (&str, &str, i64) {
+    (&disk.wwn, &disk.serial, disk.size_bytes)
+}
+
 /// Multipath devices share the name of their paths; `holders` distinguishes them.
 fn is_path_to_same_unit(one: &Disk, other: &Disk) -> bool {
     let is_path = |disk: &Disk| disk.drive_type != "Multipath" && disk.holders.is_empty();
@@ -89,5 +121,40 @@ mod tests {
             let main = main_path(&disks[1], &disks).map(|path| path.name.as_str());
             assert_eq!(main.unwrap_or("sdb"), first, "{wwn}");
         }
+    }
+
+    #[test]
+    fn main_paths_that_are_found_at_once_are_those_of_each_disk() {
+        let disk = |name: &str, wwn: &str, by_id: &str, holders: &str| Disk {
+            name: name.to_owned(),
+            wwn: wwn.to_owned(),
+            by_id: by_id.to_owned(),
+            holders: holders.to_owned(),
+            size_bytes: 480 << 30,
+            ..Disk::default()
+        };
+        let mut disks = vec![
+            disk("sda", "0x5000c500a0b0c0d1", "", ""),
+            disk("sdb", "0x5000c500a0b0c0d1", "/dev/disk/by-id/wwn-1", ""),
+            disk("sdc", "0x5000c500a0b0c0d1", "/dev/disk/by-id/wwn-2", ""),
+            disk("sdd", "0x5000c500a0b0c0d1", "", "dm-0"),
+            disk("sde", "0x0000000000000000", "", ""),
+            disk("sdf", "", "", ""),
+            disk("sdg", "0x5000c500a0b0c0d2", "", ""),
+        ];
+        disks.push(Disk {
+            size_bytes: 1,
+            ..disk("sdh", "0x5000c500a0b0c0d2", "", "")
+        });
+        disks.push(Disk {
+            drive_type: "Multipath".to_owned(),
+            ..disk("dm-0", "0x5000c500a0b0c0d1", "", "")
+        });
+        let found = main_paths(&disks);
+        for one in &disks {
+            assert_eq!(found.of(one), main_path(one, &disks), "{}", one.name);
+        }
+        let main = found.of(&disks[0]).map(|main| main.name.as_str());
+        assert_eq!(main, Some("sdb"));
     }
 }

@@ -81,7 +81,7 @@ fn link_slow(link: &HealthLink) -> HostFinding {
 /// Fewer processors, disks or cards, or less memory, than the machine had when it was approved.
 pub(super) fn smaller_than_approved(host: &Host) -> Option<HostFinding> {
     let approved = host.data.approved_size.as_ref()?;
-    let lacks = hardware::lacks(approved, &hardware::size(host.inventory.as_deref()?));
+    let lacks = hardware::lacks(approved, &hardware::size(host.inventory.as_deref()?)?);
     if lacks.is_empty() {
         return None;
     }

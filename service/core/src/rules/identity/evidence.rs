@@ -111,7 +111,8 @@ fn is_made_up(mac: &str) -> bool {
     mac.contains(':') && first.is_some_and(|byte| byte & 0x02 != 0)
 }
 
-fn is_gadget(mac: &str) -> bool {
+/// True for the address, in lower case, of a network card that a BMC or the kernel emulates by USB.
+pub fn is_gadget(mac: &str) -> bool {
     GADGETS.contains(&mac)
 }
 

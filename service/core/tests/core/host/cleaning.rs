@@ -115,6 +115,12 @@ fn only_a_disk_that_may_have_been_written_to_is_erased() {
         let host = reports(&world, &host, good_inventory());
         let request = asked(&world, &host);
         assert_eq!(request.is_some(), is_erased, "{stage:?}");
+        let steps = world.steps(&host).instructions.unwrap();
+        let is_measured = steps.iter().any(|step| step.step_type == StepType::Health.name());
+        assert_eq!(
+            is_measured, !is_erased,
+            "{stage:?}: disks that are erased get no commands"
+        );
         assert_eq!(host.state == HostState::KnownUnbound, !is_erased, "{stage:?}");
         if let Some(request) = request {
             let ids: Vec<&str> = request.disks.iter().map(|disk| disk.id.as_str()).collect();

@@ -29,7 +29,7 @@ pub(in crate::lifecycle::host) fn set(
     if host.data.approved != approved {
         host.data.approved = approved;
         let inventory = host.inventory.as_deref().filter(|_| approved);
-        host.data.approved_size = inventory.map(hardware::size);
+        host.data.approved_size = inventory.and_then(hardware::size);
         if !approved {
             host.data.set_finding(SMALLER_THAN_APPROVED, None);
         }

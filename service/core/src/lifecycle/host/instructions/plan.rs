@@ -53,7 +53,10 @@ pub fn instructions(
         .iter()
         .filter_map(|step| Some((*step, arguments::of(*step, host, facts)?)))
         .collect();
-    asked.extend(health(host, plan.steps).map(|args| (StepType::Health, args)));
+    // Disks that are erased get no further commands.
+    if asked.iter().all(|(step, _)| *step != StepType::EraseDisks) {
+        asked.extend(health(host, plan.steps).map(|args| (StepType::Health, args)));
+    }
     // Logs that are due without a request are uploaded to the cluster, where the operator finds them, too.
     if asked.iter().all(|(step, _)| *step != StepType::LogsGather) {
         asked.extend(arguments::of_asked_logs(host).map(|args| (StepType::LogsGather, args)));
