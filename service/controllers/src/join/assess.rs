@@ -3,6 +3,8 @@
 //! Pure: the inputs are the host, its cluster's Nodes and requests, and the time; the outputs are approvals, changes of the Node, the next
 //! stage and what the host still waits for.
 
+mod holder;
+
 use std::collections::BTreeMap;
 
 use chrono::Duration;
@@ -14,6 +16,7 @@ use muster_controller::times::timestamp;
 use muster_core::record::{Host, HostData, HostState};
 use muster_core::rules::{addresses, hostname, stages};
 use muster_resources::ApprovedCsr;
+use muster_resources::hypershift::InPlaceUpgrade;
 use muster_workload::node::{Hold, NodeFacts, Readiness, of_host};
 use muster_workload::node_settings::NodeSettings;
 
@@ -37,6 +40,8 @@ pub struct Known {
     pub sets_provider_id: bool,
     /// Labels and taints that the Node gets from its NodePool.
     pub settings: Option<NodeSettings>,
+    /// The upgrade in place of its Machine, which deletes the Node of the former system.
+    pub upgrade: Option<InPlaceUpgrade>,
 }
 
 /// A request that another client approved.
@@ -61,6 +66,8 @@ pub struct NodeChange {
 pub struct Assessment {
     /// Requests to approve.
     pub approve: Vec<(String, Sort)>,
+    /// Requests that a Node holds which goes by itself, each with the reason.
+    pub held: Vec<(String, String)>,
     /// Requests to record.
     pub track: Vec<Tracked>,
     pub node: Option<NodeChange>,
@@ -185,51 +192,6 @@ impl<'a> Case<'a> {
         case
     }
 
-    /// True when `node` came up with this installation. A Node of an earlier installation, or of another machine, may still exist, and
-    /// the stage is only a report. `certified`: its kubelet got a certificate for the host.
-    fn has_joined_as(&self, node: &NodeFacts, certified: bool) -> bool {
-        if self.stage == HostStage::Joined {
-            return node.is_made_since(self.host.data.registered_at)
-                || (!self.is_anothers(node) && (certified || self.is_own_node(node)));
-        }
-        let is_back = self.is_own_node(node) && node.is_heard_since(self.stage_started);
-        node.is_made_since(self.stage_started)
-            || (!self.is_anothers(node) && node.is_heard() && (certified || is_back))
-    }
-
-    fn is_own_node(&self, node: &NodeFacts) -> bool {
-        node.provider_id == provider_id(self.host)
-    }
-
-    fn is_anothers(&self, node: &NodeFacts) -> bool {
-        let fingerprint = self.host.data.fingerprint.as_ref();
-        let system_uuid = fingerprint.map_or("", |fingerprint| fingerprint.system_uuid.as_str());
-        node.is_anothers(&provider_id(self.host), system_uuid)
-    }
-
-    /// The Node that already has the name of a request for a client certificate, and why it keeps the name; the time from which it does not
-    /// by itself. A Node that is being deleted keeps nothing.
-    fn holder(&self, csr: &Csr) -> Option<(&'a NodeFacts, Hold)> {
-        let mut nodes = self.view.nodes().filter(|node| csr.is_for(&node.name));
-        let node = nodes.next().filter(|node| !node.is_leaving)?;
-        let hold = if self.is_anothers(node) {
-            Hold::AnotherMachines
-        } else if node.is_heard() {
-            Hold::Lives
-        } else if self.is_own_node(node) {
-            return None;
-        } else if node.is_control_plane() {
-            Hold::ControlPlane
-        } else if node.lives(self.now) {
-            Hold::Silent {
-                until: node.dead_from(),
-            }
-        } else {
-            return None;
-        };
-        Some((node, hold))
-    }
-
     fn hostname(&self) -> &str {
         &self.identity.hostname
     }
@@ -305,12 +267,14 @@ impl<'a> Case<'a> {
             next.approve.push((csr.name.clone(), csr.sort));
             return;
         };
-        if let Hold::Silent { until } = hold {
-            next.again = until;
+        let held = words::held(node, hold);
+        if let Hold::Silent { until } | Hold::Former { until } = hold {
+            next.again = [next.again, until].into_iter().flatten().min();
+            next.held.push((csr.name.clone(), held.text()));
         } else {
             next.warnings.push(words::name_held(csr, node, hold));
         }
-        requests.refused = Some(words::held(node, hold));
+        requests.refused = Some(held);
     }
 
     /// Reports requests and Nodes with names that differ from the host's in the part after the first dot.

@@ -13,6 +13,7 @@ use muster_core::record::{Host, KubeRef};
 use muster_operations::now;
 use muster_resources::cluster_api::Machine;
 use muster_resources::{Agent, names};
+use muster_workload::in_place;
 use muster_workload::node_settings::NodeSettings;
 use tokio::time::Instant;
 
@@ -109,7 +110,7 @@ impl Members {
             return Ok(None);
         };
         let is_claimed = resource.labels().contains_key(names::label::AGENT_MACHINE_REF);
-        let settings = self.settings(&resource).await?;
+        let machine = self.machine(&resource).await?;
         let reference = resource.object_ref(&());
         let recorded = resource.status.and_then(|status| status.csr_status);
         Ok(Some(Member {
@@ -119,13 +120,14 @@ impl Members {
             known: Known {
                 approved: recorded.map(|status| status.approved_csrs).unwrap_or_default(),
                 sets_provider_id: is_claimed && self.context.sets_provider_ids,
-                settings,
+                settings: machine.as_ref().and_then(NodeSettings::of),
+                upgrade: machine.as_ref().and_then(in_place::upgrade),
             },
         }))
     }
 
-    /// Labels and taints that the Node of an Agent's host gets from its NodePool.
-    async fn settings(&self, agent: &Agent) -> Result<Option<NodeSettings>, Error> {
+    /// The Machine of a NodePool that an Agent is taken for.
+    async fn machine(&self, agent: &Agent) -> Result<Option<Machine>, Error> {
         if !self.context.has_node_pools {
             return Ok(None);
         }
@@ -138,8 +140,7 @@ impl Members {
         };
         // A Machine of a NodePool has the name of its AgentMachine.
         let api = Api::<Machine>::namespaced(self.context.client.clone(), namespace);
-        let machine = unless_absent(api.get(name).await)?;
-        Ok(machine.as_ref().and_then(NodeSettings::of))
+        Ok(unless_absent(api.get(name).await)?)
     }
 
     /// Reports for all hosts that they wait for this.

@@ -30,13 +30,18 @@ pub fn pending(view: &View, hostnames: &[String], assessed: &[&Assessment]) -> V
         let found = warnings.find(|warning| warning.about.0 == KIND && warning.about.1 == csr.name);
         found.map(|warning| warning.note.clone())
     };
+    let held = |csr: &Csr| {
+        let mut held = assessed.iter().flat_map(|assessment| &assessment.held);
+        held.find(|(name, _)| *name == csr.name)
+            .map(|(_, why)| why.clone())
+    };
     let open = view
         .csrs()
         .filter(|csr| csr.decision == Decision::Pending && !is_approved(csr));
     let open = open.filter_map(|csr| {
         let reason = if is_foreign(csr, view, hostnames) {
             words::foreign(csr, hostnames).note
-        } else if let Some(note) = warned(csr) {
+        } else if let Some(note) = warned(csr).or_else(|| held(csr)) {
             note
         } else if hostnames.iter().any(|name| csr.is_for(name)) {
             words::undecided(csr)
@@ -83,6 +88,7 @@ mod tests {
             ("refused", "system:node:worker-0"),
             ("waiting", "system:node:worker-1"),
             ("foreign", "system:node:stranger"),
+            ("held", "system:node:worker-1"),
         ] {
             view.note_csr(Event::Apply(csr(name, user)));
         }
@@ -94,19 +100,21 @@ mod tests {
                 note: "it has a foreign address".to_owned(),
                 about: (KIND, "refused".to_owned()),
             }],
+            held: vec![("held".to_owned(), "its former Node goes first".to_owned())],
             ..Assessment::default()
         };
         let hostnames = ["worker-0", "worker-1"].map(str::to_owned);
         let found = pending(&view, &hostnames, &[&assessment]);
         let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["foreign", "refused", "waiting"]);
+        assert_eq!(names, ["foreign", "held", "refused", "waiting"]);
         assert!(
             found[0].reason.contains("no host that is being installed"),
             "{found:?}"
         );
-        assert_eq!(found[1].reason, "it has a foreign address");
-        assert!(found[2].reason.contains("joined"), "{found:?}");
-        assert_eq!((found[2].node.as_str(), found[2].kind), ("worker-1", "serving"));
-        assert!(found[2].since.is_some());
+        assert_eq!(found[1].reason, "its former Node goes first");
+        assert_eq!(found[2].reason, "it has a foreign address");
+        assert!(found[3].reason.contains("joined"), "{found:?}");
+        assert_eq!((found[3].node.as_str(), found[3].kind), ("worker-1", "serving"));
+        assert!(found[3].since.is_some());
     }
 }

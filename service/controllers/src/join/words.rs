@@ -81,6 +81,16 @@ pub fn held(node: &NodeFacts, hold: Hold) -> Awaited {
             ),
         );
     }
+    if let Hold::Former { .. } = hold {
+        return awaited(
+            format!(
+                "The certificate of {name} is approved when the Node of its former system is deleted, which its upgrade in place does once that Node's kubelet counts as silent"
+            ),
+            format!(
+                "The condition Updating of its Machine shows why it is still there; `kubectl delete node {name}` in the cluster does the same."
+            ),
+        );
+    }
     awaited(
         format!(
             "The certificate of {name} is not approved here: the cluster has a Node of that name, {}",
@@ -98,6 +108,7 @@ fn hold_words(hold: Hold) -> &'static str {
         Hold::Lives => "whose kubelet still reports",
         Hold::Silent { .. } => "which has not been silent for long",
         Hold::ControlPlane => "which is one of its control plane",
+        Hold::Former { .. } => "which is that of its former system",
     }
 }
 

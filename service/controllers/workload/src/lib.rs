@@ -15,6 +15,7 @@
 //! | `clients` | clients by Secret, cached |
 //! | `node` | Nodes, without what changes all the time |
 //! | `node_settings` | labels and taints of Nodes |
+//! | `in_place` | upgrades in place, and the Node of the former system |
 //! | `drain` | drains a Node |
 
 mod answers;
@@ -23,6 +24,7 @@ mod clients;
 mod connection;
 pub mod drain;
 mod gate;
+pub mod in_place;
 mod kubeconfig;
 pub mod node;
 pub mod node_settings;

@@ -48,6 +48,8 @@ pub enum Hold {
     Silent { until: Option<Timestamp> },
     /// The Node is one of the control plane: silence alone does not end it.
     ControlPlane,
+    /// The Node is that of the former system, which the host's upgrade in place deletes; from `until` on that is waited for no longer.
+    Former { until: Option<Timestamp> },
 }
 
 /// A Node, without the parts that change all the time.

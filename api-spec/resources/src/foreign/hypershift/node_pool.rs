@@ -123,6 +123,9 @@ pub struct InPlaceUpgrade {
     /// Version of the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The uid of the former system's Node, recorded before its host leaves that system; `None`: it was not known then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_uid: Option<String>,
 }
 
 /// What happens to nodes when the pool changes.

@@ -1,6 +1,7 @@
 //! A host that joins its cluster at each step, with Nodes and requests of the cluster.
 
 mod certificates;
+mod former;
 mod nodes;
 mod until_done;
 
@@ -148,6 +149,7 @@ fn known(sorts: &[Sort]) -> Known {
         approved: approved.collect(),
         sets_provider_id: true,
         settings: None,
+        upgrade: None,
     }
 }
 

@@ -21,6 +21,7 @@ use muster_store::Store;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -33,9 +34,10 @@ pub const MADE: &str = "clusters-vcluster2";
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
 /// Annotation of AgentMachines: what happens in place of a good installation when their simulated host is to be installed again. `ignored`:
-/// the request is not known; `refused`; `failed`; `reports`: the former kubelet goes on.
+/// the request is not known; `refused`; `failed`; `reports`: the former kubelet goes on; `installs`: the installation does not end; `joined`:
+/// it ends with whatever Node has the host's name.
 pub const AGAIN: &str = "example.test/again";
-const REINSTALL: &str = "capi-provider.agent-install.openshift.io/reinstall";
+pub const REINSTALL: &str = "capi-provider.agent-install.openshift.io/reinstall";
 /// A finalizer of the tests.
 const HELD: &str = "example.test/held";
 
@@ -47,10 +49,30 @@ pub struct World {
     pub kubeconfig: String,
     /// The pods of the workload cluster.
     pub pods: Pods,
+    controllers: Option<Controllers>,
     _running: Vec<DropGuard>,
     _workload: KubeApi,
     _folder: TempDir,
-    _backend: Backend,
+    backend: Backend,
+}
+
+/// The controllers, until it is dropped.
+struct Controllers {
+    stop: DropGuard,
+    task: JoinHandle<()>,
+}
+
+impl Controllers {
+    fn start(backend: &Backend) -> Self {
+        let (events, queued) = Events::new();
+        let context = backend.context(events).of_cluster_api();
+        let stop = CancellationToken::new();
+        tokio::spawn(publish(backend.client.clone(), queued));
+        Self {
+            task: tokio::spawn(nodepool::run(context, stop.clone())),
+            stop: stop.drop_guard(),
+        }
+    }
 }
 
 impl World {
@@ -61,23 +83,29 @@ impl World {
         let pods = Pods::default();
         let (kubeconfig, listening) = listen(pods.before(&workload));
         let client = backend.client.clone();
-        let (events, queued) = Events::new();
-        let context = backend.context(events).of_cluster_api();
         let stop = CancellationToken::new();
-        tokio::spawn(publish(client.clone(), queued));
-        tokio::spawn(nodepool::run(context, stop.clone()));
         let world = Self {
             workload: Client::new(workload.service(), "default"),
             client,
             kubeconfig,
             pods,
+            controllers: Some(Controllers::start(&backend)),
             _running: vec![stop.clone().drop_guard(), listening.drop_guard()],
             _workload: workload,
             _folder: folder,
-            _backend: backend,
+            backend,
         };
         tokio::spawn(play(world.client.clone(), world.workload.clone(), stop));
         world
+    }
+
+    /// Ends the controllers, and starts others, which have nothing but what the APIs hold.
+    pub async fn restart(&mut self) {
+        if let Some(Controllers { stop, task }) = self.controllers.take() {
+            drop(stop);
+            task.await.unwrap();
+        }
+        self.controllers = Some(Controllers::start(&self.backend));
     }
 
     pub fn api<K>(&self, namespace: &str) -> Api<K>
@@ -363,6 +391,8 @@ async fn install_again(
         (None, Some("refused")) => "Refused",
         (None, Some("failed")) => "Failed",
         (None, _) => "Installing",
+        (Some("Installing"), Some("installs")) => return Ok(()),
+        (Some("Installing"), Some("joined")) => "Done",
         (Some("Installing"), _) if node.is_none() => "Done",
         (Some(_), _) => return Ok(()),
     };
@@ -371,7 +401,7 @@ async fn install_again(
             let status = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
             nodes.patch_status(&name, &params, &Patch::Merge(status)).await?;
         }
-        "Done" => {
+        "Done" if node.is_none() => {
             let node = json!({"metadata": {"name": name}, "spec": {"providerID": format!("agent://{name}")}});
             nodes
                 .create(&PostParams::default(), &serde_json::from_value(node).unwrap())

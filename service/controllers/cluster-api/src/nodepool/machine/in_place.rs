@@ -4,12 +4,13 @@
 //! |---|---|---|
 //! | drain | cordons the node and evicts its pods, as for a deletion | the AgentMachine has no request of this upgrade |
 //! | request | names the new bootstrap data and template; requests that the host is installed again | the request of the AgentMachine |
-//! | old Node | is deleted when its host is in discovery and its kubelet is silent | the Node is older than the upgrade |
+//! | old Node | is deleted when its host is in discovery and its kubelet is silent | its uid, in the annotation of the upgrade |
 //! | end | the new node is ready; takes new pods again | the annotation of the upgrade is gone |
 //!
 //! The NodePool begins an upgrade by an annotation of the Machine ([`IN_PLACE_UPGRADE`]), and the infrastructure provider shows in the
 //! AgentMachine's `status.reinstall` how far the host is. A Node is deleted, since pods and taints of its former system do not describe the
-//! next one, and never while its kubelet reports: a name whose Node lives is given to no other machine.
+//! next one, and never while its kubelet reports: a name whose Node lives is given to no other machine. The kubelet of the next system gets
+//! no certificate before (`join::assess`).
 
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ use muster_resources::names::annotation::{IN_PLACE_UPGRADE, REINSTALL};
 use muster_resources::{AgentMachine, AgentMachineTemplate, Reinstall, ReinstallPhase, ReinstallRequest};
 use muster_workload::Workload;
 use muster_workload::drain::Drained;
+use muster_workload::in_place::is_former;
+pub use muster_workload::in_place::upgrade;
 use muster_workload::node::read;
 use serde_json::{Value, json};
 
@@ -47,13 +50,6 @@ pub enum Step {
     Changed,
     /// It goes on, or has failed; with the time after which to check again.
     Shown(Updating, Option<Duration>),
-}
-
-/// The upgrade of a Machine's node; `None`: there is none, or it cannot be read.
-pub fn upgrade(machine: &Machine) -> Option<InPlaceUpgrade> {
-    let text = machine.annotations().get(IN_PLACE_UPGRADE)?;
-    let upgrade: InPlaceUpgrade = serde_json::from_str(text).ok()?;
-    (!upgrade.began.is_empty()).then_some(upgrade)
 }
 
 /// True if the condition of the Machine shows that the upgrade which it has failed.
@@ -163,14 +159,24 @@ async fn request(
         let what = format!("waits for the AgentMachineTemplate {}", upgrade.template);
         return Ok(shown(what, Some(INTERVAL)));
     };
+    let upgrade = &InPlaceUpgrade {
+        node_uid: match &upgrade.node_uid {
+            Some(uid) => Some(uid.clone()),
+            None => node_uid(machine, context).await,
+        },
+        ..upgrade.clone()
+    };
+    let is_recorded = self::upgrade(machine).is_some_and(|recorded| recorded.node_uid == upgrade.node_uid);
     let origin = machine.annotations().get(CLONED_FROM_NAME);
     let is_named = origin == Some(&upgrade.template)
         && machine.spec.bootstrap.data_secret_name.as_ref() == Some(&upgrade.data_secret_name)
         && machine.spec.version == upgrade.version;
-    if !is_named {
+    if !is_named || !is_recorded {
+        let recorded = serde_json::to_string(upgrade).map_err(|error| Error::Internal(error.to_string()))?;
         let patch: Patch<Value> = Patch::Merge(json!({
             "metadata": {
-                "resourceVersion": machine.resource_version(), "annotations": {CLONED_FROM_NAME: upgrade.template},
+                "resourceVersion": machine.resource_version(),
+                "annotations": {CLONED_FROM_NAME: upgrade.template, IN_PLACE_UPGRADE: recorded},
             },
             "spec": {"bootstrap": {"dataSecretName": upgrade.data_secret_name}, "version": upgrade.version},
         }));
@@ -195,6 +201,15 @@ async fn request(
     unless_absent(api.patch(&own.name_any(), &patch_params(), &patch).await)?;
     tracing::info!(machine = machine.name_any(), "its host is to be installed again");
     Ok(shown("its host is to be installed again".into(), None))
+}
+
+/// The uid of the Machine's Node; `None`: it has none, or the workload cluster does not respond. Then the age of a Node decides.
+async fn node_uid(machine: &Machine, context: &Context) -> Option<String> {
+    let name = node_name(machine)?;
+    let workload = workload(machine, context).await.ok()?;
+    let api = Api::<Node>::all(workload.client.clone());
+    let found = api.get_opt(name).await.ok().flatten();
+    found.filter(|node| delete::is_of(machine, node))?.uid()
 }
 
 /// Follows the host.
@@ -242,7 +257,6 @@ async fn workload(machine: &Machine, context: &Context) -> Result<std::sync::Arc
 /// Deletes the Node of the former system, once its kubelet is silent. Returns what that waits for; `None`: it is done, or not necessary.
 async fn old_node(machine: &Machine, upgrade: &InPlaceUpgrade, context: &Context) -> Option<String> {
     let name = node_name(machine)?;
-    let began = upgrade.began.parse::<Timestamp>().ok()?;
     let try_it = async {
         let workload = workload(machine, context).await?;
         let api = Api::<Node>::all(workload.client.clone());
@@ -251,7 +265,7 @@ async fn old_node(machine: &Machine, upgrade: &InPlaceUpgrade, context: &Context
             return Ok(None);
         };
         let facts = read(&found);
-        if facts.is_leaving || facts.created.is_none_or(|created| created >= began) {
+        if facts.is_leaving || !is_former(&facts, upgrade) {
             return Ok(None);
         }
         if facts.is_heard() {
@@ -325,19 +339,6 @@ mod tests {
             "metadata": {"name": "m", "annotations": annotations}, "spec": {}, "status": {"conditions": conditions},
         }))
         .unwrap()
-    }
-
-    #[test]
-    fn an_upgrade_is_read_from_its_annotation_and_rubbish_is_none() {
-        let good = r#"{"began":"2026-11-22T15:00:00.000Z","dataSecretName":"d","template":"t"}"#;
-        let read = upgrade(&machine(Some(good), None)).unwrap();
-        assert_eq!(
-            (read.data_secret_name.as_str(), read.template.as_str()),
-            ("d", "t")
-        );
-        for bad in [None, Some(""), Some("{}"), Some("hunter2")] {
-            assert_eq!(upgrade(&machine(bad, None)), None, "{bad:?}");
-        }
     }
 
     #[test]

@@ -251,6 +251,7 @@ pub fn upgrade(pool: &NodePool, target: &Target, began: String) -> Option<InPlac
         data_secret_name: target.data_secret.clone()?,
         template: target.template.clone(),
         version: places::version_of(&pool.spec.release.image),
+        node_uid: None,
     })
 }
 
