@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muster_api::ids::InfraEnvId;
-use muster_api::jobs::{JobAction, JobState};
+use muster_api::jobs::JobAction;
 use muster_core::lifecycle::host::JobStep;
 use muster_core::record::{Host, InfraEnv};
 use muster_store::{HostJob, JobMember, StoreError};
@@ -116,12 +116,17 @@ impl Operations {
         Ok(Done::Changed)
     }
 
-    /// The reason why a job does not go on to its next host; `None`: it goes on. Its token is looked up each time.
+    /// The reason why a job does not go on to its next host under this claim; `None`: it goes on. Claim and token are looked up each time.
     ///
     /// # Errors
     /// Fails if the database does.
-    pub(crate) async fn halt_of(&self, job: &HostJob, next: InfraEnvId) -> Result<Option<Halt>, StoreError> {
-        if self.store.host_job_state(job.id).await? != Some(JobState::Running) {
+    pub(crate) async fn halt_of(
+        &self,
+        job: &HostJob,
+        claim: &str,
+        next: InfraEnvId,
+    ) -> Result<Option<Halt>, StoreError> {
+        if !self.store.holds_host_job(job.id, claim).await? {
             return Ok(Some(Halt::Ended));
         }
         let (requester, at) = (&job.requester, now());

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use muster_api::infra_env::CleaningDepth;
-use muster_api::jobs::{HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest};
+use muster_api::jobs::{
+    DiskRule, HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest,
+};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
 use muster_core::rules::confirmation::confirmation;
@@ -34,7 +36,7 @@ pub(super) struct Planned {
     pub(super) host: JobHost,
     /// Its new name, or the id of its disk; `Err`: the reason why there is none.
     pub(super) value: Result<String, String>,
-    /// The name that it was to get, although it does not; else empty.
+    /// As in [`Selected`].
     wanted: String,
     /// The value as it is shown, after that before; for names and disks.
     shown: Option<(String, String)>,
@@ -149,8 +151,12 @@ impl Operations {
             planned.value = name;
         } else if let JobAction::Disk { rule } = action {
             let disks = host.inventory.as_ref().map(|inventory| &inventory.disks);
+            // Of a job before: the disk that its plan had.
+            let kept = (!planned.wanted.is_empty()).then(|| DiskRule::Path {
+                path: planned.wanted.clone(),
+            });
             let found = match disks {
-                Some(disks) => by_rule(disks, rule),
+                Some(disks) => by_rule(disks, kept.as_ref().unwrap_or(rule)),
                 None => Err("it has not reported which disks it has".to_owned()),
             };
             if let Ok(disk) = &found {
@@ -222,8 +228,11 @@ fn shown(action: &JobAction, hosts: &[Planned]) -> JobPlan {
 
 impl Planned {
     /// The host as the job at this place has it: refused already if there is no value for it, else it is decided when it is its turn.
-    pub(super) fn member(self, place: i64, at: Timestamp) -> JobMember {
+    /// `is_final`: only hosts that the plan would change are acted on; the others have their results.
+    pub(super) fn member(self, place: i64, at: Timestamp, is_final: bool) -> JobMember {
+        let is_decided = is_final && self.outcome != JobOutcome::Changed;
         let (outcome, reason, ended_at) = match &self.value {
+            Ok(_) if is_decided => (self.outcome, self.reason, Some(at)),
             Ok(_) => (JobOutcome::Pending, String::new(), None),
             Err(_) => (JobOutcome::Refused, self.reason, Some(at)),
         };

@@ -15,7 +15,7 @@ pub(super) struct Selected {
     pub(super) host: ChosenHost,
     /// Its new name; `Err`: why it does not get one. `None`: the action gives none.
     pub(super) name: Option<Result<String, String>>,
-    /// The name that it was to get; empty: none.
+    /// The name that it was to get, or how it is named at another attempt; of a job before: its disk. Empty: none.
     pub(super) wanted: String,
 }
 
@@ -31,12 +31,11 @@ impl Operations {
         scope: Option<InfraEnvId>,
     ) -> Result<Vec<Selected>> {
         let choice = choice_of(selection, scope)?;
-        self.select_by(action, choice).await
+        self.select_by(names_of(action)?, choice).await
     }
 
-    /// The same for a choice that was read.
-    pub(super) async fn select_by(&self, action: &JobAction, choice: HostChoice) -> Result<Vec<Selected>> {
-        let names = names_of(action)?;
+    /// The same for a choice that was read. `names`: of an action that gives some.
+    pub(super) async fn select_by(&self, names: Option<Names>, choice: HostChoice) -> Result<Vec<Selected>> {
         let choice = HostChoice {
             limit: MAX_JOB_HOSTS,
             with_others: names.is_some(),
@@ -62,14 +61,21 @@ impl Operations {
             return Ok(selected.collect());
         };
         let hosts: Vec<Nameless> = chosen.hosts.iter().map(|chosen| chosen.host.clone()).collect();
-        let wanted = names.of(&hosts);
-        let given = assign(&hosts, wanted.clone(), chosen.others);
+        let computed = names.of(&hosts);
+        let numbered = (1_u64..).zip(hosts.iter().zip(&computed));
+        let wanted: Vec<String> = numbered
+            .map(|(number, (host, name))| match name {
+                Ok(name) => name.clone(),
+                Err(_) => names.left(number, host),
+            })
+            .collect();
+        let given = assign(&hosts, computed, chosen.others);
         let named = chosen.hosts.into_iter().zip(wanted).zip(given);
         Ok(named
             .map(|((host, wanted), name)| Selected {
                 host,
                 name: Some(name.map_err(|refused| refused.reason())),
-                wanted: wanted.unwrap_or_default(),
+                wanted,
             })
             .collect())
     }
