@@ -7,6 +7,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::jobs::{HostSelection, Job, JobAction, JobHost, JobPlan, JobRequest};
 
 use super::follow::follow;
+use super::wait;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Column, Fit, Table, print, width};
 use crate::cli::service::Client;
@@ -43,7 +44,9 @@ pub async fn run(client: &Client, action: JobAction, selection: HostSelection, w
         digest: None,
         confirm: None,
     };
-    let plan: JobPlan = client.post(&path, &request).await?;
+    let patient = client.patient(wait::SILENCE)?;
+    let planning = patient.post(&path, &request);
+    let plan: JobPlan = wait::shown("the plan is made", planning).await?;
     print(&text(&plan));
     if way.dry_run {
         return Ok(());
@@ -60,7 +63,8 @@ pub async fn run(client: &Client, action: JobAction, selection: HostSelection, w
     request.dry_run = false;
     request.confirm = plan.confirmation;
     request.digest = Some(plan.digest);
-    let job: Job = client.post(&path, &request).await?;
+    let beginning = patient.post(&path, &request);
+    let job: Job = wait::shown("the hosts are compared with the plan", beginning).await?;
     follow(client, job).await
 }
 
