@@ -56,7 +56,10 @@ impl Names {
         numbered
             .map(|(number, host)| match self {
                 Self::Pattern(pattern) => pattern.fill(number, host),
-                Self::List(names) => listed(names, host),
+                Self::List(names) => match listed(names, host) {
+                    Some(name) => Ok(name.to_owned()),
+                    None => Err("the list has no name for it, by its id or its serial number".to_owned()),
+                },
                 Self::Kept(kept) => kept.of(host),
             })
             .collect()
@@ -92,12 +95,11 @@ impl KeptNames {
     }
 }
 
-fn listed(names: &BTreeMap<String, String>, host: &Nameless) -> Result<String, String> {
-    let by_serial = || names.get(&host.serial).filter(|_| !host.serial.is_empty());
-    let found = names.get(&host.id.to_string()).or_else(by_serial);
-    found
-        .cloned()
-        .ok_or_else(|| "the list has no name for it, by its id or its serial number".to_owned())
+/// The value of a host in a list by ids and serial numbers.
+pub fn listed<'a>(values: &'a BTreeMap<String, String>, host: &Nameless) -> Option<&'a str> {
+    let by_serial = || values.get(&host.serial).filter(|_| !host.serial.is_empty());
+    let found = values.get(&host.id.to_string()).or_else(by_serial);
+    found.map(String::as_str)
 }
 
 #[cfg(test)]

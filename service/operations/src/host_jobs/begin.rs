@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use muster_api::ids::{InfraEnvId, JobId};
-use muster_api::jobs::{Job, JobAction, JobOutcome, JobRequest, JobState, Jobs, MAX_JOB_HOSTS};
+use muster_api::jobs::{DiskRule, Job, JobAction, JobOutcome, JobRequest, JobState, Jobs, MAX_JOB_HOSTS};
 use muster_api::time::Timestamp;
 use muster_core::rules::confirmation;
 use muster_core::rules::naming::{KeptNames, Names};
@@ -211,12 +211,19 @@ fn new_job(
     }
 }
 
-/// The action as its job has it: without the list of names, each of which is with its host.
-fn stored(action: &JobAction) -> JobAction {
+/// The action as its job has it: without the list of names or disks, each of which is with its host.
+pub(super) fn stored(action: &JobAction) -> JobAction {
     match action {
         JobAction::Hostname { pattern, .. } => JobAction::Hostname {
             pattern: pattern.clone(),
             names: BTreeMap::new(),
+        },
+        JobAction::Disk {
+            rule: DiskRule::List { .. },
+        } => JobAction::Disk {
+            rule: DiskRule::List {
+                disks: BTreeMap::new(),
+            },
         },
         other => other.clone(),
     }

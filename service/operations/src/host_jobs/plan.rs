@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use muster_api::infra_env::CleaningDepth;
-use muster_api::jobs::{
-    DiskRule, HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest,
-};
+use muster_api::jobs::{HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
 use muster_core::rules::confirmation::confirmation;
-use muster_core::rules::disks::by_rule;
+use muster_core::rules::disks::{by_name, by_rule};
 use muster_core::text::one_line;
 use muster_store::{HostForm, JobMember, JobRequester};
 
@@ -151,12 +149,9 @@ impl Operations {
             planned.value = name;
         } else if let JobAction::Disk { rule } = action {
             let disks = host.inventory.as_ref().map(|inventory| &inventory.disks);
-            // Of a job before: the disk that its plan had.
-            let kept = (!planned.wanted.is_empty()).then(|| DiskRule::Path {
-                path: planned.wanted.clone(),
-            });
             let found = match disks {
-                Some(disks) => by_rule(disks, kept.as_ref().unwrap_or(rule)),
+                Some(disks) if planned.wanted.is_empty() => by_rule(disks, rule),
+                Some(disks) => by_name(disks, &planned.wanted),
                 None => Err("it has not reported which disks it has".to_owned()),
             };
             if let Ok(disk) = &found {

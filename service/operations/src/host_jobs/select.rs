@@ -1,21 +1,27 @@
 //! The hosts of a job, and their new names.
 
+use std::collections::BTreeMap;
+
 use muster_api::ids::InfraEnvId;
-use muster_api::jobs::{HostSelection, JobAction, MAX_JOB_HOSTS};
+use muster_api::jobs::{DiskRule, HostSelection, JobAction, MAX_JOB_HOSTS};
 use muster_core::query::{Query, Sort};
 use muster_core::rules::input::Invalid;
-use muster_core::rules::naming::{Nameless, Names, Pattern, assign};
+use muster_core::rules::naming::{Nameless, Names, Pattern, assign, listed};
 
 use super::JobProblem;
+use super::begin::stored;
 use crate::hosts::{ChosenHost, HostChoice};
 use crate::{Operations, Result};
+
+/// Longest action, bytes of JSON.
+const MAX_ACTION: usize = 16 << 10;
 
 /// A host of a job before it is planned.
 pub(super) struct Selected {
     pub(super) host: ChosenHost,
     /// Its new name; `Err`: why it does not get one. `None`: the action gives none.
     pub(super) name: Option<Result<String, String>>,
-    /// The name that it was to get, or how it is named at another attempt; of a job before: its disk. Empty: none.
+    /// The name that it was to get, or how it is named at another attempt; its disk in a list, or of a job before. Empty: none.
     pub(super) wanted: String,
 }
 
@@ -30,8 +36,15 @@ impl Operations {
         selection: &HostSelection,
         scope: Option<InfraEnvId>,
     ) -> Result<Vec<Selected>> {
+        check_size(action)?;
         let choice = choice_of(selection, scope)?;
-        self.select_by(names_of(action)?, choice).await
+        let mut selected = self.select_by(names_of(action)?, choice).await?;
+        if let Some(disks) = disks_of(action)? {
+            for one in &mut selected {
+                one.wanted = listed(disks, &one.host.host).unwrap_or_default().to_owned();
+            }
+        }
+        Ok(selected)
     }
 
     /// The same for a choice that was read. `names`: of an action that gives some.
@@ -81,6 +94,18 @@ impl Operations {
     }
 }
 
+/// Lists of jobs have the actions, without tables, whose values are with the hosts.
+fn check_size(action: &JobAction) -> Result<(), Invalid> {
+    let bytes = serde_json::to_string(&stored(action)).map_or(0, |text| text.len());
+    match bytes > MAX_ACTION {
+        true => Err(Invalid::new(
+            "action",
+            format!("it has {bytes} bytes; a job has at most {MAX_ACTION}: do it by several jobs"),
+        )),
+        false => Ok(()),
+    }
+}
+
 fn choice_of(selection: &HostSelection, scope: Option<InfraEnvId>) -> Result<HostChoice> {
     let bad = |field: &str, why: String| Invalid::new(format!("selection.{field}"), why);
     let query = selection.query.as_deref().map(Query::parse).transpose();
@@ -100,6 +125,22 @@ fn choice_of(selection: &HostSelection, scope: Option<InfraEnvId>) -> Result<Hos
         ids: selection.ids.iter().copied().collect(),
         ..HostChoice::default()
     })
+}
+
+/// The list of disks of an action; `None`: it has none.
+fn disks_of(action: &JobAction) -> Result<Option<&BTreeMap<String, String>>, Invalid> {
+    match action {
+        JobAction::Disk {
+            rule: DiskRule::List { disks },
+        } if disks.is_empty() => Err(Invalid::new(
+            "action.rule.disks",
+            "give disks by id or serial number of the hosts".to_owned(),
+        )),
+        JobAction::Disk {
+            rule: DiskRule::List { disks },
+        } => Ok(Some(disks)),
+        _ => Ok(None),
+    }
 }
 
 /// The names that an action gives; `None`: it gives none.

@@ -194,7 +194,7 @@ mod tests {
     use crate::cli::failure::{Kind, kind_of};
 
     #[tokio::test]
-    async fn a_silent_service_is_waited_for_as_long_as_the_client_is_patient() {
+    async fn a_silent_service_ends_a_request_after_the_time_of_its_client() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         // It accepts connections, and never responds.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

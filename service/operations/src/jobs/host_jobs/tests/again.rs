@@ -130,6 +130,47 @@ async fn the_same_id_in_two_infra_envs_is_two_hosts() {
 }
 
 #[tokio::test]
+async fn disks_of_a_table_are_with_their_hosts() {
+    let world = World::new().await;
+    let (_, ids) = pool(&world, 2).await;
+    let disk = |disks: BTreeMap<String, String>| {
+        request(JobAction::Disk {
+            rule: DiskRule::List { disks },
+        })
+    };
+    let table = BTreeMap::from([(ids[0].to_string(), "/dev/sdb".to_owned())]);
+    let first = begin(&world, &disk(table)).await.unwrap();
+    let second = again(&world, first.id).await;
+    for id in [first.id, second.id] {
+        let values = values(&world, id).await;
+        assert_eq!((&*values[&ids[0]], &*values[&ids[1]]), ("/dev/sdb", ""));
+    }
+    let without = JobAction::Disk {
+        rule: DiskRule::List {
+            disks: BTreeMap::new(),
+        },
+    };
+    assert_eq!((first.action, second.action), (without.clone(), without));
+    let empty = begin(&world, &disk(BTreeMap::new())).await;
+    assert!(matches!(empty, Err(OperationError::Invalid(_))), "{empty:?}");
+}
+
+#[tokio::test]
+async fn a_long_action_is_refused() {
+    let world = World::new().await;
+    pool(&world, 1).await;
+    let labels = |bytes: usize| {
+        request(JobAction::Labels {
+            set: BTreeMap::from([("rack".to_owned(), "r".repeat(bytes))]),
+            remove: Vec::new(),
+        })
+    };
+    let long = begin(&world, &labels(16 << 10)).await;
+    assert!(matches!(long, Err(OperationError::Invalid(_))), "{long:?}");
+    assert!(begin(&world, &labels(60)).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_disk_is_that_of_the_plan_before() {
     let world = World::new().await;
     let (infra_env_id, ids) = pool(&world, 1).await;
