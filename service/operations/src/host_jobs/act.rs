@@ -8,6 +8,7 @@ use muster_core::lifecycle::host::JobStep;
 use muster_core::record::{Host, InfraEnv};
 use muster_store::{HostJob, JobMember, StoreError};
 
+use super::plan::{ERASED, is_erased};
 use crate::{OperationError, Operations, Result, now};
 
 /// The result for a host.
@@ -102,6 +103,9 @@ impl Operations {
         match JobStep::of(&job.action, &member.value, &host) {
             JobStep::Already => return Ok(Done::Already),
             JobStep::Event(event) => {
+                if matches!(job.action, JobAction::Unbind) && member.value != ERASED {
+                    self.check_erasure(&host).await?;
+                }
                 let (hosts, bridge) = (&self.hosts, &self.bridge);
                 Box::pin(hosts.apply_by_user(bridge, infra_env_id, id, *event)).await?;
             }
@@ -114,6 +118,19 @@ impl Operations {
             JobStep::Deletion => self.hosts.delete(infra_env_id, id).await?,
         }
         Ok(Done::Changed)
+    }
+
+    /// # Errors
+    /// The disks of the host would be erased, although its plan did not count it among such hosts.
+    async fn check_erasure(&self, host: &Host) -> Result<(), Failed> {
+        let found = self.infra_envs.find(host.infra_env_id).await;
+        let infra_env = found.map_err(OperationError::from)?;
+        match infra_env.is_some_and(|infra_env| is_erased(&infra_env, host)) {
+            true => Err(Failed::Refused(
+                "its disks would be erased, which the plan did not show; plan again".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The reason why a job does not go on to its next host under this claim; `None`: it goes on. Claim and token are looked up each time.

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use muster_api::infra_env::CleaningDepth;
 use muster_api::jobs::{HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest};
 use muster_api::time::Timestamp;
-use muster_core::record::Host;
+use muster_core::record::{Host, InfraEnv};
 use muster_core::rules::confirmation::confirmation;
 use muster_core::rules::disks::{by_name, by_rule};
 use muster_core::text::one_line;
@@ -28,6 +28,9 @@ const PREVIEWS: usize = 100;
 /// Longest reason that is kept, bytes.
 pub(crate) const MAX_REASON: usize = 1000;
 
+/// The value of a host that leaves its cluster, whose disks its plan counted as erased.
+pub(super) const ERASED: &str = "erased";
+
 /// A host of a plan.
 pub(super) struct Planned {
     pub(super) key: HostKey,
@@ -43,7 +46,7 @@ pub(super) struct Planned {
     reason: String,
     /// It is about its new name.
     is_of_name: bool,
-    /// Its disks are erased.
+    /// It leaves its cluster, and its disks are erased.
     erases: bool,
 }
 
@@ -176,14 +179,18 @@ impl Operations {
             Ok(Done::Already) => planned.outcome = JobOutcome::Already,
             Ok(Done::Changed) => {
                 planned.outcome = JobOutcome::Changed;
-                let cleans = infra_env.settings.cleaning.depth != CleaningDepth::None;
-                planned.erases = cleans && host.data.installed_as.is_some();
+                planned.erases = matches!(action, JobAction::Unbind) && is_erased(&infra_env, &host);
             }
             Err(Failed::Refused(why)) => planned.reason = one_line(&why, MAX_REASON),
             Err(Failed::Later(error)) => return Err(OperationError::Store(error)),
         }
         Ok(planned)
     }
+}
+
+/// True if the disks of a host are erased when it leaves its cluster.
+pub(super) fn is_erased(infra_env: &InfraEnv, host: &Host) -> bool {
+    infra_env.settings.cleaning.depth != CleaningDepth::None && host.data.installed_as.is_some()
 }
 
 fn shown(action: &JobAction, hosts: &[Planned]) -> JobPlan {
@@ -237,7 +244,10 @@ impl Planned {
             host_id: self.host.id,
             pool: self.host.pool,
             name: self.host.name,
-            value: self.value.unwrap_or(self.wanted),
+            value: match self.erases {
+                true => ERASED.to_owned(),
+                false => self.value.unwrap_or(self.wanted),
+            },
             outcome,
             reason,
             ended_at,

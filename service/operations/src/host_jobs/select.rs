@@ -94,7 +94,7 @@ impl Operations {
     }
 }
 
-/// Lists of jobs have the actions, without tables, whose values are with the hosts.
+/// Each list of jobs has the actions; values of tables are with the hosts of their job.
 fn check_size(action: &JobAction) -> Result<(), Invalid> {
     let bytes = serde_json::to_string(&stored(action)).map_or(0, |text| text.len());
     match bytes > MAX_ACTION {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use muster_api::jobs::DiskRule;
+use muster_core::record::InstalledAs;
 
 use super::*;
 
@@ -19,6 +20,39 @@ fn hostname(pattern: Option<&str>, names: &[(&str, &str)]) -> JobRequest {
 async fn again(world: &World, id: JobId) -> Job {
     let requester = JobRequester::default();
     world.operations.retry_job(id, None, &requester).await.unwrap()
+}
+
+/// One that has ended, as it is stored.
+fn job(action: JobAction) -> HostJob {
+    HostJob {
+        id: JobId::random(),
+        requester: JobRequester::default(),
+        action,
+        state: JobState::Finished,
+        reason: String::new(),
+        retry_of: None,
+        created_at: now(),
+        ended_at: Some(now()),
+        total: 1,
+        changed: 0,
+        already: 0,
+        failed: 1,
+    }
+}
+
+/// A host of it that was refused.
+fn member(infra_env_id: InfraEnvId, place: i64) -> JobMember {
+    JobMember {
+        place,
+        infra_env_id,
+        host_id: HostId::random(),
+        pool: "hw".into(),
+        name: "host".into(),
+        value: String::new(),
+        outcome: JobOutcome::Refused,
+        reason: "it was installed".into(),
+        ended_at: Some(now()),
+    }
 }
 
 /// The values of a job, by host.
@@ -171,36 +205,54 @@ async fn a_long_action_is_refused() {
 }
 
 #[tokio::test]
+async fn disks_that_the_plan_did_not_count_are_not_erased() {
+    let world = World::new().await;
+    let infra_env_id = world.infra_env("hw", None).await;
+    let cluster = world.cluster().await;
+    let mut members = Vec::new();
+    for (place, value) in [(1, ""), (2, "erased")] {
+        let id = host(&world, infra_env_id).await;
+        let mut installed = world.operations.hosts.get(infra_env_id, id).await.unwrap();
+        (installed.id, installed.version) = (HostId::random(), 0);
+        (installed.cluster_id, installed.state) = (Some(cluster), HostState::AddedToExistingCluster);
+        installed.data.installed_as = Some(InstalledAs::default());
+        world.insert(&mut installed).await;
+        members.push(JobMember {
+            host_id: installed.id,
+            ended_at: None,
+            outcome: JobOutcome::Pending,
+            value: value.into(),
+            ..member(infra_env_id, place)
+        });
+    }
+    let job = HostJob {
+        state: JobState::Running,
+        ended_at: None,
+        ..job(JobAction::Unbind)
+    };
+    let store = &world.operations.store;
+    assert!(store.insert_host_job(&job, &members).await.unwrap());
+    work_on(claim(&world).await, &world).await;
+    let results = shown(&world, job.id).await.results;
+    let refused: Vec<bool> = results
+        .iter()
+        .map(|one| one.reason.contains("would be erased"))
+        .collect();
+    assert_eq!(refused, [true, false], "{results:?}");
+}
+
+#[tokio::test]
 async fn a_disk_is_that_of_the_plan_before() {
     let world = World::new().await;
     let (infra_env_id, ids) = pool(&world, 1).await;
     let action = JobAction::Disk {
         rule: DiskRule::SmallestSsdAbove { bytes: 1 },
     };
-    let job = HostJob {
-        id: JobId::random(),
-        requester: JobRequester::default(),
-        action,
-        state: JobState::Finished,
-        reason: String::new(),
-        retry_of: None,
-        created_at: now(),
-        ended_at: Some(now()),
-        total: 1,
-        changed: 0,
-        already: 0,
-        failed: 1,
-    };
+    let job = job(action);
     let failed = JobMember {
-        place: 1,
-        infra_env_id,
         host_id: ids[0],
-        pool: "hw".into(),
-        name: "host".into(),
         value: "/dev/disk/by-id/wwn-1".into(),
-        outcome: JobOutcome::Refused,
-        reason: "it was installed".into(),
-        ended_at: Some(now()),
+        ..member(infra_env_id, 1)
     };
     let store = &world.operations.store;
     assert!(store.insert_host_job(&job, &[failed]).await.unwrap());
