@@ -8,7 +8,7 @@ use muster_core::lifecycle::host::JobStep;
 use muster_core::record::{Host, InfraEnv};
 use muster_store::{HostJob, JobMember, StoreError};
 
-use super::plan::{ERASED, is_erased};
+use super::erasure::{ERASED, is_erased};
 use crate::{OperationError, Operations, Result, now};
 
 /// The result for a host.

@@ -1,9 +1,9 @@
 //! Begins jobs, ends them, and returns them with their results.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use muster_api::ids::{InfraEnvId, JobId};
-use muster_api::jobs::{DiskRule, Job, JobAction, JobOutcome, JobRequest, JobState, Jobs, MAX_JOB_HOSTS};
+use muster_api::jobs::{Job, JobAction, JobOutcome, JobRequest, JobState, Jobs, MAX_JOB_HOSTS};
 use muster_api::time::Timestamp;
 use muster_core::rules::confirmation;
 use muster_core::rules::naming::{KeptNames, Names};
@@ -12,6 +12,7 @@ use muster_store::{HostJob, JobMember, JobRequester};
 use super::JobProblem;
 use super::plan::Plan;
 use super::shown::{shown, with_results};
+use super::stored::stored;
 use crate::hosts::HostChoice;
 use crate::hosts::check_ins::HostKey;
 use crate::{Operations, Result, now};
@@ -208,24 +209,6 @@ fn new_job(
         changed: 0,
         already: count(JobOutcome::Already),
         failed: count(JobOutcome::Refused),
-    }
-}
-
-/// The action as its job has it: without the list of names or disks, each of which is with its host.
-pub(super) fn stored(action: &JobAction) -> JobAction {
-    match action {
-        JobAction::Hostname { pattern, .. } => JobAction::Hostname {
-            pattern: pattern.clone(),
-            names: BTreeMap::new(),
-        },
-        JobAction::Disk {
-            rule: DiskRule::List { .. },
-        } => JobAction::Disk {
-            rule: DiskRule::List {
-                disks: BTreeMap::new(),
-            },
-        },
-        other => other.clone(),
     }
 }
 

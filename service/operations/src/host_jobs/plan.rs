@@ -5,10 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use muster_api::infra_env::CleaningDepth;
 use muster_api::jobs::{HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest};
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, InfraEnv};
+use muster_core::record::Host;
 use muster_core::rules::confirmation::confirmation;
 use muster_core::rules::disks::{by_name, by_rule};
 use muster_core::text::one_line;
@@ -16,6 +15,7 @@ use muster_store::{HostForm, JobMember, JobRequester};
 
 use super::act::{Done, Failed};
 use super::digest::digest;
+use super::erasure::{ERASED, is_erased};
 use super::refusals::Refusals;
 use super::select::Selected;
 use super::{AT_ONCE, JobProblem};
@@ -27,9 +27,6 @@ const PREVIEWS: usize = 100;
 
 /// Longest reason that is kept, bytes.
 pub(crate) const MAX_REASON: usize = 1000;
-
-/// The value of a host that leaves its cluster, whose disks its plan counted as erased.
-pub(super) const ERASED: &str = "erased";
 
 /// A host of a plan.
 pub(super) struct Planned {
@@ -186,11 +183,6 @@ impl Operations {
         }
         Ok(planned)
     }
-}
-
-/// True if the disks of a host are erased when it leaves its cluster.
-pub(super) fn is_erased(infra_env: &InfraEnv, host: &Host) -> bool {
-    infra_env.settings.cleaning.depth != CleaningDepth::None && host.data.installed_as.is_some()
 }
 
 fn shown(action: &JobAction, hosts: &[Planned]) -> JobPlan {

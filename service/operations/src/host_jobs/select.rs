@@ -9,12 +9,9 @@ use muster_core::rules::input::Invalid;
 use muster_core::rules::naming::{Nameless, Names, Pattern, assign, listed};
 
 use super::JobProblem;
-use super::begin::stored;
+use super::stored::check_size;
 use crate::hosts::{ChosenHost, HostChoice};
 use crate::{Operations, Result};
-
-/// Longest action, bytes of JSON.
-const MAX_ACTION: usize = 16 << 10;
 
 /// A host of a job before it is planned.
 pub(super) struct Selected {
@@ -91,18 +88,6 @@ impl Operations {
                 wanted,
             })
             .collect())
-    }
-}
-
-/// Each list of jobs has the actions; values of tables are with the hosts of their job.
-fn check_size(action: &JobAction) -> Result<(), Invalid> {
-    let bytes = serde_json::to_string(&stored(action)).map_or(0, |text| text.len());
-    match bytes > MAX_ACTION {
-        true => Err(Invalid::new(
-            "action",
-            format!("it has {bytes} bytes; a job has at most {MAX_ACTION}: do it by several jobs"),
-        )),
-        false => Ok(()),
     }
 }
 
