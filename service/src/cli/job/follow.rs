@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use muster_api::jobs::{Job, JobCounts, JobState};
+use muster_core::text::one_line;
 use tokio::time::sleep;
 
 use super::path;
@@ -17,6 +18,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Requests without a response, one after the other, before the command ends.
 const ATTEMPTS: u32 = 120;
+
+/// Longest line about a host, bytes: machines choose their names.
+pub const LONGEST: usize = 2000;
 
 /// Failed hosts that are printed.
 const TOLD: usize = 20;
@@ -93,10 +97,9 @@ async fn print_failed(client: &Client, id: &str) -> Result<()> {
         .get(&format!("{}?failed=true&limit={TOLD}", path(id)))
         .await?;
     for result in &failed.results {
-        eprintln!(
-            "host {} ({}): {}",
-            result.host.name, result.host.pool, result.reason
-        );
+        let (name, pool) = (&result.host.name, &result.host.pool);
+        let line = format!("host {name} ({pool}): {}", result.reason);
+        eprintln!("{}", one_line(&line, LONGEST));
     }
     if failed.next.is_some() {
         eprintln!("and more: muster job show {id} --failed");

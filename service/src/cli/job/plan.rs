@@ -5,8 +5,9 @@ use std::io::{IsTerminal, stdin};
 use anyhow::{Context, Result};
 use muster_api::MUSTER_PATH;
 use muster_api::jobs::{HostSelection, Job, JobAction, JobHost, JobPlan, JobRequest};
+use muster_core::text::one_line;
 
-use super::follow::follow;
+use super::follow::{LONGEST, follow};
 use super::wait;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Column, Fit, Table, print, width};
@@ -128,7 +129,7 @@ fn text(plan: &JobPlan) -> String {
 }
 
 fn named(host: &JobHost) -> String {
-    format!("{}/{}", host.pool, host.name)
+    one_line(&format!("{}/{}", host.pool, host.name), LONGEST)
 }
 
 #[cfg(test)]
@@ -136,6 +137,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_name_that_a_machine_reported_moves_no_cursor() {
+        let host: JobHost = serde_json::from_value(json!({"id": "00000000-0000-4000-8000-000000000001",
+            "infra_env_id": "00000000-0000-4000-8000-000000000002", "pool": "lab", "name": "a\u{1b}[2J"}))
+        .unwrap();
+        assert_eq!(named(&host), "lab/a\u{fffd}[2J");
+    }
 
     #[test]
     fn a_plan_shows_numbers_reasons_and_names() {

@@ -1,6 +1,5 @@
 //! Waits for requests about many hosts, whose plan takes its time.
 
-use std::future::Future;
 use std::io::IsTerminal;
 use std::pin::pin;
 use std::time::{Duration, Instant};
