@@ -87,6 +87,11 @@ pub enum DiskRule {
     Path { path: String },
     /// By its World Wide Name.
     Wwn { wwn: String },
+    /// By id or serial number of the host: the path or the World Wide Name of its disk.
+    List {
+        #[serde(default, skip_serializing_if = "is_default")]
+        disks: BTreeMap<String, String>,
+    },
 }
 
 /// An action on the power of machines, by their BMCs.

@@ -4,11 +4,13 @@
 mod act;
 mod begin;
 mod digest;
+mod erasure;
 mod error;
 mod plan;
 mod refusals;
 mod select;
 mod shown;
+mod stored;
 
 pub use begin::ResultsWindow;
 pub use error::JobProblem;

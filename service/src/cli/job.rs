@@ -6,6 +6,7 @@ pub mod list;
 pub mod plan;
 mod retry;
 mod show;
+mod wait;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -7,6 +7,7 @@ mod list;
 mod one;
 mod plan;
 mod selection;
+mod table;
 
 use muster_api::ids::JobId;
 use muster_api::jobs::{Job, JobAction, JobHost, JobState};

@@ -5,6 +5,12 @@ use muster_api::jobs::{JobAction, JobPower};
 /// Installations that begin without a confirmation.
 const INSTALLATIONS: u64 = 10;
 
+/// True if an action may need a confirmation: a plan of it decides for good about the hosts that it does not change, since the number that
+/// is typed does not count them.
+pub fn may_be_required(action: &JobAction) -> bool {
+    confirmation(action, u64::MAX, true).is_some()
+}
+
 /// The number that has to be typed before `hosts` are changed; `None`: none. `erases`: the disks of hosts that leave a cluster are erased.
 pub fn confirmation(action: &JobAction, hosts: u64, erases: bool) -> Option<u64> {
     let is_required = match action {
@@ -45,5 +51,25 @@ mod tests {
         assert_eq!(confirmation(&JobAction::Unbind, 2, false), None);
         assert_eq!(confirmation(&JobAction::Unbind, 2, true), Some(2));
         assert_eq!(confirmation(&JobAction::Approve, 4_000, true), None);
+    }
+
+    #[test]
+    fn an_action_that_is_ever_confirmed_may_be() {
+        for action in [JobAction::Delete, JobAction::Install, JobAction::Unbind] {
+            assert!(may_be_required(&action), "{}", action.name());
+        }
+        for (power, may_be) in [
+            (JobPower::On, false),
+            (JobPower::Off, true),
+            (JobPower::Reset, true),
+        ] {
+            assert_eq!(
+                may_be_required(&JobAction::Power { power }),
+                may_be,
+                "{}",
+                power.name()
+            );
+        }
+        assert!(!may_be_required(&JobAction::Approve));
     }
 }

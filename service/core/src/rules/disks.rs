@@ -8,7 +8,7 @@ mod listed;
 mod settle;
 mod unit;
 
-pub use by_rule::by_rule;
+pub use by_rule::{by_name, by_rule};
 pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
 pub use formatting::to_be_formatted;

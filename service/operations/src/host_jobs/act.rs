@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use muster_api::ids::InfraEnvId;
-use muster_api::jobs::{JobAction, JobState};
+use muster_api::jobs::JobAction;
 use muster_core::lifecycle::host::JobStep;
 use muster_core::record::{Host, InfraEnv};
 use muster_store::{HostJob, JobMember, StoreError};
 
+use super::erasure::{ERASED, is_erased};
 use crate::{OperationError, Operations, Result, now};
 
 /// The result for a host.
@@ -102,6 +103,9 @@ impl Operations {
         match JobStep::of(&job.action, &member.value, &host) {
             JobStep::Already => return Ok(Done::Already),
             JobStep::Event(event) => {
+                if matches!(job.action, JobAction::Unbind) && member.value != ERASED {
+                    self.check_erasure(&host).await?;
+                }
                 let (hosts, bridge) = (&self.hosts, &self.bridge);
                 Box::pin(hosts.apply_by_user(bridge, infra_env_id, id, *event)).await?;
             }
@@ -116,12 +120,30 @@ impl Operations {
         Ok(Done::Changed)
     }
 
-    /// The reason why a job does not go on to its next host; `None`: it goes on. Its token is looked up each time.
+    /// # Errors
+    /// The disks of the host would be erased, although its plan did not count it among such hosts.
+    async fn check_erasure(&self, host: &Host) -> Result<(), Failed> {
+        let found = self.infra_envs.find(host.infra_env_id).await;
+        let infra_env = found.map_err(OperationError::from)?;
+        match infra_env.is_some_and(|infra_env| is_erased(&infra_env, host)) {
+            true => Err(Failed::Refused(
+                "its disks would be erased, which the plan did not show; plan again".to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The reason why a job does not go on to its next host under this claim; `None`: it goes on. Claim and token are looked up each time.
     ///
     /// # Errors
     /// Fails if the database does.
-    pub(crate) async fn halt_of(&self, job: &HostJob, next: InfraEnvId) -> Result<Option<Halt>, StoreError> {
-        if self.store.host_job_state(job.id).await? != Some(JobState::Running) {
+    pub(crate) async fn halt_of(
+        &self,
+        job: &HostJob,
+        claim: &str,
+        next: InfraEnvId,
+    ) -> Result<Option<Halt>, StoreError> {
+        if !self.store.holds_host_job(job.id, claim).await? {
             return Ok(Some(Halt::Ended));
         }
         let (requester, at) = (&job.requester, now());

@@ -1,15 +1,18 @@
 //! Begins jobs, ends them, and returns them with their results.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use muster_api::ids::{InfraEnvId, JobId};
 use muster_api::jobs::{Job, JobAction, JobOutcome, JobRequest, JobState, Jobs, MAX_JOB_HOSTS};
 use muster_api::time::Timestamp;
+use muster_core::rules::confirmation;
+use muster_core::rules::naming::{KeptNames, Names};
 use muster_store::{HostJob, JobMember, JobRequester};
 
 use super::JobProblem;
 use super::plan::Plan;
 use super::shown::{shown, with_results};
+use super::stored::stored;
 use crate::hosts::HostChoice;
 use crate::hosts::check_ins::HostKey;
 use crate::{Operations, Result, now};
@@ -54,17 +57,26 @@ impl Operations {
         if let (JobAction::Bind { .. }, Some(scope)) = (&job.action, requester.scope) {
             return Err(JobProblem::BeyondScope { scope }.into());
         }
-        let action = again(&job.action, &failed);
+        let action = &job.action;
+        let mut values: HashMap<HostKey, String> = failed
+            .iter()
+            .map(|member| (key_of(member), member.value.clone()))
+            .collect();
         let choice = HostChoice {
             scope: requester.scope,
             keys: failed.iter().map(key_of).collect(),
             ..HostChoice::default()
         };
         let _turn = self.host_jobs.turn_of_plan().await?;
-        let selected = self.select_by(&action, choice).await?;
-        let plan = self.plan_of(&action, selected).await?;
+        let mut selected = self.select_by(kept_names(action, &values), choice).await?;
+        if matches!(action, JobAction::Disk { .. }) {
+            for one in &mut selected {
+                one.wanted = values.remove(&one.host.key()).unwrap_or_default();
+            }
+        }
+        let plan = self.plan_of(action, selected).await?;
         confirmed(&plan, confirm)?;
-        self.insert_job(&action, plan, requester, Some(id)).await
+        self.insert_job(action, plan, requester, Some(id)).await
     }
 
     /// Cancels a job that runs; hosts that it has not begun with stay as they are. One that has ended stays as it is.
@@ -129,7 +141,9 @@ impl Operations {
         retry_of: Option<JobId>,
     ) -> Result<Job> {
         let at = now();
-        let members = (1..).zip(plan.hosts).map(|(place, host)| host.member(place, at));
+        let is_final = confirmation::may_be_required(action);
+        let members = (1..).zip(plan.hosts);
+        let members = members.map(|(place, host)| host.member(place, at, is_final));
         let members: Vec<JobMember> = members.collect();
         let job = new_job(action, &members, requester, retry_of, at);
         if !self.store.insert_host_job(&job, &members).await? {
@@ -178,9 +192,10 @@ fn new_job(
     retry_of: Option<JobId>,
     at: Timestamp,
 ) -> HostJob {
-    let refused = members
-        .iter()
-        .filter(|member| member.outcome == JobOutcome::Refused);
+    let count = |outcome: JobOutcome| {
+        let found = members.iter().filter(|member| member.outcome == outcome);
+        i64::try_from(found.count()).unwrap_or(i64::MAX)
+    };
     HostJob {
         id: JobId::random(),
         requester: requester.clone(),
@@ -192,36 +207,20 @@ fn new_job(
         ended_at: None,
         total: i64::try_from(members.len()).unwrap_or(i64::MAX),
         changed: 0,
-        already: 0,
-        failed: i64::try_from(refused.count()).unwrap_or(i64::MAX),
+        already: count(JobOutcome::Already),
+        failed: count(JobOutcome::Refused),
     }
 }
 
-/// The action as its job has it: without the list of names, each of which is with its host.
-fn stored(action: &JobAction) -> JobAction {
-    match action {
-        JobAction::Hostname { pattern, .. } => JobAction::Hostname {
-            pattern: pattern.clone(),
-            names: BTreeMap::new(),
-        },
-        other => other.clone(),
-    }
-}
-
-/// The action for hosts that failed: each is to get the name that it was to get before.
-fn again(action: &JobAction, failed: &[JobMember]) -> JobAction {
-    if !matches!(action, JobAction::Hostname { .. }) {
-        return action.clone();
-    }
-    let named = failed.iter().filter(|member| !member.value.is_empty());
-    let names: BTreeMap<String, String> = named
-        .map(|member| (member.host_id.to_string(), member.value.clone()))
-        .collect();
-    match names.is_empty() {
-        // None of them could be named, by the pattern or the list.
-        true => action.clone(),
-        false => JobAction::Hostname { pattern: None, names },
-    }
+/// The names of an action for hosts that failed: each is to get the one that it was to get before.
+fn kept_names(action: &JobAction, values: &HashMap<HostKey, String>) -> Option<Names> {
+    let JobAction::Hostname { pattern, .. } = action else {
+        return None;
+    };
+    Some(Names::Kept(KeptNames {
+        names: values.clone(),
+        are_of_pattern: pattern.is_some(),
+    }))
 }
 
 fn key_of(member: &JobMember) -> HostKey {

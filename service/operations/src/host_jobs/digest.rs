@@ -8,13 +8,16 @@ use crate::hosts::check_ins::HostKey;
 /// Bytes of the digest that are shown.
 const LENGTH: usize = 16;
 
-/// The digest of an action on hosts in this order, each with its new name or the id of its disk (`None`: it gets none), in hex.
+/// The digest of an action on hosts, each with its new name or the id of its disk (`None`: it gets none), in hex. Their order does not matter:
+/// one by the last poll is another one a second later.
 pub(super) fn digest<'a>(
     action: &JobAction,
     hosts: impl Iterator<Item = (HostKey, Option<&'a str>)>,
 ) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(action).unwrap_or_default());
+    let mut hosts: Vec<(HostKey, Option<&str>)> = hosts.collect();
+    hosts.sort_unstable_by_key(|((infra_env_id, id), _)| (infra_env_id.0, id.0));
     for ((infra_env_id, id), value) in hosts {
         hash.update(infra_env_id.0.as_bytes());
         hash.update(id.0.as_bytes());
@@ -47,6 +50,10 @@ mod tests {
         assert_eq!(
             first,
             of(&JobAction::Install, &[(one, Some("")), (other, Some(""))])
+        );
+        assert_eq!(
+            first,
+            of(&JobAction::Install, &[(other, Some("")), (one, Some(""))])
         );
         assert_eq!(first.len(), 2 * LENGTH);
         for changed in [

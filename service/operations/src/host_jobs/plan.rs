@@ -5,17 +5,17 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use muster_api::infra_env::CleaningDepth;
 use muster_api::jobs::{HostSelection, JobAction, JobHost, JobOutcome, JobPlan, JobPreview, JobRequest};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
 use muster_core::rules::confirmation::confirmation;
-use muster_core::rules::disks::by_rule;
+use muster_core::rules::disks::{by_name, by_rule};
 use muster_core::text::one_line;
 use muster_store::{HostForm, JobMember, JobRequester};
 
 use super::act::{Done, Failed};
 use super::digest::digest;
+use super::erasure::{ERASED, is_erased};
 use super::refusals::Refusals;
 use super::select::Selected;
 use super::{AT_ONCE, JobProblem};
@@ -34,7 +34,7 @@ pub(super) struct Planned {
     pub(super) host: JobHost,
     /// Its new name, or the id of its disk; `Err`: the reason why there is none.
     pub(super) value: Result<String, String>,
-    /// The name that it was to get, although it does not; else empty.
+    /// As in [`Selected`].
     wanted: String,
     /// The value as it is shown, after that before; for names and disks.
     shown: Option<(String, String)>,
@@ -43,7 +43,7 @@ pub(super) struct Planned {
     reason: String,
     /// It is about its new name.
     is_of_name: bool,
-    /// Its disks are erased.
+    /// It leaves its cluster, and its disks are erased.
     erases: bool,
 }
 
@@ -150,7 +150,8 @@ impl Operations {
         } else if let JobAction::Disk { rule } = action {
             let disks = host.inventory.as_ref().map(|inventory| &inventory.disks);
             let found = match disks {
-                Some(disks) => by_rule(disks, rule),
+                Some(disks) if planned.wanted.is_empty() => by_rule(disks, rule),
+                Some(disks) => by_name(disks, &planned.wanted),
                 None => Err("it has not reported which disks it has".to_owned()),
             };
             if let Ok(disk) = &found {
@@ -175,8 +176,7 @@ impl Operations {
             Ok(Done::Already) => planned.outcome = JobOutcome::Already,
             Ok(Done::Changed) => {
                 planned.outcome = JobOutcome::Changed;
-                let cleans = infra_env.settings.cleaning.depth != CleaningDepth::None;
-                planned.erases = cleans && host.data.installed_as.is_some();
+                planned.erases = matches!(action, JobAction::Unbind) && is_erased(&infra_env, &host);
             }
             Err(Failed::Refused(why)) => planned.reason = one_line(&why, MAX_REASON),
             Err(Failed::Later(error)) => return Err(OperationError::Store(error)),
@@ -222,8 +222,11 @@ fn shown(action: &JobAction, hosts: &[Planned]) -> JobPlan {
 
 impl Planned {
     /// The host as the job at this place has it: refused already if there is no value for it, else it is decided when it is its turn.
-    pub(super) fn member(self, place: i64, at: Timestamp) -> JobMember {
+    /// `is_final`: only hosts that the plan would change are acted on; the others have their results.
+    pub(super) fn member(self, place: i64, at: Timestamp, is_final: bool) -> JobMember {
+        let is_decided = is_final && self.outcome != JobOutcome::Changed;
         let (outcome, reason, ended_at) = match &self.value {
+            Ok(_) if is_decided => (self.outcome, self.reason, Some(at)),
             Ok(_) => (JobOutcome::Pending, String::new(), None),
             Err(_) => (JobOutcome::Refused, self.reason, Some(at)),
         };
@@ -233,7 +236,10 @@ impl Planned {
             host_id: self.host.id,
             pool: self.host.pool,
             name: self.host.name,
-            value: self.value.unwrap_or(self.wanted),
+            value: match self.erases {
+                true => ERASED.to_owned(),
+                false => self.value.unwrap_or(self.wanted),
+            },
             outcome,
             reason,
             ended_at,

@@ -1,12 +1,15 @@
 //! The hosts of a job, and their new names.
 
+use std::collections::BTreeMap;
+
 use muster_api::ids::InfraEnvId;
-use muster_api::jobs::{HostSelection, JobAction, MAX_JOB_HOSTS};
+use muster_api::jobs::{DiskRule, HostSelection, JobAction, MAX_JOB_HOSTS};
 use muster_core::query::{Query, Sort};
 use muster_core::rules::input::Invalid;
-use muster_core::rules::naming::{Nameless, Names, Pattern, assign};
+use muster_core::rules::naming::{Nameless, Names, Pattern, assign, listed};
 
 use super::JobProblem;
+use super::stored::check_size;
 use crate::hosts::{ChosenHost, HostChoice};
 use crate::{Operations, Result};
 
@@ -15,7 +18,7 @@ pub(super) struct Selected {
     pub(super) host: ChosenHost,
     /// Its new name; `Err`: why it does not get one. `None`: the action gives none.
     pub(super) name: Option<Result<String, String>>,
-    /// The name that it was to get; empty: none.
+    /// The name that it was to get, or how it is named at another attempt; its disk in a list, or of a job before. Empty: none.
     pub(super) wanted: String,
 }
 
@@ -30,13 +33,19 @@ impl Operations {
         selection: &HostSelection,
         scope: Option<InfraEnvId>,
     ) -> Result<Vec<Selected>> {
+        check_size(action)?;
         let choice = choice_of(selection, scope)?;
-        self.select_by(action, choice).await
+        let mut selected = self.select_by(names_of(action)?, choice).await?;
+        if let Some(disks) = disks_of(action)? {
+            for one in &mut selected {
+                one.wanted = listed(disks, &one.host.host).unwrap_or_default().to_owned();
+            }
+        }
+        Ok(selected)
     }
 
-    /// The same for a choice that was read.
-    pub(super) async fn select_by(&self, action: &JobAction, choice: HostChoice) -> Result<Vec<Selected>> {
-        let names = names_of(action)?;
+    /// The same for a choice that was read. `names`: of an action that gives some.
+    pub(super) async fn select_by(&self, names: Option<Names>, choice: HostChoice) -> Result<Vec<Selected>> {
         let choice = HostChoice {
             limit: MAX_JOB_HOSTS,
             with_others: names.is_some(),
@@ -62,14 +71,21 @@ impl Operations {
             return Ok(selected.collect());
         };
         let hosts: Vec<Nameless> = chosen.hosts.iter().map(|chosen| chosen.host.clone()).collect();
-        let wanted = names.of(&hosts);
-        let given = assign(&hosts, wanted.clone(), chosen.others);
+        let computed = names.of(&hosts);
+        let numbered = (1_u64..).zip(hosts.iter().zip(&computed));
+        let wanted: Vec<String> = numbered
+            .map(|(number, (host, name))| match name {
+                Ok(name) => name.clone(),
+                Err(_) => names.left(number, host),
+            })
+            .collect();
+        let given = assign(&hosts, computed, chosen.others);
         let named = chosen.hosts.into_iter().zip(wanted).zip(given);
         Ok(named
             .map(|((host, wanted), name)| Selected {
                 host,
                 name: Some(name.map_err(|refused| refused.reason())),
-                wanted: wanted.unwrap_or_default(),
+                wanted,
             })
             .collect())
     }
@@ -94,6 +110,22 @@ fn choice_of(selection: &HostSelection, scope: Option<InfraEnvId>) -> Result<Hos
         ids: selection.ids.iter().copied().collect(),
         ..HostChoice::default()
     })
+}
+
+/// The list of disks of an action; `None`: it has none.
+fn disks_of(action: &JobAction) -> Result<Option<&BTreeMap<String, String>>, Invalid> {
+    match action {
+        JobAction::Disk {
+            rule: DiskRule::List { disks },
+        } if disks.is_empty() => Err(Invalid::new(
+            "action.rule.disks",
+            "give disks by id or serial number of the hosts".to_owned(),
+        )),
+        JobAction::Disk {
+            rule: DiskRule::List { disks },
+        } => Ok(Some(disks)),
+        _ => Ok(None),
+    }
 }
 
 /// The names that an action gives; `None`: it gives none.

@@ -79,12 +79,13 @@ pub(crate) async fn work(operations: Arc<Operations>, job: HostJob, claim: Strin
     let course = Course {
         operations: &operations,
         job: &job,
+        claim: &claim,
         stop: stop.child_token(),
         halt: Mutex::new(None),
     };
     let worked = tokio::select! {
         worked = course.run() => worked,
-        never = course.keep(&claim) => match never {},
+        never = course.keep() => match never {},
     };
     if let Err(error) = worked {
         tracing::warn!(job.id = %job.id, error = chain(&error), "a job over hosts waits for the database");
@@ -105,6 +106,8 @@ type Outcome = Result<Option<MemberResult>, StoreError>;
 struct Course<'a> {
     operations: &'a Operations,
     job: &'a HostJob,
+    /// The name of this replica's claim.
+    claim: &'a str,
     /// No further host is begun with.
     stop: CancellationToken,
     /// The reason for that.
@@ -182,7 +185,10 @@ impl Course<'_> {
         if self.stop.is_cancelled() {
             return Ok(None);
         }
-        if let Some(halt) = operations.halt_of(self.job, member.infra_env_id).await? {
+        if let Some(halt) = operations
+            .halt_of(self.job, self.claim, member.infra_env_id)
+            .await?
+        {
             self.halt_with(halt);
             return Ok(None);
         }
@@ -210,11 +216,11 @@ impl Course<'_> {
     }
 
     /// Renews the claim; when it is lost, no further host is begun with.
-    async fn keep(&self, claim: &str) -> Infallible {
+    async fn keep(&self) -> Infallible {
         loop {
             sleep(CLAIM / 3).await;
             let store = &self.operations.store;
-            match store.renew_host_job(self.job.id, claim, now(), CLAIM).await {
+            match store.renew_host_job(self.job.id, self.claim, now(), CLAIM).await {
                 Ok(true) => {}
                 Ok(false) => self.halt_with(Halt::Ended),
                 Err(error) => tracing::debug!(%error, "another replica may begin the same work"),

@@ -15,7 +15,7 @@ use super::requester::requester;
 
 /// Begin a job again for the hosts that failed
 ///
-/// A new job of the same action, of the hosts for which it was refused. Each is to get the name that it was to get before.
+/// A new job of the same action, of the hosts for which it was refused. Each is to get the name or the disk that the plan before had for it.
 #[utoipa::path(
     post, path = "/jobs/{job_id}/retry", operation_id = "MusterRetryJob", tag = "jobs",
     params(("job_id" = JobId, Path)),

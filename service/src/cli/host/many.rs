@@ -5,6 +5,7 @@ mod disk;
 mod hostname;
 mod labels;
 mod role;
+mod table;
 
 pub use discover::{DiscoverArgs, run as discover};
 pub use disk::{DiskArgs, run as disk};

@@ -1,10 +1,11 @@
 //! Shows the progress of a job until it ends.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muster_api::jobs::{Job, JobCounts, JobState};
+use muster_core::text::one_line;
 use tokio::time::sleep;
 
 use super::path;
@@ -15,8 +16,11 @@ use crate::cli::service::Client;
 /// Interval between two requests.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Requests without a response, one after the other, before the command ends.
-const ATTEMPTS: u32 = 120;
+/// Time without a response before the command ends; the job goes on.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Longest line about a host, bytes: machines choose their names.
+pub const LONGEST: usize = 2000;
 
 /// Failed hosts that are printed.
 const TOLD: usize = 20;
@@ -29,7 +33,7 @@ pub async fn follow(client: &Client, job: Job) -> Result<()> {
     let id = job.id.to_string();
     eprintln!("job {id} runs, also without this command: muster job show {id}");
     let is_terminal = std::io::stderr().is_terminal();
-    let (mut job, mut failures) = (job, 0);
+    let (mut job, mut answered) = (job, Instant::now());
     while job.state == JobState::Running {
         if is_terminal {
             eprint!("\r{}\x1b[K", progress(job.counts));
@@ -37,14 +41,11 @@ pub async fn follow(client: &Client, job: Job) -> Result<()> {
         sleep(LOOK).await;
         job = match client.get(&format!("{}?limit=0", path(&id))).await {
             Ok(found) => {
-                failures = 0;
+                answered = Instant::now();
                 found
             }
             // The job goes on.
-            Err(error) if kind_of(&error) == Kind::Unreachable && failures < ATTEMPTS => {
-                failures += 1;
-                continue;
-            }
+            Err(error) if kind_of(&error) == Kind::Unreachable && answered.elapsed() < PATIENCE => continue,
             Err(error) => return Err(error),
         };
     }
@@ -93,10 +94,9 @@ async fn print_failed(client: &Client, id: &str) -> Result<()> {
         .get(&format!("{}?failed=true&limit={TOLD}", path(id)))
         .await?;
     for result in &failed.results {
-        eprintln!(
-            "host {} ({}): {}",
-            result.host.name, result.host.pool, result.reason
-        );
+        let (name, pool) = (&result.host.name, &result.host.pool);
+        let line = format!("host {name} ({pool}): {}", result.reason);
+        eprintln!("{}", one_line(&line, LONGEST));
     }
     if failed.next.is_some() {
         eprintln!("and more: muster job show {id} --failed");

@@ -5,8 +5,10 @@ use std::io::{IsTerminal, stdin};
 use anyhow::{Context, Result};
 use muster_api::MUSTER_PATH;
 use muster_api::jobs::{HostSelection, Job, JobAction, JobHost, JobPlan, JobRequest};
+use muster_core::text::one_line;
 
-use super::follow::follow;
+use super::follow::{LONGEST, follow};
+use super::wait;
 use crate::cli::failure::Failure;
 use crate::cli::output::{Column, Fit, Table, print, width};
 use crate::cli::service::Client;
@@ -43,7 +45,9 @@ pub async fn run(client: &Client, action: JobAction, selection: HostSelection, w
         digest: None,
         confirm: None,
     };
-    let plan: JobPlan = client.post(&path, &request).await?;
+    let patient = client.patient(wait::SILENCE)?;
+    let planning = patient.post(&path, &request);
+    let plan: JobPlan = wait::shown("the plan is made", planning).await?;
     print(&text(&plan));
     if way.dry_run {
         return Ok(());
@@ -60,7 +64,8 @@ pub async fn run(client: &Client, action: JobAction, selection: HostSelection, w
     request.dry_run = false;
     request.confirm = plan.confirmation;
     request.digest = Some(plan.digest);
-    let job: Job = client.post(&path, &request).await?;
+    let beginning = patient.post(&path, &request);
+    let job: Job = wait::shown("the hosts are compared with the plan", beginning).await?;
     follow(client, job).await
 }
 
@@ -124,7 +129,7 @@ fn text(plan: &JobPlan) -> String {
 }
 
 fn named(host: &JobHost) -> String {
-    format!("{}/{}", host.pool, host.name)
+    one_line(&format!("{}/{}", host.pool, host.name), LONGEST)
 }
 
 #[cfg(test)]
@@ -132,6 +137,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_name_that_a_machine_reported_moves_no_cursor() {
+        let host: JobHost = serde_json::from_value(json!({"id": "00000000-0000-4000-8000-000000000001",
+            "infra_env_id": "00000000-0000-4000-8000-000000000002", "pool": "lab", "name": "a\u{1b}[2J"}))
+        .unwrap();
+        assert_eq!(named(&host), "lab/a\u{fffd}[2J");
+    }
 
     #[test]
     fn a_plan_shows_numbers_reasons_and_names() {

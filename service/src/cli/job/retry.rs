@@ -5,7 +5,7 @@ use clap::Args;
 use muster_api::jobs::{Job, JobRetryParams};
 
 use super::follow::follow;
-use super::path;
+use super::{path, wait};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The job whose failed hosts are tried again.
@@ -28,8 +28,11 @@ pub async fn run(args: RetryArgs) -> Result<()> {
     let params = JobRetryParams {
         confirm: args.confirm,
     };
-    let job: Job = client
-        .post(&format!("{}/retry", path(&args.job)), &params)
-        .await?;
+    let (patient, path) = (
+        client.patient(wait::SILENCE)?,
+        format!("{}/retry", path(&args.job)),
+    );
+    let beginning = patient.post(&path, &params);
+    let job: Job = wait::shown("the plan is made", beginning).await?;
     follow(&client, job).await
 }

@@ -26,11 +26,14 @@ pub struct Client {
 impl Client {
     /// Sends nothing yet.
     pub fn new(args: &ServiceArgs) -> Result<Self> {
-        let target = args.target()?;
+        Self::of(args.target()?, SILENCE)
+    }
+
+    fn of(target: Target, silence: Duration) -> Result<Self> {
         let builder = reqwest::Client::builder()
             .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
-            .read_timeout(SILENCE);
+            .read_timeout(silence);
         let builder = match &target.ca {
             _ if target.insecure => builder.tls_danger_accept_invalid_certs(true),
             Some(pem) => builder.tls_backend_preconfigured(tls::client_config(pem)?),
@@ -38,6 +41,14 @@ impl Client {
         };
         let http = builder.build().context("no HTTP client can be made")?;
         Ok(Self { target, http })
+    }
+
+    /// The same connection for requests that take long: the service may be silent for this time.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn patient(&self, silence: Duration) -> Result<Self> {
+        Self::of(self.target.clone(), silence)
     }
 
     /// The service's URL.
@@ -171,5 +182,31 @@ impl Client {
     async fn answer(&self, request: RequestBuilder) -> Result<Response> {
         let answered = request.send().await;
         answered.map_err(|error| unreachable::no_answer(self.base(), error).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::cli::failure::{Kind, kind_of};
+
+    #[tokio::test]
+    async fn a_silent_service_ends_a_request_after_the_time_of_its_client() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // It accepts connections, and never responds.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = Target {
+            base: format!("http://{}", listener.local_addr().unwrap()),
+            token: None,
+            ca: None,
+            insecure: false,
+        };
+        let client = Client::of(target, Duration::from_secs(3600)).unwrap();
+        let client = client.patient(Duration::from_millis(10)).unwrap();
+        let silent: Result<Value> = client.post("/jobs", &json!({})).await;
+        assert_eq!(kind_of(&silent.unwrap_err()), Kind::Unreachable);
     }
 }

@@ -36,7 +36,7 @@ pub struct JobMember {
     pub pool: String,
     /// At the time when the job was made.
     pub name: String,
-    /// Its new name, or the id of its disk; empty for other actions.
+    /// Its new name, or the id of its disk; of a host that leaves its cluster, whether its disks are erased. Empty for other actions.
     pub value: String,
     pub outcome: JobOutcome,
     /// The reason of a refusal; else empty.

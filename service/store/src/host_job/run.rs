@@ -5,20 +5,25 @@ use std::time::Duration;
 use muster_api::ids::JobId;
 use muster_api::jobs::{JobOutcome, JobState};
 use muster_api::time::Timestamp;
+use sqlx::{Any, Transaction};
 
 use super::{HostJob, HostJobRow, MemberResult, job_from};
 use crate::Result;
 use crate::error::failed;
 use crate::feed::{PendingChanges, announce};
-use crate::row::{Reading, micros, storable};
+use crate::row::{micros, storable};
 use crate::statement::commit;
 use crate::store::Store;
+
+/// The reason of a job that stopped because its row is of another version.
+const UNREADABLE: &str = "this version of the service cannot read it";
 
 impl Store {
     /// Claims the oldest job that runs and that no replica works on, under a name of the claim, for `time`.
     ///
     /// # Errors
-    /// Fails if the database does.
+    /// Fails if the database does, and if the job cannot be read, which is of a newer version then: it ends, rather than be one that runs
+    /// for ever.
     pub async fn claim_host_job(
         &self,
         claim: &str,
@@ -44,8 +49,12 @@ impl Store {
             .fetch_optional(&mut *transaction)
             .await
             .map_err(failed("claiming a job"))?;
+        let job = row.as_ref().map(job_from).transpose();
+        if job.is_err() {
+            stop_unreadable(&mut transaction, claim, now).await?;
+        }
         commit(transaction).await?;
-        row.as_ref().map(job_from).transpose()
+        job
     }
 
     async fn has_unclaimed_job(&self, now: Timestamp) -> Result<bool> {
@@ -112,19 +121,19 @@ impl Store {
         commit(transaction).await
     }
 
-    /// The state of a job; `None`: it was deleted.
+    /// True while a job runs under this claim; false: it has ended, was deleted, or another replica claimed it.
     ///
     /// # Errors
     /// Fails if the database does.
-    pub async fn host_job_state(&self, id: JobId) -> Result<Option<JobState>> {
+    pub async fn holds_host_job(&self, id: JobId, claim: &str) -> Result<bool> {
         let mut connection = self.reader().await?;
-        let row = sqlx::query("SELECT id, state FROM host_jobs WHERE id = $1")
+        let row = sqlx::query("SELECT id FROM host_jobs WHERE id = $1 AND claim = $2 AND state = 'running'")
             .bind(id.to_string())
+            .bind(claim)
             .fetch_optional(&mut *connection)
             .await
-            .map_err(failed("reading the state of a job"))?;
-        let state = row.map(|row| Reading::new(&row, HostJobRow::TABLE, &["id"]).get("state"));
-        state.transpose()
+            .map_err(failed("looking for the claim of a job"))?;
+        Ok(row.is_some())
     }
 
     /// Writes results of hosts, each once: a host that has a result keeps it.
@@ -204,6 +213,23 @@ impl Store {
         pending.commit(transaction, self).await?;
         Ok(ended.rows_affected() > 0)
     }
+}
+
+/// Ends the job with this claim.
+async fn stop_unreadable(
+    transaction: &mut Transaction<'static, Any>,
+    claim: &str,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query("UPDATE host_jobs SET state = $2, reason = $3, ended_at = $4 WHERE claim = $1")
+        .bind(claim)
+        .bind(JobState::Stopped.name())
+        .bind(UNREADABLE)
+        .bind(micros(now))
+        .execute(&mut **transaction)
+        .await
+        .map_err(failed("ending a job that cannot be read"))?;
+    Ok(())
 }
 
 fn after(now: Timestamp, time: Duration) -> i64 {

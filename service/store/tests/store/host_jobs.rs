@@ -5,6 +5,7 @@ on_both! {
     results_are_written_once_and_counted,
     a_job_is_claimed_by_one_replica_at_a_time,
     an_ended_job_is_not_claimed_and_stays_ended,
+    a_job_of_a_newer_version_ends_and_the_others_go_on,
     few_jobs_run_and_few_are_kept,
     old_jobs_go_with_their_hosts,
     other_replicas_are_notified_of_progress,
@@ -17,7 +18,7 @@ mod cases {
     use muster_api::ids::{ClusterId, HostId, InfraEnvId, JobId};
     use muster_api::jobs::{JobAction, JobOutcome, JobState};
     use muster_store::{
-        Aging, HostJob, JobMember, JobRequester, Kind, MOST_RUNNING_JOBS, MemberResult, Subject,
+        Aging, HostJob, JobMember, JobRequester, Kind, MOST_RUNNING_JOBS, MemberResult, StoreError, Subject,
     };
 
     use crate::world::{World, at};
@@ -158,6 +159,8 @@ mod cases {
         // The second replica died.
         let claimed = store.claim_host_job("c", at(71), MINUTE).await.unwrap();
         assert_eq!(claimed.map(|job| job.id), Some(second.id));
+        assert!(store.holds_host_job(second.id, "c").await.unwrap());
+        assert!(!other.holds_host_job(second.id, "b").await.unwrap());
         assert!(
             !other
                 .renew_host_job(second.id, "b", at(71), MINUTE)
@@ -178,8 +181,10 @@ mod cases {
         let store = &world.store;
         let job = job(0, None);
         store.insert_host_job(&job, &members()).await.unwrap();
-        let state = async || store.host_job_state(job.id).await.unwrap();
+        let state = async || store.find_host_job(job.id).await.unwrap().map(|job| job.state);
         assert_eq!(state().await, Some(JobState::Running));
+        store.claim_host_job("b", at(6), MINUTE).await.unwrap();
+        assert!(store.holds_host_job(job.id, "b").await.unwrap());
         let ended = store
             .end_host_job(&job, JobState::Stopped, "token revoked", at(7))
             .await;
@@ -189,8 +194,43 @@ mod cases {
         assert_eq!(state().await, Some(JobState::Stopped));
         let found = store.find_host_job(job.id).await.unwrap().unwrap();
         assert_eq!((&*found.reason, found.ended_at), ("token revoked", Some(at(7))));
-        assert_eq!(store.claim_host_job("a", at(9), MINUTE).await.unwrap(), None);
-        assert_eq!(store.host_job_state(JobId::random()).await.unwrap(), None);
+        assert!(!store.holds_host_job(job.id, "b").await.unwrap());
+        assert_eq!(store.claim_host_job("a", at(99), MINUTE).await.unwrap(), None);
+        assert!(!store.holds_host_job(JobId::random(), "b").await.unwrap());
+    }
+
+    pub async fn a_job_of_a_newer_version_ends_and_the_others_go_on(world: World) {
+        let store = &world.store;
+        let (newer, other) = (job(0, None), job(1, None));
+        for job in [&newer, &other] {
+            store.insert_host_job(job, &members()).await.unwrap();
+        }
+        let dance = r#"{"kind": "dance"}"#;
+        let id = newer.id;
+        world
+            .sql(&format!(
+                "UPDATE host_jobs SET action = '{dance}' WHERE id = '{id}'"
+            ))
+            .await;
+        let unreadable = store.claim_host_job("a", at(10), MINUTE).await;
+        assert!(
+            matches!(
+                unreadable,
+                Err(StoreError::Corrupt {
+                    table: "host_jobs",
+                    ..
+                })
+            ),
+            "{unreadable:?}"
+        );
+        let claimed = store.claim_host_job("b", at(10), MINUTE).await.unwrap();
+        assert_eq!(claimed.map(|job| job.id), Some(other.id));
+        assert_eq!(store.claim_host_job("c", at(69), MINUTE).await.unwrap(), None);
+        // Its row goes as those of other jobs that ended.
+        assert_eq!(
+            store.delete_old(Aging::HostJobs, at(11)).await.unwrap(),
+            (1, true)
+        );
     }
 
     pub async fn few_jobs_run_and_few_are_kept(world: World) {

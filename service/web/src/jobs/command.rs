@@ -41,6 +41,7 @@ pub fn muster(action: &JobAction, query: &str, sort: &str) -> Option<String> {
             DiskRule::SmallestSsdAbove { bytes } => format!("disk --smallest-ssd-above {bytes}"),
             DiskRule::Path { path } => format!("disk --path {}", quoted(path)),
             DiskRule::Wwn { wwn } => format!("disk --wwn {}", quoted(wwn)),
+            DiskRule::List { .. } => return None,
         },
         JobAction::Power { power } => format!("power {}", power.name()),
         JobAction::Discover => "discover".to_owned(),

@@ -9,6 +9,7 @@ use muster_api::jobs::{DiskRule, JobAction};
 use serde_json::Value;
 
 use super::kind::Kind;
+use super::table::table;
 use crate::rest::Form;
 use crate::words::disk;
 
@@ -106,6 +107,13 @@ pub fn fields(kind: Kind, form: &Form, clusters: &[Cluster]) -> Vec<Field> {
                 ),
             ]
         }
+        Kind::Disks => vec![field(
+            "disks",
+            "Table",
+            "on each line an id or a serial number of a host, a comma (or a tab, as spreadsheets copy), and the path or the World Wide Name \
+             of its disk",
+            Input::Lines,
+        )],
         _ => Vec::new(),
     }
 }
@@ -132,7 +140,12 @@ pub fn action(kind: Kind, form: &Form) -> Result<JobAction, String> {
         Kind::Labels => labels(&form.field("labels")),
         Kind::Names => Ok(JobAction::Hostname {
             pattern: None,
-            names: table(&form.field("names"))?,
+            names: table(&form.field("names"), "name")?,
+        }),
+        Kind::Disks => Ok(JobAction::Disk {
+            rule: DiskRule::List {
+                disks: table(&form.field("disks"), "disk")?,
+            },
         }),
         Kind::Disk => {
             let rule = rule(&form.field("rule"), form.field("disk"))?;
@@ -169,47 +182,6 @@ fn labels(text: &str) -> Result<JobAction, String> {
         true => Err("type a label: KEY=VALUE sets it, KEY- removes it".to_owned()),
         false => Ok(JobAction::Labels { set, remove }),
     }
-}
-
-/// Names by id or serial number. A first line with the headings `host`, `id` or `serial` is left out.
-fn table(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for (index, line) in text.lines().enumerate() {
-        let number = index + 1;
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
-        }
-        let cells: Vec<&str> = line.split([',', ';', '\t']).map(cell).collect();
-        let [host, name] = cells[..] else {
-            return Err(format!(
-                "line {number} has {} cells: write an id or a serial number, a comma, and the name",
-                cells.len()
-            ));
-        };
-        if index == 0 && ["host", "id", "serial"].contains(&host.to_lowercase().as_str()) {
-            continue;
-        }
-        if host.is_empty() || name.is_empty() {
-            return Err(format!("line {number} has an empty cell"));
-        }
-        if names.insert(host.to_owned(), name.to_owned()).is_some() {
-            return Err(format!("line {number} has {host:?} again: a host has one name"));
-        }
-    }
-    match names.is_empty() {
-        true => {
-            Err("paste the table: on each line an id or a serial number, a comma, and the name".to_owned())
-        }
-        false => Ok(names),
-    }
-}
-
-/// A cell without blanks and quotation marks around it.
-fn cell(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.unwrap_or(text).trim()
 }
 
 fn rule(name: &str, value: String) -> Result<DiskRule, String> {
@@ -255,6 +227,11 @@ pub fn words(action: &JobAction) -> String {
             DiskRule::SmallestSsdAbove { bytes } => format!("the smallest SSD above {}", disk(*bytes)),
             DiskRule::Path { path } => path.clone(),
             DiskRule::Wwn { wwn } => wwn.clone(),
+            // A job has its disks with its hosts.
+            DiskRule::List { disks } => match disks.len() {
+                0 => String::new(),
+                number => crate::words::count(number, "disk"),
+            },
         },
         JobAction::Approve
         | JobAction::RevokeApproval
@@ -288,25 +265,6 @@ mod tests {
         assert_eq!(remove, ["zone"]);
         assert!(of(Kind::Labels, "labels=rack").unwrap_err().contains("\"rack\""));
         of(Kind::Labels, "").unwrap_err();
-    }
-
-    #[test]
-    fn a_table_is_read_as_spreadsheets_copy_it() {
-        let names = table("serial,name\r\n\"SN-1\",node-1\r\n\r\nSN-2\tnode-2\n").unwrap();
-        let expected = [("SN-1", "node-1"), ("SN-2", "node-2")];
-        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(names, BTreeMap::from(expected));
-        for (text, reason) in [
-            ("", "paste the table"),
-            ("serial,name", "paste the table"),
-            ("SN-1", "line 1 has 1 cells"),
-            ("SN-1,a,b", "line 1 has 3 cells"),
-            ("SN-1,a\nSN-2,", "line 2 has an empty cell"),
-            ("SN-1,a\nSN-1,b", "line 2 has \"SN-1\" again"),
-        ] {
-            let wrong = table(text).unwrap_err();
-            assert!(wrong.contains(reason), "{text:?}: {wrong}");
-        }
     }
 
     #[test]
@@ -345,7 +303,8 @@ mod tests {
         let id = "00000000-0000-0000-0000-000000000001";
         for kind in Kind::ALL {
             let form = format!(
-                "cluster={id}&role=worker&labels=a%3Db&pattern=n-%7Bn%7D&names=SN-1,a&rule=ssd&disk=9"
+                "cluster={id}&role=worker&labels=a%3Db&pattern=n-%7Bn%7D&names=SN-1,a&disks=SN-1,/dev/sda\
+                 &rule=ssd&disk=9"
             );
             let action = of(kind, &form).unwrap();
             assert_eq!(Kind::of(&action), kind);

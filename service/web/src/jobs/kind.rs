@@ -1,6 +1,6 @@
 //! The actions that can be chosen for many hosts.
 
-use muster_api::jobs::{JobAction, JobPower};
+use muster_api::jobs::{DiskRule, JobAction, JobPower};
 
 use crate::notice::DELETE;
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Role,
     Labels,
     Disk,
+    /// Disks by a table.
+    Disks,
     Bind,
     Unbind,
     Install,
@@ -28,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Approve,
         Self::RevokeApproval,
         Self::Pattern,
@@ -36,6 +38,7 @@ impl Kind {
         Self::Role,
         Self::Labels,
         Self::Disk,
+        Self::Disks,
         Self::Bind,
         Self::Unbind,
         Self::Install,
@@ -58,7 +61,12 @@ impl Kind {
             JobAction::Labels { .. } => Self::Labels,
             JobAction::Hostname { pattern: Some(_), .. } => Self::Pattern,
             JobAction::Hostname { pattern: None, .. } => Self::Names,
-            JobAction::Disk { .. } => Self::Disk,
+            JobAction::Disk { rule } => match rule {
+                DiskRule::List { .. } => Self::Disks,
+                DiskRule::SmallestSsdAbove { .. } | DiskRule::Path { .. } | DiskRule::Wwn { .. } => {
+                    Self::Disk
+                }
+            },
             JobAction::Power { power } => match power {
                 JobPower::On => Self::PowerOn,
                 JobPower::Off => Self::PowerOff,
@@ -80,6 +88,7 @@ impl Kind {
             Self::Role => "role",
             Self::Labels => "labels",
             Self::Disk => "disk",
+            Self::Disks => "disks",
             Self::Bind => "bind",
             Self::Unbind => "unbind",
             Self::Install => "install",
@@ -102,6 +111,7 @@ impl Kind {
             Self::Role => "Give a role",
             Self::Labels => "Label the nodes",
             Self::Disk => "Choose the installation disk",
+            Self::Disks => "Choose installation disks by a table",
             Self::Bind => "Bind to a cluster",
             Self::Unbind => "Unbind",
             Self::Install => "Install",
@@ -145,7 +155,13 @@ impl Kind {
             Self::PowerOn => power(JobPower::On),
             Self::PowerOff => power(JobPower::Off),
             Self::PowerReset => power(JobPower::Reset),
-            Self::Pattern | Self::Names | Self::Role | Self::Labels | Self::Disk | Self::Bind => None,
+            Self::Pattern
+            | Self::Names
+            | Self::Role
+            | Self::Labels
+            | Self::Disk
+            | Self::Disks
+            | Self::Bind => None,
         }
     }
 }

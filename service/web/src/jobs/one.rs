@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::{Method, StatusCode};
 use muster_api::MUSTER_PATH;
 use muster_api::ids::JobId;
-use muster_api::jobs::{Job, JobCounts, JobOutcome, JobResult, JobState};
+use muster_api::jobs::{Job, JobAction, JobCounts, JobOutcome, JobResult, JobState};
 use serde_json::json;
 
 use super::command;
@@ -176,9 +176,14 @@ fn window(after: &str, is_failed_only: bool) -> String {
     parameters.finish()
 }
 
-/// The command that does the same with the hosts of a job; `None`: not all of them are here.
+/// The command that does the same with the hosts of a job; `None`: not all of them are here, or it would count them in another order.
 fn command_of(job: &Job, is_from_the_first: bool) -> Option<String> {
     if !is_from_the_first || job.next.is_some() || job.results.is_empty() {
+        return None;
+    }
+    if let JobAction::Hostname { pattern, .. } = &job.action
+        && pattern.as_ref().is_some_and(|pattern| pattern.contains("{n"))
+    {
         return None;
     }
     let ids: Vec<String> = job
@@ -209,7 +214,29 @@ impl ResultRow {
 
 #[cfg(test)]
 mod tests {
-    use super::window;
+    use serde_json::json;
+
+    use super::{Job, command_of, window};
+
+    #[test]
+    fn a_command_that_would_count_the_hosts_anew_is_not_shown() {
+        let job = |pattern: &str| -> Job {
+            serde_json::from_value(json!({
+                "id": "00000000-0000-4000-8000-000000000001", "action": {"kind": "hostname", "pattern": pattern},
+                "state": "finished", "created_at": "2026-12-01T13:00:00.000Z",
+                "counts": {"total": 1, "done": 1, "changed": 0, "already": 0, "failed": 1},
+                "results": [{"host": {"id": "00000000-0000-4000-8000-000000000002",
+                    "infra_env_id": "00000000-0000-4000-8000-000000000003", "pool": "lab", "name": "a"}, "outcome": "refused"}],
+            }))
+            .unwrap()
+        };
+        assert_eq!(command_of(&job("node-{n:02}"), true), None);
+        let line = command_of(&job("node-{serial}"), true).unwrap();
+        assert!(
+            line.starts_with("muster host hostname 'node-{serial}' --query "),
+            "{line}"
+        );
+    }
 
     #[test]
     fn the_first_window_of_all_results_has_no_parameters() {

@@ -13,15 +13,31 @@ use super::choice::find;
 pub fn by_rule<'a>(disks: &'a [Disk], rule: &DiskRule) -> Result<&'a Disk, String> {
     match rule {
         DiskRule::SmallestSsdAbove { bytes } => smallest_ssd(disks, *bytes),
-        DiskRule::Path { path } => allowed(
-            find(disks, path).or_else(|| disks.iter().find(|disk| disk.paths.contains(path))),
-            path,
-        ),
-        DiskRule::Wwn { wwn } => {
-            let is_it = |disk: &&Disk| !wwn.is_empty() && disk.wwn.eq_ignore_ascii_case(wwn);
-            allowed(disks.iter().find(is_it), wwn)
+        DiskRule::Path { path } => allowed(by_path(disks, path), path),
+        DiskRule::Wwn { wwn } => allowed(by_wwn(disks, wwn), wwn),
+        // Its disks are found by their names, of each host.
+        DiskRule::List { .. } => {
+            Err("the list has no disk for it, by its id or its serial number".to_owned())
         }
     }
+}
+
+/// The disk with this id, path or World Wide Name, if it can be installed to.
+///
+/// # Errors
+/// As [`by_rule`].
+pub fn by_name<'a>(disks: &'a [Disk], name: &str) -> Result<&'a Disk, String> {
+    allowed(by_path(disks, name).or_else(|| by_wwn(disks, name)), name)
+}
+
+fn by_path<'a>(disks: &'a [Disk], path: &str) -> Option<&'a Disk> {
+    let has_it = |disk: &&Disk| disk.paths.iter().any(|one| one == path);
+    find(disks, path).or_else(|| disks.iter().find(has_it))
+}
+
+fn by_wwn<'a>(disks: &'a [Disk], wwn: &str) -> Option<&'a Disk> {
+    let is_it = |disk: &&Disk| !wwn.is_empty() && disk.wwn.eq_ignore_ascii_case(wwn);
+    disks.iter().find(is_it)
 }
 
 fn smallest_ssd(disks: &[Disk], bytes: u64) -> Result<&Disk, String> {
@@ -110,5 +126,14 @@ mod tests {
         assert!(refused.contains("Too small"), "{refused}");
         assert!(name(&disks, &path("/dev/sdz")).is_err());
         assert!(name(&disks, &wwn("")).is_err());
+        for text in ["/dev/disk/by-id/sda", "/dev/sda", "0xsda"] {
+            assert_eq!(
+                by_name(&disks, text).map(|disk| disk.name.as_str()),
+                Ok("sda"),
+                "{text}"
+            );
+        }
+        assert!(by_name(&disks, "0xsdb").unwrap_err().contains("Too small"));
+        assert!(by_name(&disks, "").is_err());
     }
 }

@@ -129,6 +129,22 @@ impl Pattern {
         }
         Ok(name)
     }
+
+    /// The pattern for the host at this place alone: with its number, and with the other parts as they are.
+    pub fn numbered(&self, number: u64) -> String {
+        let texts = self.0.iter().map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Number(digits) => {
+                let digits = *digits;
+                format!("{number:0digits$}")
+            }
+            Part::Serial => "{serial}".to_owned(),
+            Part::Switch => "{switch}".to_owned(),
+            Part::Port => "{port}".to_owned(),
+            Part::Mac => "{mac}".to_owned(),
+        });
+        texts.collect()
+    }
 }
 
 /// A value as a part of a name.
@@ -181,6 +197,16 @@ mod tests {
         ] {
             assert_eq!(filled(pattern), name, "{pattern}");
         }
+    }
+
+    #[test]
+    fn a_pattern_for_one_host_has_its_number_and_the_other_parts() {
+        let text = "a{n:03}-{serial}{switch}.{port}{mac}";
+        let pattern: Pattern = text.parse().unwrap();
+        let numbered = pattern.numbered(12);
+        assert_eq!(numbered, "a012-{serial}{switch}.{port}{mac}");
+        let again: Pattern = numbered.parse().unwrap();
+        assert_eq!(again.fill(1, &host()), pattern.fill(12, &host()));
     }
 
     #[test]

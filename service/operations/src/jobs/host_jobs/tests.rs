@@ -1,5 +1,7 @@
 //! Jobs run, go on after a restart, and end early; the tests claim them in the place of the service.
 
+mod again;
+
 use muster_api::host::{HostRole, HostRoleUpdate, HostUpdateParams};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId, JobId};
 use muster_api::jobs::{HostSelection, Job, JobAction, JobRequest};
@@ -177,6 +179,24 @@ async fn a_cancelled_job_leaves_the_hosts_that_it_has_not_begun_with() {
 }
 
 #[tokio::test]
+async fn a_replica_that_lost_its_claim_begins_with_no_further_host() {
+    let world = World::new().await;
+    let (infra_env_id, ids) = pool(&world, 3).await;
+    let job = begin(&world, &workers()).await.unwrap();
+    let lost = claim(&world).await;
+    let store = &world.operations.store;
+    store.release_host_job(job.id, &lost.1).await.unwrap();
+    let present = claim(&world).await;
+    work_on(lost, &world).await;
+    let running = shown(&world, job.id).await;
+    assert_eq!((running.state, running.counts.done), (JobState::Running, 0));
+    assert_eq!(roles(&world, infra_env_id, &ids).await, [HostRole::AutoAssign; 3]);
+    work_on(present, &world).await;
+    let ended = shown(&world, job.id).await;
+    assert_eq!((ended.state, ended.counts.changed), (JobState::Finished, 3));
+}
+
+#[tokio::test]
 async fn a_job_stops_with_its_token() {
     let world = World::new().await;
     let (infra_env_id, _) = pool(&world, 2).await;
@@ -273,40 +293,24 @@ async fn what_cannot_be_undone_is_confirmed_by_its_number() {
 }
 
 #[tokio::test]
-async fn refused_hosts_are_tried_again_by_another_job() {
+async fn the_plan_decides_about_hosts_that_the_typed_number_does_not_count() {
     let world = World::new().await;
     pool(&world, 2).await;
-    let requester = JobRequester::default();
     // They belong to no cluster.
-    let plan = world
-        .operations
-        .plan_job(&request(JobAction::Install), &requester)
-        .await
-        .unwrap();
-    assert_eq!((plan.refused.len(), plan.refused[0].count), (1, 2));
-    assert_eq!(plan.refused[0].examples.len(), 2);
-    let first = begin(&world, &request(JobAction::Install)).await.unwrap();
-    work_on(claim(&world).await, &world).await;
-    let first = shown(&world, first.id).await;
-    assert_eq!((first.state, first.counts.failed), (JobState::Finished, 2));
-    let reasons: Vec<&str> = first.results.iter().map(|one| one.reason.as_str()).collect();
-    assert!(
-        reasons.iter().all(|why| why.contains("no cluster")),
-        "{reasons:?}"
-    );
-
-    let again = world.operations.retry_job(first.id, None, &requester).await;
-    let again = again.unwrap();
-    assert_eq!((again.retry_of, again.counts.total), (Some(first.id), 2));
-    let roles = begin(&world, &workers()).await.unwrap();
+    let unbind = begin(&world, &request(JobAction::Unbind)).await.unwrap();
+    assert_eq!((unbind.counts.already, unbind.counts.done), (2, 2));
+    let install = begin(&world, &request(JobAction::Install)).await.unwrap();
+    assert_eq!((install.counts.failed, install.counts.done), (2, 2));
+    let results = shown(&world, install.id).await.results;
+    assert!(results.iter().all(|one| one.at.is_some()), "{results:?}");
     while let Some(claimed) = claimed(&world.operations).await {
         work_on(claimed, &world).await;
     }
-    let none = world.operations.retry_job(roles.id, None, &requester).await;
-    assert!(matches!(
-        none,
-        Err(OperationError::Job(JobProblem::NoneFailed(_)))
-    ));
+    let ended = shown(&world, unbind.id).await;
+    assert_eq!((ended.state, ended.counts.already), (JobState::Finished, 2));
+    // Where nothing is confirmed, a host is decided about when it is its turn.
+    let logs = begin(&world, &request(JobAction::Logs)).await.unwrap();
+    assert_eq!(logs.counts.done, 0);
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! `muster host disk`.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 use muster_api::jobs::{DiskRule, JobAction};
 
-use super::OnlyQueryArgs;
+use super::{OnlyQueryArgs, table};
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The disk, and the hosts.
@@ -36,23 +38,31 @@ struct RuleArgs {
     /// By its World Wide Name
     #[arg(long, value_name = "NAME")]
     wwn: Option<String>,
+
+    /// By paths or World Wide Names from this file (- is standard input). Its first line names the columns: host (id or serial number) and disk
+    #[arg(long, value_name = "FILE")]
+    from_csv: Option<PathBuf>,
 }
 
 /// Chooses the disks.
 pub async fn run(args: DiskArgs) -> Result<()> {
-    let client = Client::new(&args.service)?;
     let RuleArgs {
         smallest_ssd_above,
         path,
         wwn,
+        from_csv,
     } = args.rule;
-    let rule = match (smallest_ssd_above, path) {
-        (Some(bytes), _) => DiskRule::SmallestSsdAbove { bytes },
-        (None, Some(path)) => DiskRule::Path { path },
-        (None, None) => DiskRule::Wwn {
+    let rule = match (smallest_ssd_above, path, from_csv) {
+        (Some(bytes), _, _) => DiskRule::SmallestSsdAbove { bytes },
+        (None, Some(path), _) => DiskRule::Path { path },
+        (None, None, Some(file)) => DiskRule::List {
+            disks: table::read(&file, "disk")?,
+        },
+        (None, None, None) => DiskRule::Wwn {
             wwn: wwn.unwrap_or_default(),
         },
     };
+    let client = Client::new(&args.service)?;
     args.hosts.run(&client, "", JobAction::Disk { rule }).await
 }
 
