@@ -14,6 +14,9 @@ use super::table::BmcTable;
 use crate::html::answer;
 use crate::rest::{Form, Refusal, Visitor};
 
+/// Wrong lines that are shown.
+const MOST_WRONG: usize = 100;
+
 /// The outcome of an import, without what was pasted: passwords are in it.
 #[derive(Default)]
 pub struct Outcome {
@@ -77,7 +80,7 @@ async fn import(visitor: &Visitor, form: &Form) -> Result<Outcome, Refusal> {
             return Ok(Outcome {
                 pool: Some(pool),
                 problem: Some("nothing was added: lines are wrong".to_owned()),
-                wrong,
+                wrong: first_of(wrong),
                 ..Outcome::default()
             });
         }
@@ -113,6 +116,16 @@ async fn import(visitor: &Visitor, form: &Form) -> Result<Outcome, Refusal> {
     })
 }
 
+/// The first wrong lines, and how many more there are.
+fn first_of(mut wrong: Vec<String>) -> Vec<String> {
+    let more = wrong.len().saturating_sub(MOST_WRONG);
+    wrong.truncate(MOST_WRONG);
+    if more > 0 {
+        wrong.push(format!("and {more} more"));
+    }
+    wrong
+}
+
 /// REST counts entries from 0: `[3].address: ...` becomes `line 5: address: ...`.
 fn with_line(words: &str, numbers: &[u64]) -> String {
     let numbered = words.split_once('[').and_then(|(before, rest)| {
@@ -125,7 +138,18 @@ fn with_line(words: &str, numbers: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::with_line;
+    use super::{MOST_WRONG, first_of, with_line};
+
+    #[test]
+    fn wrong_lines_have_an_end() {
+        let lines = |number: usize| vec!["line 2: no".to_owned(); number];
+        assert_eq!(first_of(lines(MOST_WRONG)), lines(MOST_WRONG));
+        let cut = first_of(lines(MOST_WRONG + 7));
+        assert_eq!(
+            (cut.len(), cut[MOST_WRONG].as_str()),
+            (MOST_WRONG + 1, "and 7 more")
+        );
+    }
 
     #[test]
     fn places_of_the_service_become_lines() {
