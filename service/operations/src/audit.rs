@@ -4,6 +4,7 @@
 //! and not written is lost if it is killed; its log has the same changes.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muster_api::audit::AuditedChange;
@@ -20,6 +21,8 @@ pub struct Audit {
     /// Entries that are kept of all replicas; `None`: all.
     most: Option<u32>,
     unwritten: Mutex<VecDeque<AuditEntry>>,
+    /// Entries that were not kept since [`Self::take_lost`].
+    lost: AtomicU64,
     /// Held while entries are written, which keeps their order.
     writing: tokio::sync::Mutex<()>,
 }
@@ -30,6 +33,7 @@ impl Audit {
             store,
             most,
             unwritten: Mutex::default(),
+            lost: AtomicU64::default(),
             writing: tokio::sync::Mutex::default(),
         }
     }
@@ -44,8 +48,14 @@ impl Audit {
         if unwritten.len() < MOST_UNWRITTEN {
             unwritten.push_back(entry);
         } else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
             metrics::counter!("muster_audit_entries_lost_total").increment(1);
         }
+    }
+
+    /// Number of the entries that were not kept since the last call.
+    pub fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Ordering::Relaxed)
     }
 
     /// Number of the recorded entries that are not written yet.
@@ -133,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_is_away_loses_nothing_and_memory_has_an_end() {
+    async fn a_database_that_is_away_loses_what_memory_has_no_place_for() {
         let folder = tempfile::tempdir().unwrap();
         let store = testing::store(folder.path()).await;
         let audit = Audit::new(store.clone(), None);
@@ -145,5 +155,6 @@ mod tests {
             audit.note(entry("later"));
         }
         assert_eq!(audit.waiting(), MOST_UNWRITTEN);
+        assert_eq!((audit.take_lost(), audit.take_lost()), (1, 0));
     }
 }
