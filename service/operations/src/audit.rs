@@ -6,14 +6,19 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use muster_api::audit::AuditedChange;
 use muster_store::{AuditEntry, AuditPart, Store, StoreError};
+use tokio::time::timeout;
 
 use crate::chain;
 
 /// Entries that wait to be written. While the database is away more are counted and not kept.
 const MOST_UNWRITTEN: usize = 4096;
+
+/// Longest time in which a reader waits for others that write. While the database hangs each would wait for all before.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The audit of one replica.
 pub struct Audit {
@@ -69,6 +74,11 @@ impl Audit {
     /// If the database fails.
     pub async fn write(&self) -> Result<(), StoreError> {
         let _one = self.writing.lock().await;
+        self.write_recorded().await
+    }
+
+    /// The same for the holder of `writing`.
+    async fn write_recorded(&self) -> Result<(), StoreError> {
         let taken = self.unwritten().len();
         if taken == 0 {
             return Ok(());
@@ -91,7 +101,12 @@ impl Audit {
     ) -> Result<(Vec<AuditedChange>, bool), StoreError> {
         let own = Arc::clone(self);
         // In a task of its own: after a client that went away in the middle, entries would be written twice.
-        let written = tokio::spawn(async move { own.write().await });
+        let written = tokio::spawn(async move {
+            match timeout(PATIENCE, own.writing.lock()).await {
+                Ok(_one) => own.write_recorded().await,
+                Err(_) => Ok(()),
+            }
+        });
         if let Ok(Err(error)) = written.await {
             tracing::debug!(error = %chain(&error), "the last entries of the audit are not written yet");
         }
@@ -140,6 +155,19 @@ mod tests {
             .collect();
         assert_eq!(found, [(3, "3"), (4, "4"), (5, "5")]);
         assert!(!more);
+    }
+
+    #[tokio::test]
+    async fn a_reader_does_not_wait_for_a_write_that_hangs() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = Arc::new(Audit::new(testing::store(folder.path()).await, None));
+        audit.note(entry("first"));
+        let hangs = audit.writing.lock().await;
+        let (entries, more) = audit.read(AuditPart::Newest, 10).await.unwrap();
+        assert_eq!((entries.len(), more, audit.waiting()), (0, false, 1));
+        drop(hangs);
+        let (entries, _) = audit.read(AuditPart::Newest, 10).await.unwrap();
+        assert_eq!((entries.len(), audit.waiting()), (1, 0));
     }
 
     #[tokio::test]

@@ -58,7 +58,8 @@ pub struct LinesQuery {
 
 /// List the files in a host's logs
 ///
-/// Of the last logs that came, the first 16 MiB of the archive and 64 MiB of what is in it.
+/// Of the last logs that came, the first 16 MiB of the archive and 64 MiB of what is in it: at most 1,000 files, without those whose names have
+/// more than 512 bytes.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs/files", operation_id = "MusterListHostLogFiles", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
