@@ -9,10 +9,15 @@ use muster_api::bmc::{Bmc, BmcCreateParams, BmcImportParams};
 use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
+use super::BMCS;
 use super::list::page;
 use super::table::BmcTable;
 use crate::html::answer;
+use crate::notice::Notice;
 use crate::rest::{Form, Refusal, Visitor};
+
+/// The notice of BMCs that were added, with their number.
+pub const IMPORT: &str = "import";
 
 /// Wrong lines that are shown.
 const MOST_WRONG: usize = 100;
@@ -38,9 +43,14 @@ pub struct ImportedLine {
     pub address: String,
 }
 
-/// Does what the form is for.
+/// Does what the form is for. What was added is shown by another request: a browser repeats the one with the passwords when its page is loaded
+/// again.
 pub async fn add(visitor: Visitor, form: Form) -> Result<Response, Refusal> {
     let (status, outcome) = match import(&visitor, &form).await {
+        Ok(outcome) if outcome.problem.is_none() && !outcome.is_dry => {
+            let notice = Notice::new(BMCS, IMPORT, vec![outcome.lines.len().to_string()]);
+            return Ok(visitor.lead_to(BMCS, &notice));
+        }
         Ok(outcome) => {
             let status = match outcome.problem {
                 Some(_) => StatusCode::BAD_REQUEST,
