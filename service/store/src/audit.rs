@@ -146,7 +146,7 @@ impl Store {
     /// The greatest number, 0 without entries. Until the end of the transaction no other one adds entries.
     async fn last_audit_number(&self, transaction: &mut Transaction<'static, Any>) -> Result<i64> {
         if self.kind() == Kind::Postgres {
-            // A text, since the driver for all databases cannot read `void`.
+            // As a text, which the driver for all databases reads.
             sqlx::query("SELECT pg_advisory_xact_lock($1)::text")
                 .bind(NUMBERING)
                 .execute(&mut **transaction)
