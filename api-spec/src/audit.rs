@@ -42,7 +42,7 @@ pub struct AuditedChange {
     /// What the request names; left out: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<AuditObject>,
-    /// Of the response; 0 for commands, which succeeded.
+    /// Of the response; 499 if the client went away before it: the change may have been made. 0 for commands, which succeeded.
     pub status: u16,
 }
 

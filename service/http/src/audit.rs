@@ -18,6 +18,9 @@ use crate::gate::{Admitted, Allowed, Caller, SignedIn, Target};
 const MOST_REFUSALS: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(10);
 
+/// Status of a change whose client went away before the response: it may have been made. nginx has it in its log so.
+const CUT_OFF: u16 = 499;
+
 /// Longest id of a token or session. Longer texts in a path are none, and may be a secret.
 const LONGEST_ID: usize = 48;
 
@@ -118,7 +121,7 @@ impl Change {
     }
 
     /// Records the change. Every host replies to steps each minute, and no person is behind it: successful replies are logged at debug level.
-    pub fn answered(self, audit: &Audit, ids: &OperationIds, response: &Response) {
+    fn ended(self, audit: &Audit, ids: &OperationIds, status: u16, made: Option<&Made>) {
         let Self {
             who,
             author,
@@ -127,9 +130,7 @@ impl Change {
             host,
             object,
         } = self;
-        let status = response.status().as_u16();
         if let Some(author) = author {
-            let made = response.extensions().get::<Made>();
             let object = made.map_or(object, |made| made.0.clone());
             audit.note(author.entry(&operation, ids, object, status));
         }
@@ -141,6 +142,41 @@ impl Change {
         } else {
             tracing::info!(who, operation, infra_env, cluster, host, status, "changed");
         }
+    }
+}
+
+/// A change whose response is awaited. One that is dropped without a response was cut off, and is recorded, too.
+pub struct Pending {
+    change: Option<Change>,
+    audit: Arc<Audit>,
+    operation_ids: OperationIds,
+}
+
+impl Pending {
+    pub fn new(change: Change, audit: Arc<Audit>, operation_ids: OperationIds) -> Self {
+        Self {
+            change: Some(change),
+            audit,
+            operation_ids,
+        }
+    }
+
+    /// Records the change with its outcome.
+    pub fn answered(mut self, response: &Response) {
+        let made = response.extensions().get::<Made>();
+        self.end(response.status().as_u16(), made);
+    }
+
+    fn end(&mut self, status: u16, made: Option<&Made>) {
+        if let Some(change) = self.change.take() {
+            change.ended(&self.audit, &self.operation_ids, status, made);
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.end(CUT_OFF, None);
     }
 }
 

@@ -73,9 +73,9 @@ pub async fn require(
     })?;
     let change = target.changes.then(|| {
         let object = audit::object(&params);
-        audit::Change::of(&request, (&admitted, allowed), target, host, object)
+        let change = audit::Change::of(&request, (&admitted, allowed), target, host, object);
+        audit::Pending::new(change, gate.audit.clone(), gate.operation_ids.clone())
     });
-    let (audit, operation_ids) = (gate.audit.clone(), gate.operation_ids.clone());
     request.extensions_mut().insert(admitted.caller);
     if allowed == Allowed::Scoped {
         let admission = Admission {
@@ -90,7 +90,7 @@ pub async fn require(
     }
     let mut response = next.run(request).await;
     if let Some(change) = change {
-        change.answered(&audit, &operation_ids, &response);
+        change.answered(&response);
     }
     if let Some(token) = replacing {
         speaker::hand_out(&mut response, &token);

@@ -4,15 +4,21 @@
 //! and not written is lost if it is killed; its log has the same changes.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use muster_api::audit::AuditedChange;
 use muster_store::{AuditEntry, AuditPart, Store, StoreError};
+use tokio::time::timeout;
 
 use crate::chain;
 
 /// Entries that wait to be written. While the database is away more are counted and not kept.
 const MOST_UNWRITTEN: usize = 4096;
+
+/// Longest time in which a reader waits for others that write. While the database hangs each would wait for all before.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The audit of one replica.
 pub struct Audit {
@@ -20,6 +26,8 @@ pub struct Audit {
     /// Entries that are kept of all replicas; `None`: all.
     most: Option<u32>,
     unwritten: Mutex<VecDeque<AuditEntry>>,
+    /// Entries that were not kept since [`Self::take_lost`].
+    lost: AtomicU64,
     /// Held while entries are written, which keeps their order.
     writing: tokio::sync::Mutex<()>,
 }
@@ -30,6 +38,7 @@ impl Audit {
             store,
             most,
             unwritten: Mutex::default(),
+            lost: AtomicU64::default(),
             writing: tokio::sync::Mutex::default(),
         }
     }
@@ -44,8 +53,14 @@ impl Audit {
         if unwritten.len() < MOST_UNWRITTEN {
             unwritten.push_back(entry);
         } else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
             metrics::counter!("muster_audit_entries_lost_total").increment(1);
         }
+    }
+
+    /// Number of the entries that were not kept since the last call.
+    pub fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Ordering::Relaxed)
     }
 
     /// Number of the recorded entries that are not written yet.
@@ -59,6 +74,11 @@ impl Audit {
     /// If the database fails.
     pub async fn write(&self) -> Result<(), StoreError> {
         let _one = self.writing.lock().await;
+        self.write_recorded().await
+    }
+
+    /// The same for the holder of `writing`.
+    async fn write_recorded(&self) -> Result<(), StoreError> {
         let taken = self.unwritten().len();
         if taken == 0 {
             return Ok(());
@@ -81,7 +101,12 @@ impl Audit {
     ) -> Result<(Vec<AuditedChange>, bool), StoreError> {
         let own = Arc::clone(self);
         // In a task of its own: after a client that went away in the middle, entries would be written twice.
-        let written = tokio::spawn(async move { own.write().await });
+        let written = tokio::spawn(async move {
+            match timeout(PATIENCE, own.writing.lock()).await {
+                Ok(_one) => own.write_recorded().await,
+                Err(_) => Ok(()),
+            }
+        });
         if let Ok(Err(error)) = written.await {
             tracing::debug!(error = %chain(&error), "the last entries of the audit are not written yet");
         }
@@ -133,7 +158,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_is_away_loses_nothing_and_memory_has_an_end() {
+    async fn a_reader_does_not_wait_for_a_write_that_hangs() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = Arc::new(Audit::new(testing::store(folder.path()).await, None));
+        audit.note(entry("first"));
+        let hangs = audit.writing.lock().await;
+        let (entries, more) = audit.read(AuditPart::Newest, 10).await.unwrap();
+        assert_eq!((entries.len(), more, audit.waiting()), (0, false, 1));
+        drop(hangs);
+        let (entries, _) = audit.read(AuditPart::Newest, 10).await.unwrap();
+        assert_eq!((entries.len(), audit.waiting()), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_away_loses_what_memory_has_no_place_for() {
         let folder = tempfile::tempdir().unwrap();
         let store = testing::store(folder.path()).await;
         let audit = Audit::new(store.clone(), None);
@@ -145,5 +183,6 @@ mod tests {
             audit.note(entry("later"));
         }
         assert_eq!(audit.waiting(), MOST_UNWRITTEN);
+        assert_eq!((audit.take_lost(), audit.take_lost()), (1, 0));
     }
 }

@@ -15,6 +15,9 @@ use crate::store::Store;
 
 const WRITING: &str = "writing the audit";
 
+/// The key of PostgreSQL's advisory lock of those who add entries. A lock of the table would wait for its maintenance (`VACUUM`).
+const NUMBERING: i64 = 0x6d75_7374_6175_6469;
+
 row! {
     AuditRow of "audit_entries" by [number] {
         number: i64,
@@ -143,8 +146,9 @@ impl Store {
     /// The greatest number, 0 without entries. Until the end of the transaction no other one adds entries.
     async fn last_audit_number(&self, transaction: &mut Transaction<'static, Any>) -> Result<i64> {
         if self.kind() == Kind::Postgres {
-            // It holds back neither readers nor those who delete.
-            sqlx::query("LOCK TABLE audit_entries IN SHARE UPDATE EXCLUSIVE MODE")
+            // As a text, which the driver for all databases reads.
+            sqlx::query("SELECT pg_advisory_xact_lock($1)::text")
+                .bind(NUMBERING)
                 .execute(&mut **transaction)
                 .await
                 .map_err(failed(WRITING))?;

@@ -28,7 +28,21 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             tracing::warn!(error = %chain(error), "the audit could not be written; its entries are kept and tried again");
         }
         failed = written.is_err();
+        let lost = operations.audit.take_lost();
+        if lost > 0 {
+            tracing::warn!(
+                entries = lost,
+                "entries of the audit are lost: too many waited for the database"
+            );
+        }
         if stopping {
+            let lost = operations.audit.waiting();
+            if lost > 0 {
+                tracing::warn!(
+                    entries = lost,
+                    "the last entries of the audit are lost: they could not be written before the end"
+                );
+            }
             return;
         }
     }

@@ -12,6 +12,9 @@ const UNPACKED: u64 = 64 << 20;
 /// Files of an archive that are named.
 const MOST_FILES: usize = 1000;
 
+/// Bytes of a name; files with longer ones are passed over. The format has names of any length, each in memory as a whole: `UNPACKED` is their end.
+const LONGEST_NAME: usize = 512;
+
 /// Bytes of a line that are read; the rest is left out.
 const LONGEST_LINE: usize = 4096;
 
@@ -27,7 +30,7 @@ pub struct NoArchive;
 pub struct Files {
     /// Name and bytes.
     pub files: Vec<(String, u64)>,
-    /// The archive is larger than what is read of it, or damaged.
+    /// The archive is larger than what is read of it, or damaged, or has files with names that are too long.
     pub is_cut: bool,
 }
 
@@ -64,8 +67,10 @@ fn open(bytes: &[u8]) -> Archive<Unpacked<'_>> {
     Archive::new(MultiGzDecoder::new(bytes).take(UNPACKED))
 }
 
-fn name<R: Read>(entry: &Entry<'_, R>) -> String {
-    String::from_utf8_lossy(&entry.path_bytes()).into_owned()
+/// `None`: it is too long.
+fn name<R: Read>(entry: &Entry<'_, R>) -> Option<String> {
+    let bytes = entry.path_bytes();
+    (bytes.len() <= LONGEST_NAME).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The files of an archive.
@@ -87,7 +92,10 @@ pub fn files(bytes: &[u8]) -> Result<Files, NoArchive> {
             is_cut = true;
             break;
         }
-        files.push((name(&entry), entry.size()));
+        match name(&entry) {
+            Some(name) => files.push((name, entry.size())),
+            None => is_cut = true,
+        }
     }
     match files.is_empty() && is_cut {
         true => Err(NoArchive),
@@ -109,7 +117,7 @@ pub fn lines(bytes: &[u8], wanted: &Wanted) -> Result<Option<Lines>, NoArchive> 
             Err(_) => break,
         };
         is_first = false;
-        if entry.header().entry_type().is_file() && name(&entry) == wanted.file {
+        if entry.header().entry_type().is_file() && name(&entry).is_some_and(|name| name == wanted.file) {
             let size = entry.size();
             return Ok(Some(scan(BufReader::new(entry), size, wanted)));
         }
@@ -123,6 +131,7 @@ fn scan(mut reader: impl BufRead, size: u64, wanted: &Wanted) -> Lines {
     let (mut number, mut bytes) = (0, 0);
     let (mut more, mut is_cut) = (false, false);
     let (mut line, mut passed) = (Vec::new(), 0);
+    let mut lower = String::new();
     loop {
         match next_line(&mut reader, &mut line, &mut passed) {
             Ok(true) => number += 1,
@@ -139,8 +148,8 @@ fn scan(mut reader: impl BufRead, size: u64, wanted: &Wanted) -> Lines {
         if number < wanted.from {
             continue;
         }
-        let read = String::from_utf8_lossy(&line).into_owned();
-        if !text.is_empty() && !read.to_ascii_lowercase().contains(&text) {
+        let read = String::from_utf8_lossy(&line);
+        if !contains(&read, &text, &mut lower) {
             continue;
         }
         let is_full = |lines: &VecDeque<(u64, String)>, bytes: usize| {
@@ -159,7 +168,7 @@ fn scan(mut reader: impl BufRead, size: u64, wanted: &Wanted) -> Lines {
             }
         }
         bytes += read.len();
-        lines.push_back((number, read));
+        lines.push_back((number, read.into_owned()));
     }
     Lines {
         size,
@@ -167,6 +176,21 @@ fn scan(mut reader: impl BufRead, size: u64, wanted: &Wanted) -> Lines {
         more,
         is_cut,
     }
+}
+
+/// True if the line contains the text, which is in lower case, in any case of ASCII letters. `lower`: memory for all lines of a file. There may be
+/// millions of them: one that is too short costs no search, which begins with work of the text's length.
+fn contains(line: &str, text: &str, lower: &mut String) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    if line.len() < text.len() {
+        return false;
+    }
+    lower.clear();
+    lower.push_str(line);
+    lower.make_ascii_lowercase();
+    lower.contains(text)
 }
 
 /// Reads the next line without its end, as far as it is not too long; false at the end. `passed`: counts the bytes of the file.
@@ -275,6 +299,25 @@ mod tests {
         let zeros = vec![0; (UNPACKED + (1 << 20)) as usize];
         let large = lines(&archive(&[("b.log", &zeros)]), &wanted(1, 10, false, ""));
         assert!(large.unwrap().unwrap().is_cut);
+    }
+
+    #[test]
+    fn a_file_with_an_endless_name_is_passed_over() {
+        let long = "d/".repeat(LONGEST_NAME) + "b.log";
+        let bytes = archive(&[(long.as_str(), b"of the long name"), ("b.log", b"one")]);
+        assert_eq!(
+            files(&bytes).unwrap(),
+            Files {
+                files: vec![("b.log".into(), 3)],
+                is_cut: true
+            }
+        );
+        let of_long = Wanted {
+            file: long,
+            ..wanted(1, 10, false, "")
+        };
+        assert_eq!(lines(&bytes, &of_long), Ok(None));
+        assert_eq!(lines(&bytes, &wanted(1, 10, false, "")).unwrap().unwrap().size, 3);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use muster_http::body::{Path, Query};
 use muster_operations::Operations;
 use muster_operations::records::StoredLog;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use utoipa::IntoParams;
@@ -58,7 +58,8 @@ pub struct LinesQuery {
 
 /// List the files in a host's logs
 ///
-/// Of the last logs that came, the first 16 MiB of the archive and 64 MiB of what is in it.
+/// Of the last logs that came, the first 16 MiB of the archive and 64 MiB of what is in it: at most 1,000 files, without those whose names have
+/// more than 512 bytes.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/logs/files", operation_id = "MusterListHostLogFiles", tag = "hosts",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -172,7 +173,7 @@ async fn unpacked<T: Send + 'static>(
 ) -> Result<(T, bool), Problem> {
     let turn = timeout(PATIENCE, TURNS.acquire()).await;
     let busy = || Problem::unavailable("too many logs are being read; try again");
-    let _turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+    let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
     let mut bytes = Vec::new();
     let mut number = 0;
     while number < log.chunks && bytes.len() < LARGEST {
@@ -180,13 +181,51 @@ async fn unpacked<T: Send + 'static>(
         number += 1;
     }
     let is_part = number < log.chunks;
-    let read = spawn_blocking(move || read(bytes)).await;
-    let read = read.map_err(|_| Problem::internal())?;
-    Ok((read, is_part))
+    Ok((in_turn(turn, move || read(bytes)).await?, is_part))
+}
+
+/// Runs `work` where it may take long. It cannot be cut off: the turn ends with it, and not with a request whose client goes away.
+async fn in_turn<T: Send + 'static>(
+    turn: SemaphorePermit<'static>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let working = spawn_blocking(move || {
+        let done = work();
+        drop(turn);
+        done
+    });
+    working.await.map_err(|_| Problem::internal())
 }
 
 fn no_archive(_: NoArchive) -> Problem {
     Problem::conflict(
         "these logs are no gzipped tar archive, which alone is shown: download them as they came",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_turn_lasts_as_long_as_its_work_though_the_client_goes_away() {
+        static ONE: Semaphore = Semaphore::const_new(1);
+        let (begins, begun) = oneshot::channel::<()>();
+        let (end, ends) = mpsc::channel::<()>();
+        let turn = ONE.acquire().await.unwrap();
+        let request = tokio::spawn(in_turn(turn, move || {
+            begins.send(()).ok();
+            ends.recv().ok();
+        }));
+        begun.await.unwrap();
+        request.abort();
+        assert!(request.await.is_err());
+        assert_eq!(ONE.available_permits(), 0);
+        end.send(()).unwrap();
+        drop(ONE.acquire().await.unwrap());
+    }
 }

@@ -1,11 +1,14 @@
 //! The service's router on a database of its own, with all layers of a listener.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
 use http::{Request, Response, header};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -190,6 +193,22 @@ impl World {
     pub async fn post_text(&self, credential: &Credential, path: &str, body: (&str, String)) -> Answer {
         let request = request(credential, "POST", path, Some(body), &[]);
         answer(&self.router, request).await
+    }
+
+    /// Sends a change whose body does not come, and goes away while the service waits for it.
+    pub async fn give_up(&self, credential: &Credential, method: &str, path: &str) {
+        let (waits, waited) = tokio::sync::oneshot::channel::<()>();
+        let body = stream::once(async move {
+            waits.send(()).ok();
+            std::future::pending::<io::Result<Bytes>>().await
+        });
+        let kind = [("content-type", "application/json".to_owned())];
+        let mut request = request(credential, method, path, None, &kind);
+        *request.body_mut() = Body::from_stream(body);
+        let sent = tokio::spawn(self.router.clone().oneshot(request));
+        waited.await.unwrap();
+        sent.abort();
+        assert!(sent.await.is_err());
     }
 
     /// The response to `GET`, with a body that is not read yet.

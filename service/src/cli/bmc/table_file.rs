@@ -1,5 +1,6 @@
 //! Reads lists of BMCs: CSV, or YAML.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -93,18 +94,20 @@ fn lines_of(
     otherwise: &(Option<String>, Option<String>),
 ) -> Result<Vec<Line>, WrongLines> {
     let mut lines = Vec::<Line>::new();
+    let mut line_of: HashMap<(String, Option<String>), u64> = HashMap::new();
     for (number, entry) in entries {
         match params(entry, otherwise) {
             Ok(params) => {
-                let twice = lines.iter().find(|line| {
-                    line.params.address == params.address && line.params.system_id == params.system_id
-                });
-                match twice {
+                let place = (params.address.clone(), params.system_id.clone());
+                match line_of.get(&place) {
                     Some(twice) => wrong.tell(
                         number,
-                        format!("the address {} is on line {}, too", params.address, twice.number),
+                        format!("the address {} is on line {twice}, too", params.address),
                     ),
-                    None => lines.push(Line { number, params }),
+                    None => {
+                        line_of.insert(place, number);
+                        lines.push(Line { number, params });
+                    }
                 }
             }
             Err(problems) => problems
@@ -272,9 +275,15 @@ mod tests {
                 "{wrong:?}"
             );
         }
-        let wrong = of("address,password\n,hunter2\n10.0.0.2,\n", false).unwrap_err();
-        assert_eq!(wrong.len(), 2);
-        assert!(!wrong.concat().contains("hunter2"), "{wrong:?}");
+        for (text, wrong_lines) in [
+            ("address,password\n,hunter2\n10.0.0.2,\n", 2),
+            // Without names of columns.
+            ("10.0.0.1,root,hunter2\n10.0.0.2,root,hunter2\n", 1),
+        ] {
+            let wrong = of(text, false).unwrap_err();
+            assert_eq!(wrong.len(), wrong_lines);
+            assert!(!wrong.concat().contains("hunter2"), "{wrong:?}");
+        }
     }
 
     #[test]
@@ -312,7 +321,7 @@ mod tests {
             .unwrap_err()
             .texts();
         assert!(
-            wrong[0].contains("\"adress\" is no column; the column address is missing"),
+            wrong[0].contains("cell 1 names no column; the column address is missing"),
             "{wrong:?}"
         );
         assert_eq!(

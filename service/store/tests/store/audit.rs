@@ -4,6 +4,7 @@ on_both! {
     entries_come_back_in_their_order_with_the_names_of_their_objects,
     the_newest_entries_are_kept,
     two_replicas_number_their_entries_without_gaps,
+    entries_are_added_while_the_table_is_maintained,
 }
 
 mod cases {
@@ -11,7 +12,8 @@ mod cases {
     use muster_api::ids::{HostId, InfraEnvId};
     use muster_api::time::millis;
     use muster_store::audit::kind;
-    use muster_store::{AuditEntry, AuditPart, AuditedObject};
+    use muster_store::{AuditEntry, AuditPart, AuditedObject, Kind};
+    use sqlx::{AnyConnection, Connection as _};
 
     use crate::world::{World, at, host, registered};
 
@@ -154,5 +156,23 @@ mod cases {
         two.unwrap();
         let wanted: Vec<i64> = (1..=40).collect();
         assert_eq!(numbers(&world, AuditPart::After(0), 100).await, (wanted, false));
+    }
+
+    pub async fn entries_are_added_while_the_table_is_maintained(world: World) {
+        if world.store.kind() != Kind::Postgres {
+            return;
+        }
+        let mut maintenance = AnyConnection::connect(&world.url).await.unwrap();
+        // The lock of `VACUUM` and `ANALYZE`.
+        for statement in ["BEGIN", "LOCK TABLE audit_entries IN SHARE UPDATE EXCLUSIVE MODE"] {
+            sqlx::query(statement).execute(&mut maintenance).await.unwrap();
+        }
+        world
+            .store
+            .add_audit_entries(&[plain("UpdateIt")], Some(3))
+            .await
+            .unwrap();
+        assert_eq!(numbers(&world, AuditPart::After(0), 10).await, (vec![1], false));
+        maintenance.close().await.unwrap();
     }
 }

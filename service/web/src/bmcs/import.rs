@@ -9,10 +9,18 @@ use muster_api::bmc::{Bmc, BmcCreateParams, BmcImportParams};
 use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
+use super::BMCS;
 use super::list::page;
 use super::table::BmcTable;
 use crate::html::answer;
+use crate::notice::Notice;
 use crate::rest::{Form, Refusal, Visitor};
+
+/// The notice of BMCs that were added, with their number.
+pub const IMPORT: &str = "import";
+
+/// Wrong lines that are shown.
+const MOST_WRONG: usize = 100;
 
 /// The outcome of an import, without what was pasted: passwords are in it.
 #[derive(Default)]
@@ -35,9 +43,14 @@ pub struct ImportedLine {
     pub address: String,
 }
 
-/// Does what the form is for.
+/// Does what the form is for. What was added is shown by another request: a browser repeats the one with the passwords when its page is loaded
+/// again.
 pub async fn add(visitor: Visitor, form: Form) -> Result<Response, Refusal> {
     let (status, outcome) = match import(&visitor, &form).await {
+        Ok(outcome) if outcome.problem.is_none() && !outcome.is_dry => {
+            let notice = Notice::new(BMCS, IMPORT, vec![outcome.lines.len().to_string()]);
+            return Ok(visitor.lead_to(BMCS, &notice));
+        }
         Ok(outcome) => {
             let status = match outcome.problem {
                 Some(_) => StatusCode::BAD_REQUEST,
@@ -77,7 +90,7 @@ async fn import(visitor: &Visitor, form: &Form) -> Result<Outcome, Refusal> {
             return Ok(Outcome {
                 pool: Some(pool),
                 problem: Some("nothing was added: lines are wrong".to_owned()),
-                wrong,
+                wrong: first_of(wrong),
                 ..Outcome::default()
             });
         }
@@ -113,6 +126,16 @@ async fn import(visitor: &Visitor, form: &Form) -> Result<Outcome, Refusal> {
     })
 }
 
+/// The first wrong lines, and how many more there are.
+fn first_of(mut wrong: Vec<String>) -> Vec<String> {
+    let more = wrong.len().saturating_sub(MOST_WRONG);
+    wrong.truncate(MOST_WRONG);
+    if more > 0 {
+        wrong.push(format!("and {more} more"));
+    }
+    wrong
+}
+
 /// REST counts entries from 0: `[3].address: ...` becomes `line 5: address: ...`.
 fn with_line(words: &str, numbers: &[u64]) -> String {
     let numbered = words.split_once('[').and_then(|(before, rest)| {
@@ -125,7 +148,18 @@ fn with_line(words: &str, numbers: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::with_line;
+    use super::{MOST_WRONG, first_of, with_line};
+
+    #[test]
+    fn wrong_lines_have_an_end() {
+        let lines = |number: usize| vec!["line 2: no".to_owned(); number];
+        assert_eq!(first_of(lines(MOST_WRONG)), lines(MOST_WRONG));
+        let cut = first_of(lines(MOST_WRONG + 7));
+        assert_eq!(
+            (cut.len(), cut[MOST_WRONG].as_str()),
+            (MOST_WRONG + 1, "and 7 more")
+        );
+    }
 
     #[test]
     fn places_of_the_service_become_lines() {

@@ -8,12 +8,12 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_api::time::{millis, now};
 
 use super::BMCS;
-use super::import::Outcome;
+use super::import::{IMPORT, Outcome};
 use super::rows::{BmcRows, mood};
 use crate::html::{Frame, Gone, answer};
-use crate::pools;
 use crate::rest::{Refusal, Visitor};
 use crate::sign_in::{frame_of, session};
+use crate::{pools, words};
 
 /// BMCs in one window.
 const WINDOW: usize = 100;
@@ -23,6 +23,8 @@ const WINDOW: usize = 100;
 pub struct BmcsPage {
     frame: Frame,
     gone: Option<Gone>,
+    /// How many BMCs an import added.
+    added: Option<String>,
     /// The phases with BMCs.
     phases: Vec<Phase>,
     /// The phase that is shown alone; empty: all are.
@@ -53,6 +55,7 @@ struct Pool {
 pub async fn list(visitor: Visitor) -> Result<Response, Refusal> {
     let page = BmcsPage {
         gone: gone(&visitor),
+        added: added(&visitor),
         ..page(&visitor, Outcome::default()).await?
     };
     Ok(visitor.shown(BMCS, answer(&page)))
@@ -65,6 +68,13 @@ fn gone(visitor: &Visitor) -> Option<Gone> {
         what: "The BMC is deleted, with its password. The host that its machine has become stays.",
         command: format!("muster bmc delete {id}"),
     })
+}
+
+/// The BMCs that a form added.
+fn added(visitor: &Visitor) -> Option<String> {
+    let notice = visitor.notice(BMCS).filter(|notice| notice.action == IMPORT)?;
+    let number: usize = notice.details.first()?.parse().ok()?;
+    Some(words::count(number, "BMC"))
 }
 
 /// The page with the outcome of an import.
@@ -107,6 +117,7 @@ pub async fn page(visitor: &Visitor, outcome: Outcome) -> Result<BmcsPage, Refus
             })
             .collect(),
         gone: None,
+        added: None,
         outcome,
         frame: frame_of(session),
         at: millis(Some(now())),

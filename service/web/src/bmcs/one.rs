@@ -37,6 +37,8 @@ struct BmcPage {
     since: String,
     when: String,
     deadline: Option<String>,
+    /// The deadline from now on; empty: there is none.
+    ends: String,
     settings: Vec<(&'static str, String)>,
     checks: Vec<Check>,
     certificates: Certificates,
@@ -137,6 +139,7 @@ async fn page(
         done: extra.action.map(|action| action.done(&bmc)),
         problem: extra.problem,
         when: words::relative(&bmc.since, &at),
+        ends: ends(bmc.deadline.as_deref(), &at),
         since: bmc.since,
         deadline: bmc.deadline,
         reason: bmc.reason,
@@ -144,6 +147,12 @@ async fn page(
         name: bmc.name,
         at,
     })
+}
+
+fn ends(deadline: Option<&str>, now: &str) -> String {
+    deadline
+        .map(|deadline| words::relative(deadline, now))
+        .unwrap_or_default()
 }
 
 /// Nothing that is unknown.
@@ -278,7 +287,14 @@ async fn refused(
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{ends, plain};
+
+    #[test]
+    fn a_deadline_is_shown_from_now_on() {
+        let (now, deadline) = ("2026-12-01T12:00:00.000Z", "2026-12-01T12:05:00.000Z");
+        assert_eq!(ends(Some(deadline), now), "in 5 min");
+        assert_eq!(ends(None, now), "");
+    }
 
     #[test]
     fn fingerprints_are_compared_whatever_their_spelling() {

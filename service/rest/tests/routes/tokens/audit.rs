@@ -119,6 +119,19 @@ async fn the_audit_has_who_requested_which_change_of_what() {
 }
 
 #[tokio::test]
+async fn a_change_whose_client_went_away_is_in_the_audit() {
+    let world = World::open().await;
+    let (_, token) = operator(&world, false, None).await;
+    world.give_up(&token, "POST", "/infra-envs").await;
+    let found = entries(&world.get(&token, AUDIT).await.expect(200));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0]["who"], &found[0]["operation"], &found[0]["status"]),
+        (&json!("ci"), &json!("RegisterInfraEnv"), &json!(499))
+    );
+}
+
+#[tokio::test]
 async fn the_audit_is_read_in_parts_and_as_lines() {
     let world = World::open().await;
     for _ in 0..3 {
