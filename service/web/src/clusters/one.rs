@@ -8,6 +8,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::cluster::Cluster;
 use muster_api::host::HostStatus;
 use muster_api::ids::ClusterId;
+use muster_api::node_pools::{Controllers, NodePools};
 use muster_api::search::{FoundHost, FoundHosts};
 use muster_api::troubles::{PendingRequest, Troubles};
 
@@ -40,6 +41,8 @@ struct ClusterPage {
     more_installing: usize,
     requests: Vec<Request>,
     pools: Vec<PoolRow>,
+    /// What is wrong with node pools, where the service has a Kubernetes API; empty: nothing.
+    pools_note: String,
     /// False if only a part of its hosts was read.
     is_whole: bool,
     read: usize,
@@ -96,9 +99,7 @@ pub async fn show(visitor: Visitor, Path(id): Path<ClusterId>) -> Result<Respons
     let found = visitor.hosts(&query, READ, "role,state").await?;
     let troubles: Troubles = visitor.get(&format!("{MUSTER_PATH}/troubles")).await?;
     let pools = node_pools(&visitor).await?.unwrap_or_default();
-    let pools = pools.node_pools.iter().filter(|pool| pool.cluster_id == Some(id));
-    let pools = pools.map(PoolRow::of).collect();
-    Ok(answer(&page(frame, &cluster, found, &troubles, pools)))
+    Ok(answer(&page(frame, &cluster, found, &troubles, &pools)))
 }
 
 fn page(
@@ -106,7 +107,7 @@ fn page(
     cluster: &Cluster,
     found: FoundHosts,
     troubles: &Troubles,
-    pools: Vec<PoolRow>,
+    pools: &NodePools,
 ) -> ClusterPage {
     let (id, now) = (cluster.id, found.at.as_str());
     let query = format!("cluster:{id}");
@@ -118,6 +119,7 @@ fn page(
     let installing: Vec<Installing> = found.hosts.iter().filter_map(Installing::of).collect();
     let requests = troubles.certificate_requests.iter();
     let requests = requests.filter(|request| request.cluster_id == id);
+    let own_pools = pools.node_pools.iter().filter(|pool| pool.cluster_id == Some(id));
     ClusterPage {
         id,
         name: cluster.name.clone(),
@@ -130,12 +132,23 @@ fn page(
         more_installing: installing.len().saturating_sub(NAMED),
         installing: installing.into_iter().take(NAMED).collect(),
         requests: requests.map(|request| Request::of(request, now)).collect(),
-        pools,
+        pools: own_pools.map(PoolRow::of).collect(),
+        pools_note: pools_note(pools),
         is_whole: found.hosts.len() >= found.total,
         read: found.hosts.len(),
         at: found.at.clone(),
         revision: found.revision,
         frame,
+    }
+}
+
+fn pools_note(pools: &NodePools) -> String {
+    match (pools.controllers, pools.more) {
+        (Controllers::Off, _) => String::new(),
+        (Controllers::Here | Controllers::Elsewhere, true) if pools.note.is_empty() => {
+            "there are more than are read at once: kubectl get nodepools -A".to_owned()
+        }
+        (Controllers::Here | Controllers::Elsewhere, _) => pools.note.clone(),
     }
 }
 

@@ -169,3 +169,23 @@ async fn a_token_for_one_pool_sees_no_cluster_and_a_service_without_an_api_has_t
         .await
         .expect(403);
 }
+
+#[tokio::test]
+async fn the_page_of_a_cluster_has_the_reason_why_node_pools_are_missing() {
+    let (world, _) = played(Some("NodePools cannot be read at present: <refused>")).await;
+    let cluster = world.cluster().await;
+    let visitor = Browser::operator(&world).await;
+    let address = format!("/ui/clusters/{cluster}");
+    let page = visitor.open(&world, &address).await.expect(200).text();
+    let why = "About node pools: <bdi>NodePools cannot be read at present: &#60;refused&#62;</bdi>";
+    assert!(page.contains(why), "{page}");
+    let bare = World::open().await;
+    let cluster = bare.cluster().await;
+    let visitor = Browser::operator(&bare).await;
+    let page = visitor
+        .open(&bare, &format!("/ui/clusters/{cluster}"))
+        .await
+        .expect(200)
+        .text();
+    assert!(!page.contains("About node pools"), "{page}");
+}
