@@ -40,6 +40,10 @@ struct ClusterPage {
     installing: Vec<Installing>,
     more_installing: usize,
     requests: Vec<Request>,
+    /// True if there are more requests, of all clusters, than were read.
+    has_more_requests: bool,
+    /// True if the controllers, which alone have the requests, are in another replica.
+    is_elsewhere: bool,
     pools: Vec<PoolRow>,
     /// What is wrong with node pools, where the service has a Kubernetes API; empty: nothing.
     pools_note: String,
@@ -132,6 +136,8 @@ fn page(
         more_installing: installing.len().saturating_sub(NAMED),
         installing: installing.into_iter().take(NAMED).collect(),
         requests: requests.map(|request| Request::of(request, now)).collect(),
+        has_more_requests: troubles.certificate_requests.len() < troubles.certificate_requests_total,
+        is_elsewhere: pools.controllers == Controllers::Elsewhere,
         pools: own_pools.map(PoolRow::of).collect(),
         pools_note: pools_note(pools),
         is_whole: found.hosts.len() >= found.total,
