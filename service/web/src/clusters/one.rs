@@ -40,7 +40,7 @@ struct ClusterPage {
     installing: Vec<Installing>,
     more_installing: usize,
     requests: Vec<Request>,
-    /// True if there are more requests, of all clusters, than were read.
+    /// True if there are more requests than were read.
     has_more_requests: bool,
     /// True if the controllers, which alone have the requests, are in another replica.
     is_elsewhere: bool,
@@ -101,7 +101,9 @@ pub async fn show(visitor: Visitor, Path(id): Path<ClusterId>) -> Result<Respons
     let cluster: Cluster = visitor.get(&format!("/clusters/{id}")).await?;
     let query = format!("cluster:{id}");
     let found = visitor.hosts(&query, READ, "role,state").await?;
-    let troubles: Troubles = visitor.get(&format!("{MUSTER_PATH}/troubles")).await?;
+    let troubles: Troubles = visitor
+        .get(&format!("{MUSTER_PATH}/troubles?cluster={id}"))
+        .await?;
     let pools = node_pools(&visitor).await?.unwrap_or_default();
     Ok(answer(&page(frame, &cluster, found, &troubles, &pools)))
 }
@@ -122,7 +124,6 @@ fn page(
         .collect();
     let installing: Vec<Installing> = found.hosts.iter().filter_map(Installing::of).collect();
     let requests = troubles.certificate_requests.iter();
-    let requests = requests.filter(|request| request.cluster_id == id);
     let own_pools = pools.node_pools.iter().filter(|pool| pool.cluster_id == Some(id));
     ClusterPage {
         id,

@@ -53,6 +53,13 @@ impl PendingCsrs {
         self.all().remove(&cluster);
     }
 
+    /// The requests of a cluster, and the number of all that it has.
+    pub fn of(&self, cluster: ClusterId) -> (Vec<PendingCsr>, usize) {
+        let all = self.all();
+        all.get(&cluster)
+            .map_or_else(Default::default, |of| (of.requests.clone(), of.total))
+    }
+
     /// The requests by cluster, at most `most`, and the number of all. Where there are more, each cluster has its share: one with many
     /// leaves those of the others in.
     pub fn list(&self, most: usize) -> (Vec<(ClusterId, PendingCsr)>, usize) {
@@ -96,6 +103,8 @@ mod tests {
             .map(|(cluster, _)| cluster)
             .collect();
         assert!(both.contains(&one) && both.contains(&two), "{both:?}");
+        assert_eq!((pending.of(one).0.len(), pending.of(one).1), (MOST, MOST + 3));
+        assert_eq!(pending.of(ClusterId::random()), (Vec::new(), 0));
         let (listed, total) = pending.list(1000);
         assert_eq!((listed.len(), total), (MOST + 1, MOST + 4));
         pending.set(one, Vec::new());
