@@ -1,5 +1,6 @@
-//! Addresses and names of hosts, and static networks.
+//! Addresses and names of hosts, static networks, and who reaches whom.
 
 pub mod addresses;
 pub mod hostname;
 pub mod live_network;
+pub mod reachability;
