@@ -1,5 +1,5 @@
-//! What operators see over many records: lists over all InfraEnvs, the stream of their changes, who reaches whom, switches, node pools; and
-//! sessions of operators. Additions to the protocol.
+//! Lists over many records, as operators see them: hosts of all InfraEnvs, the stream of changes, links between hosts and with switches, node
+//! pools, troubles; and sessions of operators. Additions to the protocol.
 
 pub mod changes;
 pub mod connectivity;

@@ -130,6 +130,7 @@ impl NodePoolLooks {
             if items.len() > MOST {
                 items.truncate(MOST);
                 more = true;
+                break;
             }
         }
         Ok(Part { items, more })

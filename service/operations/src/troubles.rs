@@ -69,7 +69,7 @@ impl Operations {
         })
     }
 
-    /// The requests of nodes of one cluster that need somebody, and nothing else.
+    /// The pending requests of nodes of one cluster, and nothing else.
     ///
     /// # Errors
     /// Fails if the database does.

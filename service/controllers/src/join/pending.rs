@@ -29,7 +29,7 @@ impl Names {
         }
     }
 
-    /// True for a request whose node has the name of a host, or a name with the same first part.
+    /// True for a request for a node that has the name of a host, or a name with the same first part.
     fn has(&self, csr: &Csr) -> bool {
         self.whole.contains(&csr.node.to_ascii_lowercase()) || self.first.contains(&first_of(&csr.node))
     }

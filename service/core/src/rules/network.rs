@@ -1,4 +1,4 @@
-//! Addresses and names of hosts, static networks, and who reaches whom.
+//! Addresses and names of hosts, static networks, and which hosts reach each other.
 
 pub mod addresses;
 pub mod hostname;

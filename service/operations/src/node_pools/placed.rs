@@ -79,7 +79,7 @@ impl Known {
     }
 
     fn placed(&self, mut seen: MachineSeen) -> MachinePlacement {
-        // A status is written by whoever may: its lists and numbers are as they are.
+        // Other clients write statuses, too: lists and numbers can be of any length.
         seen.named.truncate(MOST_SHOWN);
         let taken = usize::from(seen.agent.is_some());
         let considered = seen
