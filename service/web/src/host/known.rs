@@ -18,29 +18,25 @@ use crate::rest::{Refusal, Visitor};
 const EVENTS: u32 = 50;
 
 /// A host as REST returns it, with its surroundings.
-pub(super) struct Known {
-    pub(super) host: Host,
-    pub(super) summary: FoundHost,
+pub struct Known {
+    pub host: Host,
+    pub summary: FoundHost,
     /// The place in the stream of changes.
-    pub(super) revision: String,
-    pub(super) at: String,
-    pub(super) past: Vec<HostStateChange>,
-    pub(super) events: Vec<Event>,
-    pub(super) clusters: Vec<Cluster>,
+    pub revision: String,
+    pub at: String,
+    pub past: Vec<HostStateChange>,
+    pub events: Vec<Event>,
+    pub clusters: Vec<Cluster>,
     /// The checks that its cluster ignores.
-    pub(super) ignored: IgnoredValidations,
-    pub(super) bmc: Option<Bmc>,
-    pub(super) logs: HostLogs,
+    pub ignored: IgnoredValidations,
+    pub bmc: Option<Bmc>,
+    pub logs: HostLogs,
 }
 
 impl Known {
     /// # Errors
     /// As REST refuses; 404 if there is no such host.
-    pub(super) async fn read(
-        visitor: &Visitor,
-        infra_env_id: InfraEnvId,
-        id: HostId,
-    ) -> Result<Self, Refusal> {
+    pub async fn read(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Result<Self, Refusal> {
         let path = path(infra_env_id, id);
         let host: Host = visitor.get(&path).await?;
         let found = visitor
@@ -76,7 +72,7 @@ impl Known {
     }
 
     /// The action that was carried out.
-    pub(super) fn done(&self, action: Action, removed: &[String]) -> Done {
+    pub fn done(&self, action: Action, removed: &[String]) -> Done {
         let present = labels::read(&self.host.node_labels);
         let removed: Vec<String> = removed
             .iter()
@@ -96,7 +92,7 @@ impl Known {
 }
 
 /// The path of a host in REST.
-pub(super) fn path(infra_env_id: InfraEnvId, id: HostId) -> String {
+pub fn path(infra_env_id: InfraEnvId, id: HostId) -> String {
     format!("/infra-envs/{infra_env_id}/hosts/{id}")
 }
 
