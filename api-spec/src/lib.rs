@@ -10,7 +10,6 @@ pub mod bmc;
 pub mod boot;
 pub mod cluster;
 mod configuration;
-pub mod connectivity;
 pub mod error;
 pub mod event;
 pub mod host;
@@ -18,9 +17,7 @@ pub mod ids;
 pub mod infra_env;
 pub mod inventory;
 pub mod jobs;
-pub mod links;
 mod machine;
-pub mod node_pools;
 mod overview;
 mod serialize;
 pub mod service;
@@ -34,7 +31,7 @@ pub mod words;
 
 pub use configuration::{live, node_agent};
 pub use machine::{fingerprint, host_key, placeholder};
-pub use overview::{changes, search, session, troubles};
+pub use overview::{changes, connectivity, links, node_pools, search, session, troubles};
 
 /// The path of every v2 operation.
 pub const BASE_PATH: &str = "/api/assisted-install/v2";

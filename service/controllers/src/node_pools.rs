@@ -22,6 +22,9 @@ use muster_resources::hypershift::{self, NODE_POOL};
 use muster_resources::{AgentMachine, AgentQuota};
 use serde::de::DeserializeOwned;
 
+/// Parts of a namespace, of [`MOST`] objects each, that are looked through for one Machine.
+const MOST_PARTS: usize = 20;
+
 /// Reads objects of the watched namespaces.
 pub struct NodePoolLooks {
     pub client: Client,
@@ -127,6 +130,7 @@ impl NodePoolLooks {
             if items.len() > MOST {
                 items.truncate(MOST);
                 more = true;
+                break;
             }
         }
         Ok(Part { items, more })
@@ -160,15 +164,37 @@ impl NodePoolLooks {
                 found.items.retain(|machine| may_be_of(pool, machine));
                 Ok(found)
             }
-            MachinesOf::One(name) => {
-                let mut found = self.list::<AgentMachine>(Some(&name.namespace), None).await?;
-                found.items.retain(|machine| {
-                    let owner = cluster_api_owner(machine, "Machine");
-                    machine.name_any() == name.name || owner.is_some_and(|owner| owner.name == name.name)
-                });
-                Ok(found)
+            MachinesOf::One(name) => self.machine_of_name(name).await,
+        }
+    }
+
+    /// The AgentMachines that have this name, or are of the Machine of this name. All of the namespace are looked through: what an API
+    /// server selects by is no owner.
+    async fn machine_of_name(&self, name: &KubeRef) -> kube::Result<Part<AgentMachine>> {
+        let mut found = Part {
+            items: Vec::new(),
+            more: false,
+        };
+        if !self.namespaces.contains(&name.namespace) {
+            return Ok(found);
+        }
+        let api: Api<DeserializeGuard<AgentMachine>> = Api::namespaced(self.client.clone(), &name.namespace);
+        let mut params = ListParams::default().limit(u32::try_from(MOST).unwrap_or(u32::MAX));
+        for _ in 0..MOST_PARTS {
+            let listed = api.list(&params).await?;
+            let next = listed.metadata.continue_.filter(|token| !token.is_empty());
+            let machines = listed.items.into_iter().filter_map(|one| one.0.ok());
+            found.items.extend(machines.filter(|machine| {
+                let owner = cluster_api_owner(machine, "Machine");
+                machine.name_any() == name.name || owner.is_some_and(|owner| owner.name == name.name)
+            }));
+            match next {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(found),
             }
         }
+        found.more = true;
+        Ok(found)
     }
 
     /// The Machines of a node pool by name, in the version that the API server has.
@@ -219,3 +245,6 @@ fn why(kind: &str, error: &kube::Error) -> String {
     }
     format!("{kind} cannot be read at present: {}", words(error))
 }
+
+#[cfg(test)]
+mod tests;

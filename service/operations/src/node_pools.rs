@@ -1,22 +1,26 @@
 //! Answers about node pools, Machines and where these are placed. The objects are in a Kubernetes API: a [`NodePoolReader`] reads them, with
 //! the controllers' client.
 
+mod placed;
 mod reader;
+mod recent;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::time::Duration;
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_api::node_pools::{
-    CandidateStep, Controllers, MachinePlacement, NamedCandidate, NodePool, NodePoolDetails, NodePools,
-    PlacedHost, Placements,
-};
-use muster_core::query::HostSummary;
+use futures_util::future::join3;
+use muster_api::ids::ClusterId;
+use muster_api::node_pools::{Controllers, NodePool, NodePoolDetails, NodePools, Placements};
 use muster_core::record::KubeRef;
-use muster_core::rules::placement::funnel;
+use tokio::time::{Instant, timeout_at};
 
 use crate::bridge::BridgeStatus;
 use crate::{Operations, Result};
 pub use reader::{AgentSeen, MOST, MachineSeen, MachinesOf, NodePoolReader, Part};
+pub(crate) use recent::Recent;
+
+/// Longest time that an answer waits for the Kubernetes API. A page that shows more than node pools waits with it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Operations {
     /// The node pools.
@@ -33,7 +37,7 @@ impl Operations {
         let Some(reader) = self.bridge.node_pools() else {
             return Ok(answer);
         };
-        match reader.node_pools(None).await {
+        match in_time(deadline(), reader.node_pools(None)).await {
             Ok(part) => {
                 answer.node_pools = part.items;
                 answer.more = part.more;
@@ -58,7 +62,8 @@ impl Operations {
         let Some(reader) = self.bridge.node_pools() else {
             return Ok(Some(answer));
         };
-        let mut pools = match reader.node_pools(Some(name)).await {
+        let until = deadline();
+        let mut pools = match in_time(until, reader.node_pools(Some(name))).await {
             Ok(part) => part.items,
             Err(why) => {
                 answer.note = why;
@@ -73,7 +78,14 @@ impl Operations {
             pool: name.clone(),
             place: pool.machines_namespace.clone(),
         };
-        match reader.machines(&of).await {
+        let cluster = KubeRef::new(pool.namespace.clone(), pool.cluster.clone());
+        let (machines, problems, quotas) = join3(
+            in_time(until, reader.machines(&of)),
+            in_time(until, reader.cluster_problems(&cluster)),
+            in_time(until, reader.quotas(&pool.machines_namespace)),
+        )
+        .await;
+        match machines {
             Ok(part) => {
                 answer.machines = self.placed(part.items).await?;
                 answer.more = part.more;
@@ -86,12 +98,11 @@ impl Operations {
                 answer.note = why;
             }
         };
-        let cluster = KubeRef::new(pool.namespace.clone(), pool.cluster.clone());
-        match reader.cluster_problems(&cluster).await {
+        match problems {
             Ok(problems) => answer.cluster_problems = problems,
             Err(why) => missing(why),
         }
-        match reader.quotas(&pool.machines_namespace).await {
+        match quotas {
             Ok(quotas) => answer.quotas = quotas,
             Err(why) => missing(why),
         }
@@ -114,7 +125,7 @@ impl Operations {
             return Ok(answer);
         };
         let of = machine.map_or(MachinesOf::All, MachinesOf::One);
-        match reader.machines(&of).await {
+        match in_time(deadline(), reader.machines(&of)).await {
             Ok(part) => {
                 answer.placements = self.placed(part.items).await?;
                 answer.more = part.more;
@@ -174,205 +185,36 @@ impl Operations {
         }
         Ok(())
     }
-
-    /// Machines with their hosts, and with the reasons against others.
-    async fn placed(&self, machines: Vec<MachineSeen>) -> Result<Vec<MachinePlacement>> {
-        let agents = machines.iter().flat_map(|seen| {
-            let named = seen.named.iter().map(|named| &named.agent);
-            named.chain(&seen.agent)
-        });
-        let ids: HashSet<HostId> = agents.filter_map(host_id).collect();
-        let found = match ids.is_empty() {
-            true => Vec::new(),
-            false => self.host_index.of_ids(ids).await?,
-        };
-        let mut hosts: HashMap<HostId, Vec<HostSummary>> = HashMap::new();
-        for host in found {
-            hosts.entry(host.id).or_default().push(host);
-        }
-        let infra_envs = self.infra_envs.list(None).await?;
-        let namespaces = infra_envs.into_iter().filter_map(|infra_env| {
-            let namespace = infra_env.kube?.namespace;
-            Some((infra_env.id, namespace))
-        });
-        let known = Known {
-            hosts,
-            namespaces: namespaces.collect(),
-        };
-        Ok(machines.into_iter().map(|seen| known.placed(seen)).collect())
-    }
 }
 
-/// The id of the host of an Agent: its name.
-fn host_id(agent: &KubeRef) -> Option<HostId> {
-    agent.name.parse().ok()
+/// The end of the time in which the Kubernetes API must have returned all that an answer needs.
+fn deadline() -> Instant {
+    Instant::now() + PATIENCE
 }
 
-/// Most InfraEnvs that a query names, which is below the length that queries may have.
-const MOST_NAMED: usize = 100;
-
-/// The hosts of Agents.
-struct Known {
-    /// By id, which several InfraEnvs may have.
-    hosts: HashMap<HostId, Vec<HostSummary>>,
-    /// Of the custom resources of InfraEnvs.
-    namespaces: HashMap<InfraEnvId, String>,
-}
-
-impl Known {
-    fn host(&self, agent: &KubeRef) -> Option<&HostSummary> {
-        let of_id = self.hosts.get(&host_id(agent)?)?;
-        let is_there =
-            |host: &&HostSummary| self.namespaces.get(&host.infra_env_id) == Some(&agent.namespace);
-        of_id.iter().find(is_there)
-    }
-
-    /// A query for the hosts of a namespace that also fit `query`; of all namespaces where this one has too many InfraEnvs for a query.
-    fn in_namespace(&self, namespace: &str, query: &str) -> String {
-        let of_it = self.namespaces.iter().filter(|(_, name)| *name == namespace);
-        let mut ids: Vec<String> = of_it.map(|(id, _)| id.to_string()).collect();
-        ids.sort();
-        match ids.len() {
-            1..=MOST_NAMED => format!("pool:{} {query}", ids.join(",")),
-            _ => query.to_owned(),
-        }
-    }
-
-    fn placed(&self, seen: MachineSeen) -> MachinePlacement {
-        let not_taken: usize = seen.reasons.iter().map(|(_, hosts)| hosts).sum();
-        let considered = not_taken + usize::from(seen.agent.is_some());
-        let reasons = seen
-            .reasons
-            .iter()
-            .map(|(reason, hosts)| (reason.as_str(), *hosts));
-        // All Agents that are considered are in one namespace.
-        let first = seen
-            .named
-            .first()
-            .map(|named| &named.agent)
-            .or(seen.agent.as_ref());
-        let namespace = first.map(|agent| agent.namespace.clone()).unwrap_or_default();
-        let steps = funnel(considered, reasons).into_iter().map(|step| {
-            let of_reason = seen.named.iter().filter(|named| named.reason == step.reason);
-            let ids: Vec<String> = of_reason
-                .filter_map(|named| host_id(&named.agent))
-                .map(|id| id.to_string())
-                .collect();
-            let is_by_reason = ids.len() < step.hosts && !step.query.is_empty();
-            let (query, listed) = match (is_by_reason, ids.is_empty()) {
-                (true, _) => (self.in_namespace(&namespace, step.query), 0),
-                (false, true) => (String::new(), 0),
-                (false, false) => (format!("id:{}", ids.join(",")), ids.len()),
-            };
-            CandidateStep {
-                reason: step.reason,
-                what: step.what.to_owned(),
-                hosts: step.hosts,
-                left: step.left,
-                query,
-                listed,
-            }
-        });
-        let named = seen.named.iter().map(|named| {
-            let host = self.host(&named.agent);
-            NamedCandidate {
-                host_id: host.map(|host| host.id),
-                infra_env_id: host.map(|host| host.infra_env_id),
-                name: host.map_or_else(|| named.agent.to_string(), |host| host.name.clone()),
-                reason: named.reason.clone(),
-                message: named.message.clone(),
-            }
-        });
-        let host = seen.agent.as_ref().and_then(|agent| self.host(agent));
-        MachinePlacement {
-            agent: seen.agent.as_ref().map(KubeRef::to_string).unwrap_or_default(),
-            host: host.map(|host| PlacedHost {
-                id: host.id,
-                infra_env_id: host.infra_env_id,
-                name: host.name.clone(),
-                status: host.status,
-                stage: host.stage,
-                percentage: host.percentage,
-                sleep: host.sleep.word().to_owned(),
-            }),
-            considered,
-            candidates: steps.collect(),
-            named: named.collect(),
-            ..seen.placement
-        }
-    }
+/// The result of `read`; a sentence for users if it does not come in time.
+async fn in_time<T>(until: Instant, read: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    timeout_at(until, read).await.unwrap_or_else(|_| {
+        let seconds = PATIENCE.as_secs();
+        Err(format!(
+            "the Kubernetes API has not answered within {seconds} s; what it has of node pools is not shown, try again later"
+        ))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use muster_core::query::Query;
-
     use super::*;
 
-    fn agent(number: u32) -> KubeRef {
-        KubeRef::new("lab", format!("00000000-0000-0000-0000-{number:012}"))
-    }
-
-    fn named(number: u32, reason: &str) -> AgentSeen {
-        AgentSeen {
-            agent: agent(number),
-            reason: reason.to_owned(),
-            message: format!("why {number}"),
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_that_does_not_answer_is_waited_for_once() {
+        let began = Instant::now();
+        let until = deadline();
+        for _ in 0..3 {
+            let found = in_time(until, std::future::pending::<Result<(), String>>()).await;
+            assert!(found.unwrap_err().contains("within 10 s"));
         }
-    }
-
-    #[test]
-    fn the_funnel_has_the_numbers_of_the_status_and_queries_of_the_named_hosts() {
-        let seen = MachineSeen {
-            agent: Some(agent(9)),
-            reasons: [("NotApproved", 3), ("TakenBy", 2), ("TooSmall", 1)]
-                .map(|(reason, hosts)| (reason.to_owned(), hosts))
-                .into(),
-            named: vec![
-                named(1, "NotApproved"),
-                named(2, "NotApproved"),
-                named(3, "TooSmall"),
-                named(4, "TakenBy"),
-                named(5, "TakenBy"),
-            ],
-            ..MachineSeen::default()
-        };
-        let pool = InfraEnvId::random();
-        let known = Known {
-            hosts: HashMap::new(),
-            namespaces: HashMap::from([
-                (pool, "lab".to_owned()),
-                (InfraEnvId::random(), "other".to_owned()),
-            ]),
-        };
-        let placed = known.placed(seen);
-        assert_eq!(placed.considered, 7);
-        let steps: Vec<(&str, usize, usize, usize)> = placed
-            .candidates
-            .iter()
-            .map(|step| (step.reason.as_str(), step.hosts, step.left, step.listed))
-            .collect();
-        let expected = [
-            ("TakenBy", 2, 5, 2),
-            ("TooSmall", 1, 4, 1),
-            ("NotApproved", 3, 1, 0),
-        ];
-        assert_eq!(steps, expected);
-        // Not all that are not approved are named.
-        let queries = [
-            format!("id:{},{}", agent(4).name, agent(5).name),
-            format!("id:{}", agent(3).name),
-            format!("pool:{pool} approved:no"),
-        ];
-        for (step, query) in placed.candidates.iter().zip(queries) {
-            assert_eq!(step.query, query);
-            assert!(Query::parse(&step.query).is_ok(), "{query}");
-        }
-        let first = &placed.named[0];
-        assert_eq!(
-            (first.name.clone(), first.host_id, first.message.as_str()),
-            (agent(1).to_string(), None, "why 1")
-        );
-        assert_eq!(placed.agent, agent(9).to_string());
+        assert_eq!(began.elapsed().as_secs(), PATIENCE.as_secs());
+        assert_eq!(in_time(until, async { Ok(1) }).await, Ok(1));
     }
 }

@@ -6,6 +6,7 @@ use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::millis;
 use muster_api::troubles::{FailedBmc, PendingRequest, StuckMachine, Troubles};
 
+use crate::bridge::PendingCsr;
 use crate::images::boot_requests::{DoubtfulBoots, LISTED};
 use crate::{Operations, Result};
 
@@ -68,11 +69,30 @@ impl Operations {
         })
     }
 
+    /// The pending requests of nodes of one cluster, and nothing else.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub async fn troubles_of_cluster(&self, cluster: ClusterId) -> Result<Troubles> {
+        let (pending, certificate_requests_total) = self.bridge.requests().of(cluster);
+        let pending = pending.into_iter().map(|request| (cluster, request));
+        Ok(Troubles {
+            certificate_requests: self.named_requests(pending.collect()).await?,
+            certificate_requests_total,
+            ..Troubles::default()
+        })
+    }
+
     /// The certificate signing requests that the controllers here did not approve, and the number of all.
     async fn pending_requests(&self) -> Result<(Vec<PendingRequest>, usize)> {
         let (pending, total) = self.bridge.requests().list(MOST);
+        Ok((self.named_requests(pending).await?, total))
+    }
+
+    /// Requests with the names of their clusters.
+    async fn named_requests(&self, pending: Vec<(ClusterId, PendingCsr)>) -> Result<Vec<PendingRequest>> {
         if pending.is_empty() {
-            return Ok((Vec::new(), total));
+            return Ok(Vec::new());
         }
         let stored = self.clusters.list(false).await?;
         let names: HashMap<ClusterId, &str> = stored
@@ -88,6 +108,6 @@ impl Operations {
             since: request.since.map(|since| millis(Some(since))),
             reason: request.reason,
         });
-        Ok((requests.collect(), total))
+        Ok(requests.collect())
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Extension, State};
 use muster_api::error::InfraError;
-use muster_api::links::{LinkedHost, LinkedPort, LinkedSwitch, Links};
+use muster_api::links::{LinkedHost, LinkedPort, LinkedSwitch, Links, MOST_VLANS};
 use muster_api::time::millis;
-use muster_core::query::natural_order;
+use muster_core::query::{self, natural_order, quoted};
 use muster_http::body::Query;
 use muster_http::{Caller, Problem};
 use muster_operations::Operations;
@@ -23,6 +23,9 @@ use crate::state::Rest;
 
 /// Switches in one answer, the most.
 const MOST: usize = 50;
+
+/// Cables of a switch in one answer, about: many machines can name one switch, and all ports are whole.
+const MOST_CABLES: usize = 512;
 
 /// Which of the switches.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -78,10 +81,7 @@ fn links(hosts: &[SwitchedHost], only: Option<&str>, after: usize) -> Links {
     let mut names: Vec<&str> = switches.keys().copied().collect();
     names.sort_by(|a, b| natural_order(a, b));
     let shown = names.into_iter().skip(after).take(MOST);
-    let shown = shown.map(|switch| LinkedSwitch {
-        switch: switch.to_owned(),
-        ports: ports(hosts, switches.remove(switch).unwrap_or_default()),
-    });
+    let shown = shown.map(|switch| linked_switch(hosts, switch, switches.remove(switch).unwrap_or_default()));
     Links {
         switches: shown.collect(),
         total,
@@ -90,16 +90,45 @@ fn links(hosts: &[SwitchedHost], only: Option<&str>, after: usize) -> Links {
     }
 }
 
+fn linked_switch(hosts: &[SwitchedHost], switch: &str, of: BTreeMap<&str, Vec<usize>>) -> LinkedSwitch {
+    let cables: usize = of.values().map(Vec::len).sum();
+    let ports = ports(hosts, of);
+    let listed: usize = ports.iter().map(|port| port.hosts.len()).sum();
+    LinkedSwitch {
+        switch: switch.to_owned(),
+        query: query_of(switch),
+        ports,
+        cables_left_out: cables.saturating_sub(listed),
+    }
+}
+
+/// A query of the hosts at a switch; empty: it has no name, or one that no query can have.
+fn query_of(switch: &str) -> String {
+    let query = format!("switch:{}", quoted(switch));
+    match !switch.is_empty() && query::Query::parse(&query).is_ok() {
+        true => query,
+        false => String::new(),
+    }
+}
+
+/// The ports in order, until they have [`MOST_CABLES`] together; each has at most as many.
 fn ports(hosts: &[SwitchedHost], ports: BTreeMap<&str, Vec<usize>>) -> Vec<LinkedPort> {
     let mut ports: Vec<(&str, Vec<usize>)> = ports.into_iter().collect();
     ports.sort_by(|(a, _), (b, _)| natural_order(a, b));
-    let ports = ports.into_iter().map(|(port, indexes)| {
+    let mut before = 0;
+    let ports = ports.into_iter().take_while(|(_, indexes)| {
+        let has_room = before < MOST_CABLES;
+        before += indexes.len();
+        has_room
+    });
+    let ports = ports.map(|(port, indexes)| {
         let mut at_port: Vec<LinkedHost> = indexes
             .iter()
             .filter_map(|index| hosts.get(*index))
             .map(linked)
             .collect();
         at_port.sort_by(|a, b| natural_order(&a.name, &b.name).then_with(|| a.id.cmp(&b.id)));
+        at_port.truncate(MOST_CABLES);
         LinkedPort {
             port: port.to_owned(),
             hosts: at_port,
@@ -115,7 +144,7 @@ fn linked(host: &SwitchedHost) -> LinkedHost {
         infra_env_id: host.infra_env_id,
         name: host.name.clone(),
         switches: switches.len(),
-        vlans: host.vlans.clone(),
+        vlans: host.vlans.iter().copied().take(MOST_VLANS).collect(),
     }
 }
 
@@ -166,5 +195,32 @@ mod tests {
         );
         assert_eq!(links(&hosts, Some("sw9"), 0).total, 1);
         assert_eq!(links(&hosts, None, 1).switches.len(), 1);
+    }
+
+    #[test]
+    fn a_name_is_quoted_and_what_one_switch_has_is_bounded() {
+        for (switch, query) in [
+            ("sw1", "switch:sw1"),
+            ("a b", "switch:\"a b\""),
+            (r#"a"*\"#, r#"switch:"a\"*\\""#),
+            ("", ""),
+        ] {
+            assert_eq!(query_of(switch), query);
+        }
+        let mut crowd: Vec<SwitchedHost> = (0..MOST_CABLES + 9)
+            .map(|number| host(&format!("host-{number}"), &[("sw", "p1"), ("sw", "p2")]))
+            .collect();
+        crowd[0].vlans = (1..=4094).collect();
+        let found = links(&crowd, None, 0);
+        let switch = &found.switches[0];
+        assert_eq!(
+            (
+                switch.ports.len(),
+                switch.ports[0].hosts.len(),
+                switch.cables_left_out
+            ),
+            (1, MOST_CABLES, MOST_CABLES + 18)
+        );
+        assert_eq!(switch.ports[0].hosts[0].vlans.len(), MOST_VLANS);
     }
 }

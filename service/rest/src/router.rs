@@ -25,9 +25,10 @@ use crate::openapi::shared;
 use crate::openapi::shared::operation_ids;
 use crate::openapi::statuses::declared_only;
 use crate::state::Rest;
+use crate::support::{operators, versions};
 use crate::{
-    audit, bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, node_pools, operators,
-    search, service, sessions, status, support, tokens, troubles, versions,
+    audit, bmcs, changes, clusters, events, hosts, infra_envs, jobs, links, logs, node_pools, search,
+    service, sessions, status, support, tokens, troubles,
 };
 
 /// A body without data for so long is given up (400): other clients need the connection.

@@ -1,5 +1,7 @@
 //! Serves `/`, `/health`, `/ready` and `/metrics`. None of them waits for downloads.
 
+pub mod process;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use muster_operations::urls::Urls;
 use serde::Serialize;
 use strum::VariantArray;
 
-use crate::process::record_process;
+use self::process::record_process;
 use crate::state::Rest;
 
 /// Longest wait of `/ready` for the database: probes have deadlines of their own.

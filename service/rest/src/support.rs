@@ -1,5 +1,8 @@
 //! Lists supported features and architectures, and serves lists that are empty here. Source: docs/protocol/rest-endpoints.tsv.
 
+pub mod operators;
+pub mod versions;
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,7 +22,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::operators::{OPERATORS, feature_of_operator};
+use self::operators::{OPERATORS, feature_of_operator};
 use crate::state::Rest;
 
 /// Features that name a platform. They are only listed if the request names no platform.

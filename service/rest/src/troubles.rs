@@ -4,14 +4,28 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Extension, State};
+use muster_api::error::InfraError;
+use muster_api::ids::ClusterId;
 use muster_api::troubles::Troubles;
+use muster_http::body::Query;
 use muster_http::{Caller, Problem};
 use muster_operations::Operations;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::scopes::scope_of;
 use crate::state::Rest;
+
+/// Which troubles.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct TroublesQuery {
+    /// Only the certificate requests of this cluster.
+    cluster: Option<ClusterId>,
+}
 
 /// The operations of users of any scope.
 pub fn routes() -> OpenApiRouter<Rest> {
@@ -24,11 +38,20 @@ pub fn routes() -> OpenApiRouter<Rest> {
 /// see.
 #[utoipa::path(
     get, path = "/troubles", operation_id = "MusterListTroubles", tag = "installer",
-    responses((status = 200, body = Troubles))
+    params(TroublesQuery),
+    responses((status = 200, body = Troubles), (status = 400, body = InfraError))
 )]
 pub async fn list_troubles(
     State(operations): State<Arc<Operations>>,
     Extension(caller): Extension<Caller>,
+    Query(wanted): Query<TroublesQuery>,
 ) -> Result<Json<Troubles>, Problem> {
-    Ok(Json(operations.troubles(scope_of(caller)).await?))
+    let scope = scope_of(caller);
+    let troubles = match (wanted.cluster, scope) {
+        (None, scope) => operations.troubles(scope).await?,
+        // Such a token sees no clusters.
+        (Some(_), Some(_)) => Troubles::default(),
+        (Some(cluster), None) => operations.troubles_of_cluster(cluster).await?,
+    };
+    Ok(Json(troubles))
 }

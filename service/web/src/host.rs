@@ -3,6 +3,7 @@
 mod actions;
 mod hardware;
 mod health;
+mod known;
 mod labels;
 mod logs;
 mod offers;
@@ -12,20 +13,17 @@ mod power;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use muster_api::bmc::Bmc;
-use muster_api::cluster::{Cluster, IgnoredValidations};
-use muster_api::event::Event;
-use muster_api::host::{Host, HostFinding, HostLogs, HostStateChange};
+use muster_api::BASE_PATH;
+use muster_api::host::{Host, HostFinding};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::search::FoundHost;
 use muster_api::validation::ValidationsInfo;
-use muster_api::{BASE_PATH, MUSTER_PATH};
-use serde::de::DeserializeOwned;
 
-use self::actions::{Action, After, Done, Target, agent_command};
+use self::actions::{Action, Done, Target, agent_command};
 pub use self::hardware::DiskRow;
 use self::hardware::{CardRow, Raw};
 use self::health::HealthView;
+use self::known::{Known, path};
 use self::logs::LogsView;
 use self::offers::{Next, Offer, Surroundings};
 use self::past::{Change, CheckRow, Checks, PastErasure};
@@ -43,9 +41,6 @@ use crate::pools;
 use crate::rest::{Form, Path, Refusal, Visitor};
 use crate::sign_in::frame;
 use crate::words;
-
-/// Events that are shown.
-const EVENTS: u32 = 50;
 
 /// The kind of the finding about a long wait, which repeats the wait.
 const WAITING: &str = "waiting";
@@ -138,22 +133,6 @@ struct Refused {
     value: String,
 }
 
-/// A host as REST returns it, with its surroundings.
-struct Known {
-    host: Host,
-    summary: FoundHost,
-    /// The place in the stream of changes.
-    revision: String,
-    at: String,
-    past: Vec<HostStateChange>,
-    events: Vec<Event>,
-    clusters: Vec<Cluster>,
-    /// The checks that its cluster ignores.
-    ignored: IgnoredValidations,
-    bmc: Option<Bmc>,
-    logs: HostLogs,
-}
-
 pub async fn show(
     visitor: Visitor,
     Path((infra_env_id, id)): Path<(InfraEnvId, HostId)>,
@@ -222,7 +201,7 @@ async fn page(
     id: HostId,
     just: Just,
 ) -> Result<Response, Refusal> {
-    let known = known(visitor, infra_env_id, id).await?;
+    let known = Known::read(visitor, infra_env_id, id).await?;
     let frame = frame(visitor).await?;
     let trail = Trail::of(visitor, infra_env_id, id).await?;
     Ok(answer(&HostPage {
@@ -230,51 +209,6 @@ async fn page(
         trail,
         ..HostPage::of(known, frame, just)
     }))
-}
-
-/// The path of a host in REST.
-fn path(infra_env_id: InfraEnvId, id: HostId) -> String {
-    format!("/infra-envs/{infra_env_id}/hosts/{id}")
-}
-
-async fn known(visitor: &Visitor, infra_env_id: InfraEnvId, id: HostId) -> Result<Known, Refusal> {
-    let path = path(infra_env_id, id);
-    let host: Host = visitor.get(&path).await?;
-    let found = visitor
-        .hosts(&format!("id:{id} pool:{infra_env_id}"), 1, "")
-        .await?;
-    let Some(summary) = found.hosts.into_iter().next() else {
-        return Err(visitor.refusal(StatusCode::NOT_FOUND, format!("host {id} was not found")));
-    };
-    let events = format!("/events?infra_env_id={infra_env_id}&host_id={id}&order=descending&limit={EVENTS}");
-    let ignored = match host.cluster_id {
-        Some(cluster) => part(visitor, &format!("/clusters/{cluster}/ignored-validations")).await?,
-        None => IgnoredValidations::default(),
-    };
-    // The list of all BMCs is long.
-    let bmc = match summary.bmc {
-        Some(_) => power::bmc_of(visitor, infra_env_id, id).await?,
-        None => None,
-    };
-    Ok(Known {
-        summary,
-        revision: found.revision,
-        at: found.at,
-        past: visitor.get(&format!("{path}/history")).await?,
-        events: visitor.get(&events).await?,
-        // A token for one InfraEnv sees no clusters.
-        clusters: part(visitor, "/clusters").await?,
-        ignored,
-        bmc,
-        logs: part(visitor, &format!("{MUSTER_PATH}{path}/logs")).await?,
-        host,
-    })
-}
-
-/// `GET` of a part that the visitor's token may not show, or that was deleted meanwhile: it is empty then.
-async fn part<T: DeserializeOwned + Default>(visitor: &Visitor, path: &str) -> Result<T, Refusal> {
-    let unseen = [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND];
-    Ok(visitor.get_unless(&unseen, path).await?.unwrap_or_default())
 }
 
 impl HostPage {
@@ -386,27 +320,6 @@ impl HostPage {
     fn check(&mut self, action: Action, id: &str) -> Option<&mut CheckRow> {
         let mut rows = self.checks.iter_mut().flat_map(|group| &mut group.results);
         rows.find(|row| row.id == id && row.change.as_ref().is_some_and(|change| change.action == action))
-    }
-}
-
-impl Known {
-    /// The action that was carried out.
-    fn done(&self, action: Action, removed: &[String]) -> Done {
-        let present = labels::read(&self.host.node_labels);
-        let removed: Vec<String> = removed
-            .iter()
-            .filter(|key| !present.contains_key(*key))
-            .cloned()
-            .collect();
-        let after = After {
-            host: &self.host,
-            cluster: &self.summary.cluster,
-            bmc: self.bmc.as_ref(),
-            ignored: &self.ignored,
-            has_agent: self.summary.approved.is_some(),
-            removed: &removed,
-        };
-        after.done(action)
     }
 }
 

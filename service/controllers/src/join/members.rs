@@ -211,9 +211,10 @@ impl Members {
         let assessments: Vec<&Assessment> = assessed.iter().map(|(_, assessment)| assessment).collect();
         let open = pending::pending(view, &identities, &assessments);
         self.context.operations.bridge.requests().set(place.id, open);
+        let names = pending::Names::of(&identities);
         let foreign: Vec<Warning> = view
             .csrs()
-            .filter(|csr| pending::is_foreign(csr, view, &identities))
+            .filter(|csr| pending::is_foreign(csr, view, &names))
             .map(|csr| words::foreign(csr, &identities))
             .collect();
         let deployment = place.deployment.object_ref(&());

@@ -239,16 +239,24 @@ pub fn undecided(csr: &Csr) -> String {
     )
 }
 
+/// Most hosts that a text names.
+const MOST_HOSTS: usize = 10;
+
 /// A request that is no joining host's; `hosts`: those that are joining.
 pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
+    let (named, others) = hosts.split_at(hosts.len().min(MOST_HOSTS));
+    let others = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let note = format!(
-        "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}",
+        "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}{others}",
         csr.sort.name(),
         csr.name,
         shortened(&csr.user),
         shortened(&csr.node),
         approve_by_hand(&csr.name),
-        hosts.join(", ")
+        named.join(", ")
     );
     about_request(csr, "ForeignCertificateRequest", note)
 }

@@ -1,5 +1,6 @@
-//! Addresses and names of hosts, and static networks.
+//! Addresses and names of hosts, static networks, and which hosts reach each other.
 
 pub mod addresses;
 pub mod hostname;
 pub mod live_network;
+pub mod reachability;

@@ -13,7 +13,7 @@ use std::time::Instant;
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 
-use crate::node_pools::NodePoolReader;
+use crate::node_pools::{NodePoolReader, Recent};
 use crate::resources::{ResourceKind, Resources, Seen};
 pub use approval::NotApproved;
 pub use requests::{PendingCsr, PendingCsrs};
@@ -146,7 +146,8 @@ impl BridgeState {
 
     /// Sets the reader of node pools.
     pub fn read_node_pools_by(&self, reader: Arc<dyn NodePoolReader>) {
-        *self.node_pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader);
+        let recent: Arc<dyn NodePoolReader> = Arc::new(Recent::new(reader));
+        *self.node_pools.lock().unwrap_or_else(PoisonError::into_inner) = Some(recent);
     }
 
     /// The reader of node pools; `None`: this process has none.

@@ -315,7 +315,20 @@ async fn requests_that_nobody_approved_are_troubles_of_those_who_see_clusters() 
         }])
     );
     assert_eq!(all["certificate_requests_total"], 1);
+    let of = format!("{path}?cluster={cluster}");
+    let one = world.get(&world.operator, &of).await.expect(200).json();
+    assert_eq!(one["certificate_requests"][0]["name"], "csr-1");
+    assert_eq!(one["certificate_requests_total"], 1);
+    let other = format!("{path}?cluster={}", muster_api::ids::ClusterId::random());
+    let other = world.get(&world.operator, &other).await.expect(200).json();
+    assert_eq!(other["certificate_requests"], json!([]));
+    world
+        .get(&world.operator, &format!("{path}?cluster=no-id"))
+        .await
+        .expect(400);
     let (_, confined) = operator(&world, false, Some(infra_env)).await;
+    let own = world.get(&confined, &of).await.expect(200).json();
+    assert_eq!(own["certificate_requests"], json!([]));
     let own = world.get(&confined, path).await.expect(200).json();
     assert_eq!(own["certificate_requests"], json!([]));
     assert_eq!(own["certificate_requests_total"], 0);

@@ -8,6 +8,7 @@ use muster_api::MUSTER_PATH;
 use muster_api::cluster::Cluster;
 use muster_api::host::HostStatus;
 use muster_api::ids::ClusterId;
+use muster_api::node_pools::{Controllers, NodePools};
 use muster_api::search::{FoundHost, FoundHosts};
 use muster_api::troubles::{PendingRequest, Troubles};
 
@@ -39,7 +40,13 @@ struct ClusterPage {
     installing: Vec<Installing>,
     more_installing: usize,
     requests: Vec<Request>,
+    /// True if there are more requests than were read.
+    has_more_requests: bool,
+    /// True if the controllers, which alone have the requests, are in another replica.
+    is_elsewhere: bool,
     pools: Vec<PoolRow>,
+    /// What is wrong with node pools, where the service has a Kubernetes API; empty: nothing.
+    pools_note: String,
     /// False if only a part of its hosts was read.
     is_whole: bool,
     read: usize,
@@ -94,11 +101,11 @@ pub async fn show(visitor: Visitor, Path(id): Path<ClusterId>) -> Result<Respons
     let cluster: Cluster = visitor.get(&format!("/clusters/{id}")).await?;
     let query = format!("cluster:{id}");
     let found = visitor.hosts(&query, READ, "role,state").await?;
-    let troubles: Troubles = visitor.get(&format!("{MUSTER_PATH}/troubles")).await?;
+    let troubles: Troubles = visitor
+        .get(&format!("{MUSTER_PATH}/troubles?cluster={id}"))
+        .await?;
     let pools = node_pools(&visitor).await?.unwrap_or_default();
-    let pools = pools.node_pools.iter().filter(|pool| pool.cluster_id == Some(id));
-    let pools = pools.map(PoolRow::of).collect();
-    Ok(answer(&page(frame, &cluster, found, &troubles, pools)))
+    Ok(answer(&page(frame, &cluster, found, &troubles, &pools)))
 }
 
 fn page(
@@ -106,7 +113,7 @@ fn page(
     cluster: &Cluster,
     found: FoundHosts,
     troubles: &Troubles,
-    pools: Vec<PoolRow>,
+    pools: &NodePools,
 ) -> ClusterPage {
     let (id, now) = (cluster.id, found.at.as_str());
     let query = format!("cluster:{id}");
@@ -117,7 +124,7 @@ fn page(
         .collect();
     let installing: Vec<Installing> = found.hosts.iter().filter_map(Installing::of).collect();
     let requests = troubles.certificate_requests.iter();
-    let requests = requests.filter(|request| request.cluster_id == id);
+    let own_pools = pools.node_pools.iter().filter(|pool| pool.cluster_id == Some(id));
     ClusterPage {
         id,
         name: cluster.name.clone(),
@@ -130,12 +137,25 @@ fn page(
         more_installing: installing.len().saturating_sub(NAMED),
         installing: installing.into_iter().take(NAMED).collect(),
         requests: requests.map(|request| Request::of(request, now)).collect(),
-        pools,
+        has_more_requests: troubles.certificate_requests.len() < troubles.certificate_requests_total,
+        is_elsewhere: pools.controllers == Controllers::Elsewhere,
+        pools: own_pools.map(PoolRow::of).collect(),
+        pools_note: pools_note(pools),
         is_whole: found.hosts.len() >= found.total,
         read: found.hosts.len(),
         at: found.at.clone(),
         revision: found.revision,
         frame,
+    }
+}
+
+fn pools_note(pools: &NodePools) -> String {
+    match (pools.controllers, pools.more) {
+        (Controllers::Off, _) => String::new(),
+        (Controllers::Here | Controllers::Elsewhere, true) if pools.note.is_empty() => {
+            "there are more than are read at once: kubectl get nodepools -A".to_owned()
+        }
+        (Controllers::Here | Controllers::Elsewhere, _) => pools.note.clone(),
     }
 }
 

@@ -10,11 +10,10 @@ use muster_api::node_pools::{
 use url::form_urlencoded::byte_serialize;
 
 use super::{Problem, address, pool_address, wanted};
-use crate::hosts;
+use crate::hosts::{self, Wait};
 use crate::html::{Frame, answer, hosts_with, no_page};
 use crate::rest::{Path, Refusal, Visitor};
 use crate::sign_in::frame;
-use crate::words;
 
 #[derive(Template)]
 #[template(path = "node_pool.html")]
@@ -68,14 +67,6 @@ struct Host {
     mood: &'static str,
     stage: String,
     sleep: String,
-}
-
-struct Wait {
-    what: String,
-    since: String,
-    until: Option<String>,
-    is_overdue: bool,
-    what_to_do: String,
 }
 
 struct Quota {
@@ -213,22 +204,15 @@ impl Pool {
 
 impl Machine {
     fn of(machine: &MachinePlacement, own: &str, now: &str) -> Self {
-        let (state, mood) = match machine {
-            MachinePlacement { deleting: true, .. } => ("being deleted", "busy"),
-            MachinePlacement { ready: true, .. } => ("ready", "good"),
-            MachinePlacement { wait: Some(wait), .. } if is_overdue(wait.until.as_deref(), now) => {
-                ("overdue", "bad")
-            }
-            _ => ("waiting", "busy"),
+        let wait = machine.wait.as_ref().map(|wait| Wait::at(wait, now));
+        let is_overdue = wait.as_ref().is_some_and(|wait| wait.is_overdue);
+        let (state, mood) = match (machine.deleting, machine.ready, is_overdue) {
+            (true, ..) => ("being deleted", "busy"),
+            (false, true, _) => ("ready", "good"),
+            (false, false, true) => ("overdue", "bad"),
+            (false, false, false) => ("waiting", "busy"),
         };
         let chosen: String = byte_serialize(machine.name.as_bytes()).collect();
-        let wait = machine.wait.as_ref().map(|wait| Wait {
-            what: wait.what.clone(),
-            since: words::relative(&wait.since, now),
-            until: wait.until.as_ref().map(|until| words::relative(until, now)),
-            is_overdue: is_overdue(wait.until.as_deref(), now),
-            what_to_do: wait.what_to_do.clone(),
-        });
         Self {
             name: machine.name.clone(),
             mood,
@@ -242,10 +226,6 @@ impl Machine {
     }
 }
 
-fn is_overdue(until: Option<&str>, now: &str) -> bool {
-    until.is_some_and(|until| words::is_over(until, now))
-}
-
 impl Host {
     fn of(host: &PlacedHost) -> Self {
         Self {
@@ -253,11 +233,7 @@ impl Host {
             name: host.name.clone(),
             status: host.status.name(),
             mood: hosts::mood(host.status),
-            stage: match (host.stage, host.percentage) {
-                (None, _) => String::new(),
-                (Some(stage), 0) => stage.name().to_owned(),
-                (Some(stage), percentage) => format!("{}, {percentage} %", stage.name()),
-            },
+            stage: hosts::stage_text(host.stage, host.percentage),
             sleep: host.sleep.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! The columns of the list: one table, of which headings, cells and the choice of columns are made. The name is before all of them.
 
+use muster_api::host::HostStage;
 use muster_api::search::{FoundHost, HostHardware};
 
 use super::row::Row;
@@ -181,7 +182,12 @@ fn of_hardware(host: &FoundHost, text: impl Fn(&HostHardware) -> String) -> Cont
 
 /// `Writing image to disk, 40 %`; empty: it is not being installed.
 pub fn stage(host: &FoundHost) -> String {
-    match (host.stage, host.percentage) {
+    stage_text(host.stage, host.percentage)
+}
+
+/// A stage with its percentage; empty: there is none.
+pub fn stage_text(stage: Option<HostStage>, percentage: u8) -> String {
+    match (stage, percentage) {
         (None, _) => String::new(),
         (Some(stage), 0) => stage.name().to_owned(),
         (Some(stage), percentage) => format!("{}, {percentage} %", stage.name()),

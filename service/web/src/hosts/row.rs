@@ -2,7 +2,7 @@
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_api::search::FoundHost;
+use muster_api::search::{FoundHost, HostWait};
 
 use crate::html::HOSTS;
 use crate::words;
@@ -75,8 +75,11 @@ pub struct Wait {
 
 impl Wait {
     pub fn of(host: &FoundHost, now: &str) -> Option<Self> {
-        let wait = host.wait.as_ref()?;
-        Some(Self {
+        host.wait.as_ref().map(|wait| Self::at(wait, now))
+    }
+
+    pub fn at(wait: &HostWait, now: &str) -> Self {
+        Self {
             what: wait.what.clone(),
             since: words::relative(&wait.since, now),
             until: wait.until.as_ref().map(|until| words::relative(until, now)),
@@ -86,7 +89,7 @@ impl Wait {
                 .is_some_and(|until| words::is_over(until, now)),
             then: wait.then.clone(),
             what_to_do: wait.what_to_do.clone(),
-        })
+        }
     }
 }
 

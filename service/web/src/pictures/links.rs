@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use muster_api::MUSTER_PATH;
-use muster_api::links::{LinkedHost, LinkedSwitch, Links};
+use muster_api::links::{LinkedHost, LinkedSwitch, Links, MOST_VLANS};
 
 use super::LINKS;
 use crate::hosts;
@@ -38,9 +38,11 @@ struct LinksPage {
 
 struct Switch {
     name: String,
-    /// The list of its hosts.
-    hosts: String,
+    /// The list of its hosts; `None`: no filter finds them.
+    hosts: Option<String>,
     cables: Vec<Cable>,
+    /// Cables that no table has.
+    left_out: usize,
     /// Those that are drawn.
     drawn: usize,
     height: u32,
@@ -100,8 +102,12 @@ impl Switch {
         let drawn = cables.len().min(DRAWN);
         let height = u32::try_from(drawn).unwrap_or_default() * ROW + 2 * TOP;
         Self {
-            name: switch.switch.clone(),
-            hosts: hosts_with(&format!("switch:\"{}\"", switch.switch.replace('"', "\\\""))),
+            name: match switch.switch.is_empty() {
+                true => "a switch without a name".to_owned(),
+                false => switch.switch.clone(),
+            },
+            hosts: (!switch.query.is_empty()).then(|| hosts_with(&switch.query)),
+            left_out: switch.cables_left_out,
             cables,
             drawn,
             height,
@@ -113,7 +119,8 @@ impl Switch {
 impl Cable {
     fn of(port: &str, host: &LinkedHost, is_shared: bool, place: u32) -> Self {
         let top = TOP + place.saturating_mul(ROW);
-        let vlans: Vec<String> = host.vlans.iter().map(u16::to_string).collect();
+        let mut vlans: Vec<String> = host.vlans.iter().map(u16::to_string).collect();
+        vlans.extend((vlans.len() >= MOST_VLANS).then(|| "…".to_owned()));
         Self {
             port: port.to_owned(),
             port_text: words::beginning(port, LONGEST / 2),
@@ -159,6 +166,8 @@ mod tests {
     fn cables_lie_below_each_other_and_are_marked() {
         let shown = Switch::of(&LinkedSwitch {
             switch: "sw1".into(),
+            query: "switch:sw1".into(),
+            cables_left_out: 3,
             ports: vec![
                 port("Gi1", vec![host("a", 2)]),
                 port("Gi2", vec![host("b", 1), host("c", 2)]),
@@ -178,8 +187,22 @@ mod tests {
             ]
         );
         assert_eq!((shown.height, shown.drawn), (3 * ROW + 2 * TOP, 3));
+        assert_eq!(
+            (shown.hosts.as_deref(), shown.left_out),
+            (Some("/ui/hosts?q=switch%3Asw1"), 3)
+        );
         assert_eq!(shown.cables[0].vlans, "1, 20");
         let last = &shown.cables[2];
         assert!(last.y + ROW <= shown.height && last.middle < last.y + ROW);
+        let nameless = Switch::of(&LinkedSwitch {
+            switch: String::new(),
+            query: String::new(),
+            ports: Vec::new(),
+            cables_left_out: 0,
+        });
+        assert_eq!(
+            (nameless.name.as_str(), nameless.hosts),
+            ("a switch without a name", None)
+        );
     }
 }

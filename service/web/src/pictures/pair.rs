@@ -60,8 +60,7 @@ pub async fn directions(
 }
 
 fn direction(from: &FoundHost, to: &FoundHost, report: Option<&ConnectivityReport>, now: &str) -> Direction {
-    let id = to.id.to_string();
-    let remote = report.and_then(|report| report.remote_hosts.iter().find(|remote| remote.host_id == id));
+    let remote = report.and_then(|report| about(report, to.id));
     let lines = remote.map(lines).unwrap_or_default();
     let (mood, result) = match (report, remote) {
         (None, _) => ("busy", "it has reported about no other host"),
@@ -82,6 +81,12 @@ fn direction(from: &FoundHost, to: &FoundHost, report: Option<&ConnectivityRepor
         seen: words::relative(&from.seen_at, now),
         seen_at: from.seen_at.clone(),
     }
+}
+
+/// The part of a report about a host. Agents write its id in one of several forms, as the matrix reads it.
+fn about(report: &ConnectivityReport, id: HostId) -> Option<&ConnectivityRemoteHost> {
+    let mut remotes = report.remote_hosts.iter();
+    remotes.find(|remote| remote.host_id.parse::<HostId>().is_ok_and(|named| named == id))
 }
 
 /// The packed value, as far as it decides whether the direction is broken.
@@ -168,5 +173,20 @@ mod tests {
         assert!(lines[2].starts_with("packets of full size to 192.0.2.2 on eth0: do not arrive whole"));
         assert!(!is_broken(reach(&remote)));
         assert!(is_broken(reach(&ConnectivityRemoteHost::default())));
+    }
+
+    #[test]
+    fn a_host_is_found_by_any_form_of_its_id() {
+        let id = HostId::random();
+        let remote = |host_id: String| ConnectivityRemoteHost {
+            host_id,
+            ..ConnectivityRemoteHost::default()
+        };
+        let report = ConnectivityReport {
+            remote_hosts: vec![remote("no id".to_owned()), remote(id.to_string().to_uppercase())],
+            ..ConnectivityReport::default()
+        };
+        assert_eq!(about(&report, id), report.remote_hosts.last());
+        assert_eq!(about(&report, HostId::random()), None);
     }
 }

@@ -12,6 +12,9 @@ use crate::words;
 /// Width of the picture, in its own units.
 const WIDTH: u32 = 1000;
 
+/// Width of the text about the beginning of a wait: the text of the deadline ends beyond it.
+const BESIDE: u32 = 420;
+
 /// The installation of one host.
 #[derive(Template)]
 #[template(path = "pictures/stages.html")]
@@ -121,7 +124,7 @@ impl WaitBar {
         Some(Self {
             done: scale.place(present),
             mark,
-            mark_text: mark.saturating_sub(6),
+            mark_text: mark.max(BESIDE) - 6,
             is_over: present > end,
             what: wait.what.clone(),
             since: words::relative(&wait.since, now),
@@ -172,6 +175,10 @@ mod tests {
         assert_eq!((early.done, early.mark, early.is_over), (250, 1000, false));
         let late = WaitBar::of(&wait, "2026-11-30T12:40:00.000Z").unwrap();
         assert_eq!((late.done, late.mark, late.is_over), (1000, 500, true));
+        let long_ago = WaitBar::of(&wait, "2026-12-30T12:40:00.000Z").unwrap();
+        assert_eq!((long_ago.mark, long_ago.mark_text), (0, BESIDE - 6));
+        let before = WaitBar::of(&wait, "2026-11-30T11:00:00.000Z").unwrap();
+        assert_eq!((before.done, before.is_over), (0, false));
         wait.until = None;
         assert_eq!(WaitBar::of(&wait, "2026-11-30T12:05:00.000Z"), None);
     }

@@ -128,13 +128,15 @@ pub async fn show(
         return Err(visitor.refusal(StatusCode::NOT_FOUND, format!("host {id} was not found")));
     };
     let beside = visitor.hosts(&format!("pool:{pool}"), OTHERS, "").await?;
-    let others = beside.hosts.into_iter().filter(|other| other.id != id);
+    let beside = beside.hosts.into_iter().map(|other| (other.id, other.name));
     let scale = view.scale();
+    let mut chosen = None;
     let mut lines = vec![line(&visitor, host, scale).await?];
     if let Some(with) = view.with {
         let found = visitor.hosts(&format!("id:{with} pool:{pool}"), 1, "").await?;
         if let Some(other) = found.hosts.first() {
             lines.push(line(&visitor, other, scale).await?);
+            chosen = Some((other.id, other.name.clone()));
         }
     }
     let length = scale.last - scale.first;
@@ -152,16 +154,31 @@ pub async fn show(
         }),
         from: time(scale.first),
         until: time(scale.last),
-        others: others
-            .map(|other| Choice {
-                is_chosen: view.with == Some(other.id),
-                id: other.id,
-                name: other.name,
-            })
-            .collect(),
+        others: choices(beside, id, chosen),
         view,
     };
     Ok(answer(&page))
+}
+
+/// The hosts that can stand below `own`: the first of the pool, and the chosen one, which may be none of these.
+fn choices(
+    first: impl Iterator<Item = (HostId, String)>,
+    own: HostId,
+    chosen: Option<(HostId, String)>,
+) -> Vec<Choice> {
+    let chosen_id = chosen.as_ref().map(|(id, _)| *id);
+    let others = first.filter(|(id, _)| *id != own && Some(*id) != chosen_id);
+    let others = others.map(|(id, name)| Choice {
+        id,
+        name,
+        is_chosen: false,
+    });
+    let chosen = chosen.map(|(id, name)| Choice {
+        id,
+        name,
+        is_chosen: true,
+    });
+    chosen.into_iter().chain(others).collect()
 }
 
 async fn line(visitor: &Visitor, host: &FoundHost, scale: Scale) -> Result<Line, Refusal> {
@@ -248,4 +265,25 @@ impl View {
 /// The address of the past of a host.
 pub fn timeline_of(pool: InfraEnvId, id: HostId) -> String {
     format!("/ui/timeline/{pool}/{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_host_is_offered_wherever_it_is_in_its_pool() {
+        let [own, near, far] = [(); 3].map(|()| HostId::random());
+        let first = || [(own, "own".to_owned()), (near, "near".to_owned())].into_iter();
+        let offered = |chosen: Option<(HostId, String)>| -> Vec<(HostId, bool)> {
+            let offered = choices(first(), own, chosen).into_iter();
+            offered.map(|one| (one.id, one.is_chosen)).collect()
+        };
+        assert_eq!(offered(None), [(near, false)]);
+        assert_eq!(offered(Some((near, "near".to_owned()))), [(near, true)]);
+        assert_eq!(
+            offered(Some((far, "far".to_owned()))),
+            [(far, true), (near, false)]
+        );
+    }
 }

@@ -21,7 +21,11 @@ const STEPS: [(&str, &str, &str); 23] = [
     ("BeingErased", "disks being erased", ""),
     ("CannotBeErased", "disks could not be erased", ""),
     ("NotConnected", "silent", "state:disconnected*"),
-    ("NotValidated", "checks do not pass", "check:*"),
+    (
+        "NotValidated",
+        "checks do not pass, or are not made yet",
+        "state:insufficient*,pending-for-input,discovering*",
+    ),
     ("FailedBefore", "failed before, and waits for its next try", ""),
     ("Quarantined", "in quarantine", ""),
     ("QuotaExceeded", "beyond the quota of the namespace", ""),
@@ -56,7 +60,8 @@ pub fn funnel<'a>(considered: usize, reasons: impl IntoIterator<Item = (&'a str,
     let mut counts = std::collections::BTreeMap::<(usize, &str), usize>::new();
     for (reason, hosts) in reasons {
         let place = STEPS.iter().position(|(name, _, _)| *name == reason);
-        *counts.entry((place.unwrap_or(STEPS.len()), reason)).or_default() += hosts;
+        let count = counts.entry((place.unwrap_or(STEPS.len()), reason)).or_default();
+        *count = count.saturating_add(hosts);
     }
     let mut left = considered;
     let steps = counts.into_iter().filter(|(_, hosts)| *hosts > 0);
@@ -80,12 +85,34 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
+    use crate::query::Query;
     use crate::rules::placement::NotTaken;
 
     #[test]
     fn every_reason_has_its_place_and_its_words() {
         let names: Vec<&str> = STEPS.iter().map(|(name, _, _)| *name).collect();
         assert_eq!(names, NotTaken::VARIANTS);
+    }
+
+    #[test]
+    fn every_filter_is_one_that_hosts_can_be_listed_by() {
+        for (reason, _, query) in STEPS {
+            assert!(Query::parse(query).is_ok(), "{reason}: {query}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_all_fleets_are_no_error() {
+        let steps = funnel(
+            1,
+            [
+                ("TakenBy", usize::MAX),
+                ("TakenBy", 1),
+                ("NotApproved", usize::MAX),
+            ],
+        );
+        let shown: Vec<(usize, usize)> = steps.iter().map(|step| (step.hosts, step.left)).collect();
+        assert_eq!(shown, [(usize::MAX, 0), (usize::MAX, 0)]);
     }
 
     #[test]

@@ -53,14 +53,29 @@ impl PendingCsrs {
         self.all().remove(&cluster);
     }
 
-    /// The requests, at most `most`, and the number of all.
-    pub fn list(&self, most: usize) -> (Vec<(ClusterId, PendingCsr)>, usize) {
+    /// The requests of a cluster, and the number of all that it has.
+    pub fn of(&self, cluster: ClusterId) -> (Vec<PendingCsr>, usize) {
         let all = self.all();
+        all.get(&cluster)
+            .map_or_else(Default::default, |of| (of.requests.clone(), of.total))
+    }
+
+    /// The requests by cluster, at most `most`, and the number of all. Where there are more, each cluster has its share: one with many
+    /// leaves those of the others in.
+    pub fn list(&self, most: usize) -> (Vec<(ClusterId, PendingCsr)>, usize) {
+        let guard = self.all();
+        let all: &BTreeMap<ClusterId, OfCluster> = &guard;
         let total = all.values().map(|of| of.total).sum();
-        let requests = all
-            .iter()
-            .flat_map(|(cluster, of)| of.requests.iter().map(|one| (*cluster, one.clone())));
-        (requests.take(most).collect(), total)
+        let in_turn = (0..MOST).flat_map(|place| {
+            all.iter()
+                .filter_map(move |(cluster, of)| Some((*cluster, of.requests.get(place)?)))
+        });
+        let mut requests: Vec<(ClusterId, PendingCsr)> = in_turn
+            .take(most)
+            .map(|(cluster, one)| (cluster, one.clone()))
+            .collect();
+        requests.sort_by_key(|(cluster, _)| *cluster);
+        (requests, total)
     }
 }
 
@@ -81,7 +96,15 @@ mod tests {
         let (one, two) = (ClusterId::random(), ClusterId::random());
         pending.set(one, (0..MOST + 3).map(request).collect());
         pending.set(two, vec![request(0)]);
-        assert_eq!(pending.list(2).0.len(), 2);
+        let both: Vec<ClusterId> = pending
+            .list(2)
+            .0
+            .into_iter()
+            .map(|(cluster, _)| cluster)
+            .collect();
+        assert!(both.contains(&one) && both.contains(&two), "{both:?}");
+        assert_eq!((pending.of(one).0.len(), pending.of(one).1), (MOST, MOST + 3));
+        assert_eq!(pending.of(ClusterId::random()), (Vec::new(), 0));
         let (listed, total) = pending.list(1000);
         assert_eq!((listed.len(), total), (MOST + 1, MOST + 4));
         pending.set(one, Vec::new());

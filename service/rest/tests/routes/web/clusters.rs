@@ -1,7 +1,7 @@
 //! Clusters, node pools, and the funnel of placement.
 
 use muster_core::record::HostState;
-use muster_operations::bridge::PendingCsr;
+use muster_operations::bridge::{BridgeStatus, PendingCsr};
 use serde_json::json;
 
 use super::Browser;
@@ -168,4 +168,60 @@ async fn a_token_for_one_pool_sees_no_cluster_and_a_service_without_an_api_has_t
         .open(&world, "/ui/node-pools/clusters/workers")
         .await
         .expect(403);
+}
+
+#[tokio::test]
+async fn the_page_of_a_cluster_has_the_reason_why_node_pools_are_missing() {
+    let (world, _) = played(Some("NodePools cannot be read at present: <refused>")).await;
+    let cluster = world.cluster().await;
+    let visitor = Browser::operator(&world).await;
+    let address = format!("/ui/clusters/{cluster}");
+    let page = visitor.open(&world, &address).await.expect(200).text();
+    let why = "About node pools: <bdi>NodePools cannot be read at present: &#60;refused&#62;</bdi>";
+    assert!(page.contains(why), "{page}");
+    let bare = World::open().await;
+    let cluster = bare.cluster().await;
+    let visitor = Browser::operator(&bare).await;
+    let page = visitor
+        .open(&bare, &format!("/ui/clusters/{cluster}"))
+        .await
+        .expect(200)
+        .text();
+    assert!(!page.contains("About node pools"), "{page}");
+    assert!(!page.contains("another replica"), "{page}");
+    bare.operations.bridge.set(BridgeStatus::Elsewhere);
+    let page = visitor
+        .open(&bare, &format!("/ui/clusters/{cluster}"))
+        .await
+        .expect(200)
+        .text();
+    assert!(
+        page.contains("The controllers run in another replica") && page.contains("--kube-api elsewhere"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn requests_beyond_those_that_are_read_are_named() {
+    let world = World::open().await;
+    let cluster = world.cluster().await;
+    let requests = (0..150).map(|number| PendingCsr {
+        name: format!("csr-{number}"),
+        node: "worker-0".to_owned(),
+        kind: "client",
+        since: None,
+        reason: "why".to_owned(),
+    });
+    world
+        .operations
+        .bridge
+        .requests()
+        .set(cluster, requests.collect());
+    let visitor = Browser::operator(&world).await;
+    let page = visitor
+        .open(&world, &format!("/ui/clusters/{cluster}"))
+        .await
+        .expect(200)
+        .text();
+    assert!(page.contains("There are more than are read at once"), "{page}");
 }

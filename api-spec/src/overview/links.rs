@@ -19,13 +19,23 @@ pub struct Links {
     pub at: String,
 }
 
+/// Most VLANs of a host in an answer.
+pub const MOST_VLANS: usize = 64;
+
 /// A switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LinkedSwitch {
+    /// Empty: hosts name its ports alone.
     pub switch: String,
+    /// A query of its hosts; absent: there is none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub query: String,
     /// In the order of their names.
     pub ports: Vec<LinkedPort>,
+    /// Further cables of its hosts, beyond the limit of an answer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cables_left_out: usize,
 }
 
 /// A port of a switch. Several hosts at one port are a wrong report, or there is a switch without LLDP between.
@@ -45,7 +55,7 @@ pub struct LinkedHost {
     pub name: String,
     /// Number of switches to which it has cables.
     pub switches: usize,
-    /// VLANs of all its ports, tagged and native.
+    /// VLANs of all its ports, tagged and native; the first [`MOST_VLANS`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub vlans: Vec<u16>,
 }
