@@ -55,18 +55,17 @@ pub fn pending(view: &View, hostnames: &[String], assessed: &[&Assessment]) -> V
         warned.entry(&warning.about.1).or_insert(&warning.note);
     }
     let names = Names::of(hostnames);
-    let held = |csr: &Csr| {
-        let mut held = assessed.iter().flat_map(|assessment| &assessment.held);
-        held.find(|(name, _)| *name == csr.name)
-            .map(|(_, why)| why.clone())
-    };
+    // Behind warnings, which say more.
+    for (name, why) in assessed.iter().flat_map(|assessment| &assessment.held) {
+        warned.entry(name).or_insert(why);
+    }
     let open = view
         .csrs()
         .filter(|csr| csr.decision == Decision::Pending && !approved.contains(csr.name.as_str()));
     let open = open.filter_map(|csr| {
         let reason = if is_foreign(csr, view, &names) {
             words::foreign(csr, hostnames).note
-        } else if let Some(note) = warned.get(csr.name.as_str()).or_else(|| held(csr)) {
+        } else if let Some(note) = warned.get(csr.name.as_str()) {
             (*note).to_owned()
         } else if hostnames.iter().any(|name| csr.is_for(name)) {
             words::undecided(csr)
