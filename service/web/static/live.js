@@ -205,8 +205,10 @@ function again() {
  * @param {Element} one
  */
 function key(one) {
-  const own = (one.matches('.tick') ? one.value : one.getAttribute('href') ?? one.getAttribute('aria-label')) ?? (one.matches('a, button, summary') ? one.textContent : '');
   const row = one.closest('tr, li, section');
+  // The links of a list carry its filter, which may be another one by now.
+  const href = row?.matches('tr[id]') ? one.getAttribute('href')?.split('?', 1)[0] : one.getAttribute('href');
+  const own = (one.matches('.tick') ? one.value : href ?? one.getAttribute('aria-label')) ?? (one.matches('a, button, summary') ? one.textContent : '');
   // The same host is in the lines of many events, which have times of their own.
   const place = row?.matches('li') ? row.querySelector('time')?.dateTime : row?.id || row?.getAttribute('aria-label');
   return JSON.stringify([one.tagName, own, place]);

@@ -131,6 +131,9 @@ function sprite({ alpha, mark }, colour, age, ratio) {
   return drawn;
 }
 
+const sizes = new CSSStyleSheet();
+document.adoptedStyleSheets.push(sizes);
+
 function paint() {
   if (!shown) return;
   const { tile, at } = shown;
@@ -138,8 +141,8 @@ function paint() {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(tile.columns.length * side * ratio);
   canvas.height = Math.round(tile.rows.length * side * ratio);
-  canvas.style.width = `${tile.columns.length * side}px`;
-  canvas.style.height = `${tile.rows.length * side}px`;
+  // No attribute: the page's policy has no place for one.
+  sizes.replaceSync(`#cells { width: ${tile.columns.length * side}px; height: ${tile.rows.length * side}px; }`);
   const pen = canvas.getContext('2d');
   if (!pen) return;
   pen.scale(ratio, ratio);

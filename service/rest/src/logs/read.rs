@@ -85,7 +85,7 @@ pub async fn list_host_log_files(
     }))
 }
 
-/// Read lines of a host's logs
+/// Get lines of a host's logs
 ///
 /// Of one file, with their numbers: from a line on, the last ones, or those that contain a text. Lines are cut after 4,096 bytes; what is no
 /// UTF-8 is replaced.

@@ -139,5 +139,8 @@ async fn every_script_of_a_page_is_there_under_its_name() {
         stems.push(address.split('/').next_back().unwrap().split('-').next().unwrap());
     }
     // That of the theme before anything is shown.
-    assert_eq!(stems, ["theme", "live", "keys", "palette", "filter", "views"]);
+    assert_eq!(
+        stems,
+        ["theme", "live", "keys", "palette", "filter", "views", "many"]
+    );
 }
