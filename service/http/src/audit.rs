@@ -18,7 +18,7 @@ use crate::gate::{Admitted, Allowed, Caller, SignedIn, Target};
 const MOST_REFUSALS: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Status of a change whose client went away before the response: it may have been made. nginx has it in its log so.
+/// Status of a change whose client closed the connection before the response, as in logs of nginx: the change may have been made.
 const CUT_OFF: u16 = 499;
 
 /// Longest id of a token or session. Longer texts in a path are none, and may be a secret.
@@ -145,7 +145,7 @@ impl Change {
     }
 }
 
-/// A change whose response is awaited. One that is dropped without a response was cut off, and is recorded, too.
+/// A change that is being made. Dropped before its end, it is recorded as one without a response.
 pub struct Pending {
     change: Option<Change>,
     audit: Arc<Audit>,

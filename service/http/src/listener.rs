@@ -51,8 +51,8 @@ async fn one_host(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// A refused request's body may not have been read, and then the connection ends with the answer. The client is told,
-/// so that it does not send its next request into a closing connection, and gets to read why.
+/// A refused request's body may not have been read, and then the connection ends with the answer. `Connection: close` keeps
+/// the client from sending its next request into a closing connection, so that it can read the reason.
 async fn close_after_refusal(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let sent = headers.contains_key(header::TRANSFER_ENCODING)

@@ -20,7 +20,7 @@ const TIME: Duration = Duration::from_secs(30);
 /// Time without a byte after which the client is not sending any more, but waits for the end.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The body of a request, whose rest can be read when the handler has ended.
+/// The body of a request. Its rest can be read after the end of the handler.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<State>>);
 

@@ -3,6 +3,7 @@
 mod cancel;
 pub mod follow;
 pub mod list;
+mod path;
 pub mod plan;
 mod retry;
 mod show;
@@ -10,7 +11,6 @@ mod wait;
 
 use anyhow::Result;
 use clap::Subcommand;
-use muster_api::MUSTER_PATH;
 
 /// Commands about jobs.
 #[derive(Debug, Subcommand)]
@@ -31,9 +31,4 @@ pub async fn run(command: JobCommand) -> Result<()> {
         JobCommand::Cancel(args) => cancel::run(args).await,
         JobCommand::Retry(args) => retry::run(args).await,
     }
-}
-
-/// The path of a job.
-fn path(id: &str) -> String {
-    format!("{MUSTER_PATH}/jobs/{id}")
 }

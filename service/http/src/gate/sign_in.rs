@@ -26,7 +26,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 static TRIES: KeyedLimiter<IpAddr> = KeyedLimiter::new(MOST_TRIES);
 
-/// Largest body, bytes: it is read from anybody.
+/// Largest body, bytes: it is read before a token was checked.
 const BODY_LIMIT: u64 = 4096;
 
 /// A try to sign in.

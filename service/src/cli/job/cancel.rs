@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::jobs::{Job, JobState};
 
-use super::path;
+use super::path::path;
 use crate::cli::output::print;
 use crate::cli::service::{Client, ServiceArgs};
 

@@ -8,7 +8,7 @@ use muster_api::jobs::{Job, JobCounts, JobState};
 use muster_core::text::one_line;
 use tokio::time::sleep;
 
-use super::path;
+use super::path::path;
 use crate::cli::failure::{Failure, Kind, kind_of};
 use crate::cli::output::print;
 use crate::cli::service::Client;

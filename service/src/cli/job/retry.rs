@@ -5,7 +5,8 @@ use clap::Args;
 use muster_api::jobs::{Job, JobRetryParams};
 
 use super::follow::follow;
-use super::{path, wait};
+use super::path::path;
+use super::wait;
 use crate::cli::service::{Client, ServiceArgs};
 
 /// The job whose failed hosts are tried again.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use muster_api::jobs::{Job, JobResult};
 
-use super::path;
+use super::path::path;
 use crate::cli::output::{Column, Details, Fit, OutputArgs};
 use crate::cli::service::{Client, ServiceArgs};
 
