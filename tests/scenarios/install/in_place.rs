@@ -27,7 +27,7 @@ fn two_nodes_are_upgraded_in_place_without_a_third_machine() {
         Host::switch_on(name, firmware, &iso, vec![disk], slots.with())
     });
     let mut walk = NodePoolWalk::begin(hub);
-    walk.upgrade_in_place();
+    walk.upgrade_in_place(1);
     walk.announce("one");
     walk.hub.approve(&mut hosts);
     walk.publish("one");

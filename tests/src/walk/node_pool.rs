@@ -182,12 +182,15 @@ impl NodePoolWalk {
         objects::assert_provider_ids(nodes, &whole(&machines), &whole(&agent_machines));
     }
 
-    /// Has the pool upgrade its nodes in place from now on.
+    /// Makes the pool again, without nodes: one that upgrades its nodes in place, so many at a time. The type of a NodePool never changes.
     #[track_caller]
-    pub fn upgrade_in_place(&self) {
-        let patch = json!({"spec": {"management": {"upgradeType": "InPlace", "replace": null}}}).to_string();
-        let pool = format!("nodepool/{POOL}");
-        self.kubectl.run(&["patch", &pool, "--type=merge", "-p", &patch]);
+    pub fn upgrade_in_place(&self, most_down: usize) {
+        self.kubectl.run(&["delete", &format!("nodepool/{POOL}")]);
+        let mut pool = objects::node_pool(CLUSTERS, POOL, POOL, self.hub.architecture);
+        pool["spec"]["management"] = json!({
+            "autoRepair": false, "upgradeType": "InPlace", "inPlace": {"maxUnavailable": most_down},
+        });
+        self.kubectl.apply(&[pool]);
     }
 
     /// Waits until these nodes, and no others, are Ready with that config; `meanwhile` sees all Nodes each time.

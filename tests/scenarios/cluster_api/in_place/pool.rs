@@ -152,9 +152,7 @@ impl Pool {
             most_down,
             _folder: folder,
         };
-        let in_place = json!({"maxUnavailable": most_down});
-        let management = json!({"upgradeType": "InPlace", "replace": null, "inPlace": in_place});
-        pool.patch(&json!({"spec": {"management": management}}));
+        pool.walk.upgrade_in_place(most_down);
         pool.data("one");
         pool.walk.scale(count);
         pool.members = pool.until("the pool to have its nodes", |seen| {
