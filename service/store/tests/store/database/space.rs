@@ -55,7 +55,7 @@ impl Drop for TinyDisk {
 
 #[tokio::test]
 async fn sqlite_lives_through_a_full_disk() {
-    let disk = TinyDisk::new(1536);
+    let disk = TinyDisk::new(2048);
     let store = Store::open(&format!("sqlite://{}/muster.db", disk.path().display()))
         .await
         .unwrap();
