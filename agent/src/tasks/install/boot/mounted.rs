@@ -5,7 +5,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use tracing::warn;
@@ -14,6 +16,10 @@ use super::partition::FileSystem;
 use crate::drivers;
 use crate::gpt::Partition;
 use crate::install::loop_device::LoopDevice;
+
+/// Time in which a partition that is busy is unmounted.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -95,11 +101,22 @@ impl Mounted {
     /// # Errors
     /// Fails if the kernel cannot unmount it, or the disk cannot be written.
     pub fn end(mut self) -> io::Result<()> {
-        umount2(&self.place, MntFlags::empty())?;
+        unmount(&self.place)?;
         self.device = None;
         self.disk.sync_all()?;
         posix_fadvise(&self.disk, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
         Ok(())
+    }
+}
+
+/// A program that another thread starts has the files that were open at that moment until it runs, a few milliseconds.
+fn unmount(place: &Path) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match umount2(place, MntFlags::empty()) {
+            Err(Errno::EBUSY) if began.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            ended => return Ok(ended?),
+        }
     }
 }
 
