@@ -96,13 +96,25 @@ impl Seen {
     pub fn describe(&self) -> String {
         let agents: Vec<String> = self.bound().map(summary).collect();
         format!(
-            "up: {:?}\nupdating: {:?}\n{}\n{}",
-            self.up(),
+            "nodes: {:?}\nupdating: {:?}\n{}\n{}",
+            self.nodes.iter().map(node_state).collect::<Vec<_>>(),
             self.updating(),
             self.pool["status"]["conditions"],
             agents.join("\n")
         )
     }
+}
+
+/// Name, condition `Ready` and whether pods are kept away.
+fn node_state(node: &Value) -> String {
+    let ready = condition(node, "Ready").cloned().unwrap_or_default();
+    let cordoned = &node["spec"]["unschedulable"];
+    format!(
+        "{}: Ready {}, {}, cordoned {cordoned}",
+        name(node),
+        ready["status"],
+        ready["reason"]
+    )
 }
 
 fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
