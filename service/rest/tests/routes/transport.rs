@@ -374,7 +374,7 @@ fn the_service_describes_itself() {
 }
 
 /// Verbs with which an operation is summarized.
-const VERBS: &str = "Add Approve Begin Bind Delete Deregister Discover Download End Follow Forget Get Import Install List Record Refuse: Register Report Request Reset Revoke \
+const VERBS: &str = "Add Approve Begin Bind Cancel Delete Deregister Discover Download End Follow Forget Get Import Install List Record Refuse: Register Report Request Reset Revoke \
     Run Search Set Settle Skip Stop Switch Switch, Unbind Update Upload Wake";
 
 #[test]
