@@ -160,7 +160,8 @@ fn to_upgrade(machines: &[View], deleted: &[String], wanted: usize, unavailable:
         return Vec::new();
     }
     let is_running = |machine: &View| machine.upgrade == Some(Upgrade::Running);
-    let is_up = |machine: &View| machine.available && !is_running(machine);
+    // The Node of a host that failed counts as ready until its kubelet counts as silent.
+    let is_up = |machine: &View| machine.available && machine.upgrade.is_none();
     let nodes = staying.iter().filter(|machine| machine.installed).count();
     let down = staying
         .iter()

@@ -286,7 +286,14 @@ fn an_upgrade_that_failed_stops_the_others_until_the_pool_wants_something_else()
     let stopped = with("f", Upgrade::Failed { is_present: true });
     assert_eq!(upgraded(&[stopped, stale("a", 2)], 2).len(), 0);
     let again = with("f", Upgrade::Failed { is_present: false });
-    assert_eq!(upgraded(&[again, stale("a", 2)], 1), ["f"]);
+    assert_eq!(upgraded(&[again.clone(), stale("a", 2)], 1), ["f"]);
+    // Its host is down, whatever its Node still shows, so it goes before older ones.
+    let younger = View {
+        created: stale("younger", 3).created,
+        ..again
+    };
+    assert_eq!(upgraded(&[younger.clone(), stale("a", 2)], 1), ["f"]);
+    assert_eq!(upgraded(&[younger, stale("a", 2)], 2), ["f", "a"]);
     let running = with("r", Upgrade::Running);
     assert_eq!(upgraded(&[running.clone(), stale("a", 2)], 1).len(), 0);
     assert_eq!(upgraded(&[running, stale("a", 2)], 2), ["a"]);
