@@ -15,6 +15,7 @@ use pool::{Pool, Seen};
 const OS_IMAGE: &str = "agent.agent-install.openshift.io/os-image";
 
 #[test]
+#[ignore = "nine minutes: kubelets become silent at their own pace"]
 fn six_nodes_are_upgraded_two_at_a_time_by_a_service_that_is_killed_at_each_step() {
     let mut pool = Pool::start(6, 2, FleetHosts::start_slow);
     let before = pool.observe().unwrap();
