@@ -95,7 +95,7 @@ fn is_other_disk(last: &HealthDisk, now: &HealthDisk) -> bool {
         || is_other_count(last.media_errors, now.media_errors)
 }
 
-/// True for the first errors, for twice as many as were reported, and for fewer: they are counted anew.
+/// True for the first errors, for twice as many as were reported, and for fewer: the counter began at zero again.
 fn is_other_count(last: u64, now: u64) -> bool {
     let has_reached = last < MANY_CORRECTED && now >= MANY_CORRECTED;
     now < last || (last == 0 && now > 0) || has_reached || (now > last && now / 2 >= last)

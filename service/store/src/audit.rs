@@ -1,4 +1,4 @@
-//! Stores which changes were requested, by whom and with which outcome: the newest requests and commands.
+//! Stores the newest changes by requests and commands: operator, object and outcome of each.
 
 use muster_api::audit::{AuditObject, AuditedChange};
 use muster_api::ids::InfraEnvId;

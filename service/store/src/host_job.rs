@@ -46,7 +46,7 @@ row! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostJob {
     pub id: JobId,
-    /// By whom it was requested.
+    /// The operator that requested it.
     pub requester: JobRequester,
     pub action: JobAction,
     pub state: JobState,

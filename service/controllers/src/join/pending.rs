@@ -55,7 +55,7 @@ pub fn pending(view: &View, hostnames: &[String], assessed: &[&Assessment]) -> V
         warned.entry(&warning.about.1).or_insert(&warning.note);
     }
     let names = Names::of(hostnames);
-    // Behind warnings, which say more.
+    // A warning about the same request has more detail.
     for (name, why) in assessed.iter().flat_map(|assessment| &assessment.held) {
         warned.entry(name).or_insert(why);
     }
