@@ -6,6 +6,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+/// The SCSI command that carries an ATA command (SAT-3, §12.2.2).
+pub const ATA_PASS_THROUGH_16: u8 = 0x85;
+/// The admin command that reads a log of an NVMe controller (NVM Express base specification 2.0, §5.16).
+pub const GET_LOG_PAGE: u8 = 0x02;
+/// The namespace of a command that concerns the whole controller.
+pub const ALL_NAMESPACES: u32 = 0xffff_ffff;
+
 const SG_IO: libc::c_ulong = 0x2285;
 const SG_DXFER_NONE: i32 = -1;
 const SG_DXFER_TO_DEV: i32 = -2;

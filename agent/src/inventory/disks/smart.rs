@@ -7,17 +7,16 @@ use muster_api::steps::{HealthDisk, HealthDiskFault};
 
 use super::block::BlockDevice;
 use super::transfer::{open, send};
-use crate::passthrough::{self, Data, NvmeAdmin, ScsiAnswer};
+use crate::passthrough::{
+    self, ALL_NAMESPACES, ATA_PASS_THROUGH_16, Data, GET_LOG_PAGE, NvmeAdmin, ScsiAnswer,
+};
 use crate::root::{Operation, ProbeError};
 
 const LIMIT: Duration = Duration::from_secs(10);
 /// The kernel's own limit of admin commands. It resets a controller that exceeds the limit of one, with all that the controller does.
 const NVME_LIMIT: Duration = Duration::from_secs(60);
-const GET_LOG_PAGE: u8 = 0x02;
-const ALL_NAMESPACES: u32 = 0xffff_ffff;
 const HEALTH_LOG: u32 = 0x02;
 const HEALTH_LOG_BYTES: usize = 512;
-const ATA_PASS_THROUGH_16: u8 = 0x85;
 const CHECK_POWER_MODE: u8 = 0xe5;
 /// Counts of CHECK POWER MODE in which the disk does not turn: standby, and that of extended power conditions.
 const STANDBY: std::ops::RangeInclusive<u8> = 0x00..=0x01;

@@ -1,7 +1,7 @@
 //! Sends commands to a device: SCSI and ATA, an NVMe ioctl, plain reads. Nothing here writes, and every command has a time
 //! limit.
 
-use crate::passthrough::{self, Data};
+use crate::passthrough::{self, ATA_PASS_THROUGH_16, Data};
 use crate::root::{Operation, ProbeError};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -16,7 +16,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const INQUIRY: u8 = 0x12;
 /// Enough for every page 80h, 83h and standard response in the wild; scsi_id requests as much.
 const INQUIRY_BYTES: usize = 254;
-const ATA_PASS_THROUGH_16: u8 = 0x85;
 const PERSISTENT_RESERVE_IN: u8 = 0x5e;
 const IDENTIFY_DEVICE: u8 = 0xec;
 const IDENTIFY_PACKET_DEVICE: u8 = 0xa1;

@@ -10,12 +10,11 @@ use nix::fcntl::{FallocateFlags, fallocate};
 
 use super::commands::{Ata, Commands, Data, Kind, NvmeAdmin, Refusal};
 use crate::install::disk::device::Disk;
-use crate::passthrough::{self, ScsiAnswer, checked};
+use crate::passthrough::{self, ATA_PASS_THROUGH_16, ScsiAnswer, checked};
 use crate::root::Root;
 
 /// `<linux/fs.h>`: `_IO(0x12, 119)`
 const BLKDISCARD: libc::c_ulong = 0x1277;
-const ATA_PASS_THROUGH_16: u8 = 0x85;
 /// `DID_TIME_OUT` of the kernel's `include/scsi/scsi_status.h`.
 const HOST_TIMEOUT: u16 = 3;
 /// SCSI status.

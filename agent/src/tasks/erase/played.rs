@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::commands::{Ata, Commands, Data, Kind, NvmeAdmin, Refusal};
 use super::methods::ata::PASSWORD;
-use super::methods::nvme::{FORMAT, GET_LOG_PAGE, IDENTIFY, SANITIZE};
+use super::methods::nvme::{FORMAT, IDENTIFY, SANITIZE};
+use crate::passthrough::GET_LOG_PAGE;
 
 /// Status "Invalid Command Opcode", with "Do Not Retry".
 pub(super) const INVALID_OPCODE: u16 = 0x4001;

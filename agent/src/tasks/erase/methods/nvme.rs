@@ -11,8 +11,8 @@ use crate::erase::error::EraseError;
 use crate::erase::mark::{Left, Marks};
 use crate::erase::progress::Progress;
 use crate::install::disk::wipe::Range;
+use crate::passthrough::{ALL_NAMESPACES, GET_LOG_PAGE};
 
-pub const GET_LOG_PAGE: u8 = 0x02;
 pub const IDENTIFY: u8 = 0x06;
 pub const FORMAT: u8 = 0x80;
 pub const SANITIZE: u8 = 0x84;
@@ -21,7 +21,6 @@ const OF_CONTROLLER: u32 = 1;
 const ACTIVE_NAMESPACES: u32 = 2;
 const ALLOCATED_NAMESPACES: u32 = 0x10;
 const SANITIZE_STATUS: u32 = 0x81;
-const ALL_NAMESPACES: u32 = 0xffff_ffff;
 const IDENTITY: usize = 4096;
 const STATUS: usize = 512;
 /// "Exit Failure Mode" of Sanitize.
